@@ -1,0 +1,1 @@
+"""What it looks like: the GraphQL schema, and how an operation runs."""

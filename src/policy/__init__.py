@@ -1,0 +1,1 @@
+"""What may be done: decides, and does no I/O."""

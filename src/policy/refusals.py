@@ -1,0 +1,176 @@
+"""
+What the caller may not do, as exceptions.
+
+    Refusal
+    ├── Unauthenticated        401  the bearer token is missing, malformed, unknown or dead
+    ├── TooManyRequests        429  a window of the caller's is full
+    ├── SurfaceNotEnabled      422  the surface's switch is off
+    ├── NoSuchProvider         422  no connection of this kind on the token's resources
+    ├── OperationNotAllowed    403  a flag is missing (422 on collab)
+    ├── InvalidInput           400  parameters or body; the code says which kind
+    ├── NoUsableConnection     403  connections exist, none may be used
+    ├── ReadOnlyConnection     403  the connection has read scopes only
+    ├── AccessDenied           403  outside the token's scope; the code says which kind
+    ├── FieldNotVisible        403  a filter, sort or forward that would reveal a masked field
+    ├── Blocked                404  a collab rule, or the block-all default
+    ├── NotFound               404  nothing there for this token
+    └── Conflict               409, 412, 413: the state of things forbids it
+
+A refusal is an answer, not a fault: it carries its code word, a sentence that is safe to show, and
+never reaches the error log. Statuses are decided in `graph.errors` alone. Source: decisions 1, 2.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from policy.vocabulary import Code, Field, Operation, Surface, UnauthorizedReason
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One reason of a 400: the dotted path of the field ("to[0].email") and what is wrong."""
+
+    field: str
+    message: str
+
+
+class Refusal(Exception):
+    """Root of the tree. *details*, *operation* and *reason* are shown when set."""
+
+    code: Code
+
+    def __init__(self, message: str, *, code: Code | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+        self.details: tuple[Detail, ...] = ()
+        self.required_operation: str | None = None
+        self.reason: str | None = None
+        self.connected_providers: tuple[str, ...] = ()
+
+
+class Unauthenticated(Refusal):
+    code = Code.UNAUTHENTICATED
+
+    def __init__(self, reason: UnauthorizedReason) -> None:
+        super().__init__(_UNAUTHENTICATED[reason])
+        self.reason = reason.value
+
+
+_UNAUTHENTICATED = {
+    UnauthorizedReason.MISSING_HEADER: "An Authorization header with a bearer token is required.",
+    UnauthorizedReason.MALFORMED_HEADER: "The Authorization header is not 'Bearer <token>'.",
+    UnauthorizedReason.UNKNOWN_TOKEN: "This access token is not known here.",
+    UnauthorizedReason.REVOKED: "This access token has been revoked.",
+    UnauthorizedReason.EXPIRED: "This access token has expired.",
+}
+
+
+class TooManyRequests(Refusal):
+    """*retry_after* is in whole seconds, at least 1."""
+
+    code = Code.RATE_LIMITED
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"Too many requests. Try again in {retry_after} seconds.")
+        self.retry_after = retry_after
+
+
+class SurfaceNotEnabled(Refusal):
+    def __init__(self, surface: Surface) -> None:
+        super().__init__(
+            f"This token does not open the {surface} surface: {surface}AccessEnabled is false.",
+            code=_NOT_ENABLED[surface],
+        )
+
+
+_NOT_ENABLED = {
+    Surface.EMAIL: Code.EMAIL_NOT_ENABLED,
+    Surface.CALENDAR: Code.CALENDAR_NOT_ENABLED,
+    Surface.COLLAB: Code.COLLAB_NOT_ENABLED,
+}
+
+
+class NoSuchProvider(Refusal):
+    def __init__(self, surface: Surface) -> None:
+        super().__init__(
+            f"No {surface} connection exists on any of this token's resources.",
+            code=_NO_SUCH_PROVIDER[surface],
+        )
+
+
+_NO_SUCH_PROVIDER = {
+    Surface.EMAIL: Code.NO_EMAIL_PROVIDER,
+    Surface.CALENDAR: Code.NO_CALENDAR_PROVIDER,
+    Surface.TASKS: Code.NO_TASK_PROVIDER,
+    Surface.COLLAB: Code.NO_COLLAB_PROVIDER,
+}
+
+
+class OperationNotAllowed(Refusal):
+    """The token lacks a flag the field demands; *operations* are the alternatives, one suffices."""
+
+    code = Code.OPERATION_NOT_ALLOWED
+
+    def __init__(self, *operations: Operation) -> None:
+        wanted = " or ".join(operations)
+        super().__init__(f"This token does not allow {wanted}.")
+        self.required_operation = wanted
+
+
+class InvalidInput(Refusal):
+    """Parameters or body are wrong. *code* says which kind; `INVALID_PARAMETER` by default."""
+
+    code = Code.INVALID_PARAMETER
+
+    def __init__(
+        self, message: str, *, code: Code | None = None, details: Iterable[Detail] = ()
+    ) -> None:
+        super().__init__(message, code=code)
+        self.details = tuple(details)
+
+
+class NoUsableConnection(Refusal):
+    code = Code.NO_PROVIDER
+
+    def __init__(self, surface: Surface) -> None:
+        super().__init__(
+            f"Every {surface} connection of this token is inactive or excluded by its settings."
+        )
+
+
+class ReadOnlyConnection(Refusal):
+    code = Code.READ_ONLY
+
+    def __init__(self) -> None:
+        super().__init__("The connection has only read scopes, so nothing can be changed with it.")
+
+
+class AccessDenied(Refusal):
+    code = Code.ACCESS_DENIED
+
+
+class FieldNotVisible(Refusal):
+    """*wanted* is what the caller asked ("the filter from"), *field* the mask that hides it."""
+
+    code = Code.FIELD_NOT_VISIBLE
+
+    def __init__(self, wanted: str, *fields: Field) -> None:
+        hidden = ", ".join(fields)
+        super().__init__(f"{wanted} would reveal a field this token may not see: {hidden}.")
+
+
+class Blocked(Refusal):
+    code = Code.BLOCKED
+
+    def __init__(self) -> None:
+        super().__init__("This token's rules do not allow this resource.")
+
+
+class NotFound(Refusal):
+    code = Code.NOT_FOUND
+
+
+class Conflict(Refusal):
+    """*code* is required: `NAME_CONFLICT`, `PRECONDITION_FAILED`, `PAYLOAD_TOO_LARGE`, …"""

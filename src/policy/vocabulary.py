@@ -1,0 +1,330 @@
+"""Every word of the API: surfaces, operations, composites, masks, rule types, error codes.
+
+The words live here and nowhere else as text. Source: contract, "Authentication" and "Errors";
+decisions 1, 3, 5.1, 6.1, 7.2 and 8.13.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TypeVar
+
+Op = TypeVar("Op", bound=StrEnum)
+
+
+class Surface(StrEnum):
+    """What an access token can open, one switch or flag set each."""
+
+    EMAIL = "email"
+    CALENDAR = "calendar"
+    TASKS = "tasks"
+    COLLAB = "collab"
+
+
+class Provider(StrEnum):
+    """The `provider` codes that are closed sets; task providers bring codes of their own."""
+
+    PROVIDER_A = "PROVIDER_A"
+    PROVIDER_B = "PROVIDER_B"
+    COLLAB = "COLLAB"
+
+
+class EmailOp(StrEnum):
+    """`allowedEmailOperations`. Contract, Authentication 3."""
+
+    SEARCH_EMAILS = "search_emails"
+    VIEW_EMAIL = "view_email"
+    VIEW_THREAD = "view_thread"
+    SEND_EMAIL = "send_email"
+    REPLY_TO_EMAIL = "reply_to_email"
+    FORWARD_EMAIL = "forward_email"
+    DELETE_EMAIL = "delete_email"
+    MARK_AS_READ = "mark_as_read"
+    APPLY_LABELS = "apply_labels"
+
+
+class CalendarOp(StrEnum):
+    """What the calendar surface does; opened by `calendarAccessLevel`, not by flags (6.1)."""
+
+    VIEW_EVENTS = "view_events"
+    VIEW_FREE_BUSY = "view_free_busy"
+    LIST_CALENDARS = "list_calendars"
+
+
+class TaskOp(StrEnum):
+    """`allowedTaskOperations`. Contract, Authentication 4."""
+
+    VIEW_BOARDS = "view_boards"
+    VIEW_ITEMS = "view_items"
+    VIEW_COMMENTS = "view_comments"
+    CREATE_ITEMS = "create_items"
+    UPDATE_ITEMS = "update_items"
+    DELETE_ITEMS = "delete_items"
+    ADD_COMMENTS = "add_comments"
+    MANAGE_GROUPS = "manage_groups"
+
+
+class CollabOp(StrEnum):
+    """`allowedCollabOperations`. Contract, "Collaboration operation flags"."""
+
+    LIST_FILES = "list_files"
+    SEARCH_FILES = "search_files"
+    GET_FILE_METADATA = "get_file_metadata"
+    DOWNLOAD_FILE = "download_file"
+    UPLOAD_FILE = "upload_file"
+    CREATE_FOLDER = "create_folder"
+    RENAME_FILE = "rename_file"
+    MOVE_FILE = "move_file"
+    DELETE_FILE = "delete_file"
+    SHARE_FILE = "share_file"
+    UPDATE_PERMISSIONS = "update_permissions"
+    READ_SITES = "read_sites"
+    READ_LISTS = "read_lists"
+    READ_LIST_ITEM = "read_list_item"
+    WRITE_LIST_ITEM = "write_list_item"
+    DELETE_LIST_ITEM = "delete_list_item"
+    READ_SENSITIVITY_LABELS = "read_sensitivity_labels"
+    SEARCH_CONTENT = "search_content"
+
+
+Operation = EmailOp | CalendarOp | TaskOp | CollabOp
+
+ALL = "all"
+READ_ONLY = "read_only"
+
+EMAIL_READS = (EmailOp.SEARCH_EMAILS, EmailOp.VIEW_EMAIL, EmailOp.VIEW_THREAD)
+TASK_READS = (TaskOp.VIEW_BOARDS, TaskOp.VIEW_ITEMS, TaskOp.VIEW_COMMENTS)
+COLLAB_READS = (
+    CollabOp.LIST_FILES,
+    CollabOp.SEARCH_FILES,
+    CollabOp.GET_FILE_METADATA,
+    CollabOp.DOWNLOAD_FILE,
+    CollabOp.READ_SITES,
+    CollabOp.READ_LISTS,
+    CollabOp.READ_LIST_ITEM,
+    CollabOp.READ_SENSITIVITY_LABELS,
+    CollabOp.SEARCH_CONTENT,
+)
+
+# Shorthand -> the flags it stands for, in the contract's order.
+EMAIL_COMPOSITES: Mapping[str, tuple[EmailOp, ...]] = MappingProxyType(
+    {READ_ONLY: EMAIL_READS, ALL: tuple(EmailOp)}
+)
+TASK_COMPOSITES: Mapping[str, tuple[TaskOp, ...]] = MappingProxyType(
+    {READ_ONLY: TASK_READS, ALL: tuple(TaskOp)}
+)
+COLLAB_COMPOSITES: Mapping[str, tuple[CollabOp, ...]] = MappingProxyType(
+    {
+        READ_ONLY: COLLAB_READS,
+        "write_file": (CollabOp.UPLOAD_FILE, CollabOp.CREATE_FOLDER),
+        "edit_file": (CollabOp.RENAME_FILE, CollabOp.MOVE_FILE),
+        "write_list": (CollabOp.WRITE_LIST_ITEM, CollabOp.DELETE_LIST_ITEM),
+        ALL: tuple(CollabOp),
+    }
+)
+
+
+class EmailField(StrEnum):
+    """`visibleEmailFields`. Decisions 5.1."""
+
+    SUBJECT = "subject"
+    FROM = "from"
+    TO = "to"
+    CC = "cc"
+    BCC = "bcc"
+    BODY_PREVIEW = "body_preview"
+    BODY = "body"
+    SENT_AT = "sent_at"
+    RECEIVED_AT = "received_at"
+    ATTACHMENTS = "attachments"
+    LABELS = "labels"
+    IMPORTANCE = "importance"
+
+
+class CalendarField(StrEnum):
+    """`visibleCalendarFields`. Decisions 6.1."""
+
+    TITLE = "title"
+    DESCRIPTION = "description"
+    LOCATION = "location"
+    TIMES = "times"
+    STATUS = "status"
+    ORGANIZER = "organizer"
+    ATTENDEES = "attendees"
+    JOIN_URL = "join_url"
+    LABELS = "labels"
+    RECURRENCE = "recurrence"
+
+
+class TaskField(StrEnum):
+    """`visibleTaskFields`. Decisions 7.2."""
+
+    NAME = "name"
+    STATUS = "status"
+    ASSIGNEES = "assignees"
+    DUE_DATE = "due_date"
+    PRIORITY = "priority"
+    LABELS = "labels"
+    DESCRIPTION = "description"
+    COMMENTS = "comments"
+    COLUMN_VALUES = "column_values"
+    SUB_ITEMS = "sub_items"
+    CREATED_TIME = "created_time"
+    MODIFIED_TIME = "modified_time"
+    WEB_LINK = "web_link"
+
+
+class CollabField(StrEnum):
+    """`visibleCollabFields`. Contract, "Field mask"."""
+
+    NAME = "name"
+    MIME_TYPE = "mime_type"
+    SIZE = "size"
+    CREATED_TIME = "created_time"
+    MODIFIED_TIME = "modified_time"
+    OWNERS = "owners"
+    SHARED_WITH = "shared_with"
+    DESCRIPTION = "description"
+    WEB_VIEW_LINK = "web_view_link"
+    DOWNLOAD_LINK = "download_link"
+    PARENT_FOLDER = "parent_folder"
+    SENSITIVITY_LABEL = "sensitivity_label"
+    SITE_NAME = "site_name"
+    LIST_NAME = "list_name"
+    CONTENT_TYPE = "content_type"
+    FIELD_VALUES = "field_values"
+
+
+Field = EmailField | CalendarField | TaskField | CollabField
+
+
+class CalendarAccessLevel(StrEnum):
+    """`calendarAccessLevel`. Decisions 6.1."""
+
+    FREE_BUSY_ONLY = "free_busy_only"
+    VIEW_FILTERED = "view_filtered"
+    VIEW_ONLY = "view_only"
+    FULL_ACCESS = "full_access"
+
+
+class MaskMode(StrEnum):
+    """`maskMode`: `strict` also closes the side doors of decisions 5.2."""
+
+    STRICT = "strict"
+    BASIC = "basic"
+
+
+class RuleType(StrEnum):
+    """`ruleType` of a collab rule. Contract, Layer 3."""
+
+    FILE_ID = "file_id"
+    FOLDER = "folder"
+    DRIVE_ID = "drive_id"
+    SITE_ID = "site_id"
+    LIST_ID = "list_id"
+    LIST_ITEM_ID = "list_item_id"
+    MIME_TYPE = "mime_type"
+    SENSITIVITY_LABEL_ID = "sensitivity_label_id"
+    CONTENT_TYPE_ID = "content_type_id"
+
+
+class RuleAction(StrEnum):
+    ALLOW = "allow"
+    BLOCK = "block"
+
+
+class UnauthorizedReason(StrEnum):
+    """`reason` of a 401. Decisions 1."""
+
+    MISSING_HEADER = "MISSING_HEADER"
+    MALFORMED_HEADER = "MALFORMED_HEADER"
+    UNKNOWN_TOKEN = "UNKNOWN_TOKEN"  # noqa: S105 - the name of a reason, not a secret
+    REVOKED = "REVOKED"
+    EXPIRED = "EXPIRED"
+
+
+class Code(StrEnum):
+    """Every `error` code, and the four GraphQL words for a REST `error: null`. Decisions 1, 13."""
+
+    VALIDATION_ERROR = "VALIDATION_ERROR"
+    INVALID_PARAMETER = "INVALID_PARAMETER"
+    MISSING_PARAMETER = "MISSING_PARAMETER"
+    INVALID_RANGE = "INVALID_RANGE"
+    INVALID_PAGE_TOKEN = "INVALID_PAGE_TOKEN"  # noqa: S105 - an error code
+    INVALID_ID = "INVALID_ID"
+    INVALID_QUERY = "INVALID_QUERY"
+    INVALID_FILTER = "INVALID_FILTER"
+    INVALID_FIELDS = "INVALID_FIELDS"
+    INVALID_REQUEST = "INVALID_REQUEST"
+    INVALID_DESTINATION = "INVALID_DESTINATION"
+    PROVIDER_REQUIRED = "PROVIDER_REQUIRED"
+    INVALID_PROVIDER = "INVALID_PROVIDER"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    OPERATION_NOT_ALLOWED = "OPERATION_NOT_ALLOWED"
+    ACCESS_DENIED = "ACCESS_DENIED"
+    TIMEFRAME_DENIED = "TIMEFRAME_DENIED"
+    FIELD_NOT_VISIBLE = "FIELD_NOT_VISIBLE"
+    NO_WRITABLE_FIELDS = "NO_WRITABLE_FIELDS"
+    READ_ONLY = "READ_ONLY"
+    NO_PROVIDER = "NO_PROVIDER"
+    PROVIDER_REFUSED = "PROVIDER_REFUSED"
+    ADMIN_REQUIRED = "ADMIN_REQUIRED"
+    NOT_FOUND = "NOT_FOUND"
+    EVENT_NOT_FOUND = "EVENT_NOT_FOUND"
+    CALENDAR_NOT_FOUND = "CALENDAR_NOT_FOUND"
+    BLOCKED = "BLOCKED"
+    CONNECTION_NOT_FOUND = "CONNECTION_NOT_FOUND"
+    TOKEN_NOT_FOUND = "TOKEN_NOT_FOUND"  # noqa: S105 - an error code
+    OPERATOR_NOT_FOUND = "OPERATOR_NOT_FOUND"
+    RESOURCE_NOT_FOUND = "RESOURCE_NOT_FOUND"
+    RULE_NOT_FOUND = "RULE_NOT_FOUND"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    REQUEST_TIMEOUT = "REQUEST_TIMEOUT"
+    IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
+    IDEMPOTENCY_IN_PROGRESS = "IDEMPOTENCY_IN_PROGRESS"
+    NAME_CONFLICT = "NAME_CONFLICT"
+    DUPLICATE_RULE = "DUPLICATE_RULE"
+    PRECONDITION_FAILED = "PRECONDITION_FAILED"
+    PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
+    TOO_LARGE = "TOO_LARGE"
+    QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
+    EMAIL_NOT_ENABLED = "EMAIL_NOT_ENABLED"
+    CALENDAR_NOT_ENABLED = "CALENDAR_NOT_ENABLED"
+    COLLAB_NOT_ENABLED = "COLLAB_NOT_ENABLED"
+    NO_EMAIL_PROVIDER = "NO_EMAIL_PROVIDER"
+    NO_CALENDAR_PROVIDER = "NO_CALENDAR_PROVIDER"
+    NO_TASK_PROVIDER = "NO_TASK_PROVIDER"
+    NO_COLLAB_PROVIDER = "NO_COLLAB_PROVIDER"
+    RULE_LIMIT = "RULE_LIMIT"
+    INVALID_RULE_TYPE = "INVALID_RULE_TYPE"
+    INVALID_PATTERN = "INVALID_PATTERN"
+    INVALID_ACTION = "INVALID_ACTION"
+    RATE_LIMITED = "RATE_LIMITED"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+    PROVIDER_ERROR = "PROVIDER_ERROR"
+    PROVIDER_TIMEOUT = "PROVIDER_TIMEOUT"
+    OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
+    OVERLOADED = "OVERLOADED"
+    GRAPHQL_PARSE_FAILED = "GRAPHQL_PARSE_FAILED"
+    GRAPHQL_VALIDATION_FAILED = "GRAPHQL_VALIDATION_FAILED"
+    QUERY_TOO_COSTLY = "QUERY_TOO_COSTLY"
+
+
+def expand(
+    flags: Iterable[str], composites: Mapping[str, tuple[Op, ...]], operations: type[Op]
+) -> tuple[Op, ...]:
+    """
+    Expand *flags* with their composites into single operations.
+
+    Returns:
+        Each operation once, in the contract's order. A word that is neither
+        an operation nor a composite grants nothing.
+    """
+    by_word = {op.value: op for op in operations}
+    granted = set[Op]()
+    for flag in flags:
+        if flag in composites:
+            granted.update(composites[flag])
+        elif flag in by_word:
+            granted.add(by_word[flag])
+    return tuple(op for op in operations if op in granted)

@@ -1,0 +1,1 @@
+"""Where data comes from: records, ports and the connectors behind them."""

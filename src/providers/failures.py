@@ -1,0 +1,95 @@
+"""
+What can go wrong upstream, as exceptions.
+
+    ProviderFailure
+    ├── Throttled          429 upstream, or remembered from an earlier one; carries retry_after
+    ├── TimedOut           no whole answer before the deadline
+    ├── Unreachable        the connection could not be made or broke; `sent` says what is known
+    ├── NeedsReauth        credentials are refused for good: a person must reconnect
+    ├── Missing            upstream has nothing under this id
+    ├── Refused            upstream understood and said no (4xx); carries its code word
+    │   ├── Conflicted     409: name taken, or already there
+    │   ├── Stale          412: the ETag is no longer current
+    │   ├── Locked         423
+    │   └── OutOfSpace     507, quota
+    ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
+    └── Broken             5xx, or an answer that is not what the protocol says
+
+Messages are ours and safe to show: they never quote upstream text. `graph.errors` gives each its
+code word.
+"""
+
+
+class ProviderFailure(Exception):
+    """Root of the tree."""
+
+    sentence = "The provider failed."
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(detail or self.sentence)
+        self.message = detail or self.sentence
+
+
+class Throttled(ProviderFailure):
+    """*retry_after* is in whole seconds, at least 1."""
+
+    def __init__(self, retry_after: int = 1) -> None:
+        super().__init__(f"The provider asks to wait {max(1, retry_after)} seconds.")
+        self.retry_after = max(1, retry_after)
+
+
+class TimedOut(ProviderFailure):
+    sentence = "The provider did not answer in time."
+
+
+class Unreachable(ProviderFailure):
+    """*sent* is False when surely not a byte of the request reached upstream."""
+
+    sentence = "The provider could not be reached."
+
+    def __init__(self, detail: str | None = None, *, sent: bool = False) -> None:
+        super().__init__(detail)
+        self.sent = sent
+
+
+class NeedsReauth(ProviderFailure):
+    sentence = "The connection needs to be reconnected."
+
+
+class Missing(ProviderFailure):
+    sentence = "The provider has nothing under this id."
+
+
+class Refused(ProviderFailure):
+    """*status* and *word* are upstream's own; neither is shown to callers."""
+
+    sentence = "The provider refused the request."
+
+    def __init__(self, detail: str | None = None, *, status: int = 400, word: str = "") -> None:
+        super().__init__(detail)
+        self.status = status
+        self.word = word
+
+
+class Conflicted(Refused):
+    sentence = "Something with this name is already there."
+
+
+class Stale(Refused):
+    sentence = "The resource has changed since it was read."
+
+
+class Locked(Refused):
+    sentence = "The resource is locked by the provider."
+
+
+class OutOfSpace(Refused):
+    sentence = "The provider's storage is full."
+
+
+class OutcomeUnknown(ProviderFailure):
+    sentence = "The provider did not say whether this was done, and it could not be found out."
+
+
+class Broken(ProviderFailure):
+    sentence = "The provider answered in a way that cannot be used."

@@ -1,0 +1,33 @@
+"""
+Prefixed ids: split, join, refuse what is not ours. Ids fail closed.
+
+Mail: ``providerA:<native>`` and ``providerB:<native>``; the text after the first colon is opaque.
+Source: contract, General behaviours 2; decisions 5.10.
+"""
+
+from types import MappingProxyType
+
+MAX_ID_LENGTH = 1024  # characters; decisions 5.10 and 8.1
+
+MAIL_PREFIXES = MappingProxyType({"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"})
+_PROVIDER_BY_PREFIX = MappingProxyType({word: code for code, word in MAIL_PREFIXES.items()})
+
+
+def join_mail(provider: str, native: str) -> str:
+    """Prefix *native* with its provider's word: ``providerA:18c…``."""
+    return f"{MAIL_PREFIXES[provider]}:{native}"
+
+
+def split_mail(prefixed: str) -> tuple[str, str] | None:
+    """
+    Split a prefixed mail id.
+
+    Returns:
+        ``(provider code, native id)``, or None when the id is not one of
+        ours: unknown or missing prefix, empty rest, or over 1,024 characters.
+    """
+    prefix, colon, native = prefixed.partition(":")
+    provider = _PROVIDER_BY_PREFIX.get(prefix)
+    if not colon or not native or provider is None or len(prefixed) > MAX_ID_LENGTH:
+        return None
+    return provider, native

@@ -1,0 +1,74 @@
+"""
+What every connector returns: frozen records, decoded once, never changed.
+
+A GraphQL type of the same name is a view over its record, so attribute names are the snake_case of
+the schema's field names (`from_` for `from`). A member that was not wanted, or that upstream does
+not tell, is None; sequences are tuples. Times are aware, UTC. Source: contract, "Resources and
+their fields"; decisions 6, 7.2, 8.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Root of all records."""
+
+
+# -- email ---------------------------------------------------------------------------------------
+
+
+class Participant(Record):
+    email: str
+    name: str | None = None
+
+
+class Attachment(Record):
+    id: str
+    name: str
+    content_type: str | None = None
+    size: int = 0
+    is_inline: bool = False
+
+
+class Email(Record):
+    """One message. `body_type` is "text" or "html"; `importance` "low", "normal" or "high"."""
+
+    id: str
+    provider: str
+    thread_id: str | None = None
+    subject: str | None = None
+    from_: Participant | None = None
+    to: tuple[Participant, ...] | None = None
+    cc: tuple[Participant, ...] | None = None
+    bcc: tuple[Participant, ...] | None = None
+    body_preview: str | None = None
+    body: str | None = None
+    body_type: str | None = None
+    sent_at: datetime | None = None
+    received_at: datetime | None = None
+    is_read: bool = False
+    has_attachments: bool = False
+    attachments: tuple[Attachment, ...] | None = None
+    labels: tuple[str, ...] | None = None
+    importance: str | None = None
+
+
+class Thread(Record):
+    """A conversation; `messages` oldest first, without drafts and trashed ones."""
+
+    id: str
+    provider: str
+    messages: tuple[Email, ...]
+
+    @property
+    def message_count(self) -> int:
+        return len(self.messages)
+
+
+class SentMessage(Record):
+    """What is known of a message just sent, prefixed; provider B tells neither."""
+
+    email_id: str | None = None
+    thread_id: str | None = None

@@ -1,0 +1,1 @@
+"""The documented paths: a table of endpoints and the documents they run."""
