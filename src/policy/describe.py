@@ -1,0 +1,96 @@
+"""
+The `accessInfo` sentences: what a token may not do, in words. Source: decisions 12 and 16.
+
+Built from settings alone: no content, no patterns, no ids.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from policy.grants import Grant
+from policy.vocabulary import (
+    COLLAB_READS,
+    EMAIL_READS,
+    TASK_READS,
+    CalendarAccessLevel,
+    CalendarField,
+    CollabField,
+    EmailField,
+    EmailOp,
+    Surface,
+    TaskField,
+    TaskOp,
+)
+
+
+def access_info(surface: Surface, grant: Grant, *, has_block_rules: bool = False) -> str | None:
+    """Describe the restrictions on *surface* in the fixed order; None when there are none."""
+    sentences = _SENTENCES[surface](grant)
+    if surface is Surface.COLLAB:
+        sentences = _collab(grant, has_block_rules=has_block_rules)
+    return " ".join(sentences) or None
+
+
+def _email(grant: Grant) -> Iterable[str]:
+    missing = [op for op in EmailOp if op not in grant.email_operations]
+    if not grant.email_operations - set(EMAIL_READS):
+        yield (
+            "Read-only email access: sending, replying, forwarding, deleting and changing "
+            "messages are not allowed."
+        )
+        missing = [
+            op for op in missing if op in EMAIL_READS
+        ]  # the sentence above has said the rest
+    if missing:
+        yield f"Not allowed on email: {', '.join(missing)}."
+    yield from _mask("Hidden email fields", EmailField, grant.visible_email_fields)
+
+
+def _calendar(grant: Grant) -> Iterable[str]:
+    if grant.past_days is not None or grant.future_days is not None:
+        past = "any past date" if grant.past_days is None else f"last {grant.past_days} days"
+        future = (
+            "any future date" if grant.future_days is None else f"next {grant.future_days} days"
+        )
+        yield f"Results limited to time window: {past} to {future}."
+    if grant.calendar_level is CalendarAccessLevel.FREE_BUSY_ONLY:
+        yield "Only free/busy times are visible."
+    if grant.calendar_ids is not None:
+        yield "Only selected calendars are visible."
+    yield from _mask("Hidden event fields", CalendarField, grant.visible_calendar_fields)
+
+
+def _tasks(grant: Grant) -> Iterable[str]:
+    # `manage_groups` is reserved for future use: holding it alone lets nothing be written.
+    if not grant.task_operations - {*TASK_READS, TaskOp.MANAGE_GROUPS}:
+        yield "Read-only task access."
+    if grant.task_boards is not None:
+        yield "Only selected boards are visible."
+    yield from _mask("Hidden task fields", TaskField, grant.visible_task_fields)
+
+
+def _collab(grant: Grant, *, has_block_rules: bool = False) -> Iterable[str]:
+    if not grant.collab_operations - set(COLLAB_READS):
+        yield "Read-only access to collaboration content."
+    if not grant.collab_allow_all:
+        yield "Only content matching this token's allow rules is visible."
+    elif has_block_rules:
+        yield "Some content is blocked by this token's rules."
+    yield from _mask("Hidden fields", CollabField, grant.visible_collab_fields)
+
+
+_SENTENCES: Mapping[Surface, Callable[[Grant], Iterable[str]]] = MappingProxyType(
+    {
+        Surface.EMAIL: _email,
+        Surface.CALENDAR: _calendar,
+        Surface.TASKS: _tasks,
+        Surface.COLLAB: _collab,
+    }
+)
+
+
+def _mask(title: str, words: Iterable[StrEnum], visible: Collection[StrEnum]) -> Iterable[str]:
+    hidden = [word for word in words if word not in visible]
+    if hidden:
+        yield f"{title}: {', '.join(hidden)}."

@@ -1,0 +1,287 @@
+"""
+Grant: one token's settings, parsed and frozen.
+
+Two readers, on purpose. `validate` and `merge` serve the management API: an unknown word is an
+error, because a setting we do not understand must not be silently dropped. `Grant.read` serves
+requests: what cannot be read grants nothing, hides everything and reaches nothing. Source:
+decisions 3.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeVar
+
+from policy.refusals import Detail, InvalidInput
+from policy.settings import DEFAULTS, READERS, Unreadable
+from policy.vocabulary import (
+    ALL,
+    COLLAB_COMPOSITES,
+    EMAIL_COMPOSITES,
+    TASK_COMPOSITES,
+    CalendarAccessLevel,
+    CalendarField,
+    Code,
+    CollabField,
+    CollabOp,
+    EmailField,
+    EmailOp,
+    Field,
+    MaskMode,
+    TaskField,
+    TaskOp,
+    expand,
+)
+
+Word = TypeVar("Word", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardScope:
+    """One entry of `taskBoards`; *provider* None means whichever provider has the board."""
+
+    board_id: str
+    provider: str | None = None
+    allow_create: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenQuota:
+    """Requests per rolling window for this token alone; None is no limit."""
+
+    per_minute: int | None = None
+    per_hour: int | None = None
+    per_day: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """
+    What one token may do. Field for field the settings of decisions 3, read for use.
+
+    Attributes:
+        email_operations, task_operations, collab_operations: Single flags, composites expanded.
+        visible_*: The mask words that are visible; all others are hidden.
+        calendar_ids, task_boards, connection_ids: None is no restriction, empty is none at all.
+        writable_task_fields: Column ids, or None for all.
+    """
+
+    email_enabled: bool
+    email_operations: frozenset[EmailOp]
+    visible_email_fields: frozenset[EmailField]
+    calendar_enabled: bool
+    calendar_level: CalendarAccessLevel
+    visible_calendar_fields: frozenset[CalendarField]
+    past_days: int | None
+    future_days: int | None
+    calendar_ids: frozenset[int] | None
+    task_operations: frozenset[TaskOp]
+    task_boards: tuple[BoardScope, ...] | None
+    visible_task_fields: frozenset[TaskField]
+    writable_task_fields: frozenset[str] | None
+    default_task_provider: str | None
+    collab_enabled: bool
+    collab_operations: frozenset[CollabOp]
+    collab_allow_all: bool
+    visible_collab_fields: frozenset[CollabField]
+    connection_ids: frozenset[int] | None
+    mask_mode: MaskMode
+    quota: TokenQuota
+
+    @classmethod
+    def read(cls, settings: Mapping[str, object]) -> "Grant":
+        """Read stored *settings*; each one that cannot be read takes its closed value."""
+        value = MappingProxyType({name: _stored(settings, name) for name in DEFAULTS})
+        return cls(
+            email_enabled=value["emailAccessEnabled"] is True,
+            email_operations=_operations(
+                value["allowedEmailOperations"], EMAIL_COMPOSITES, EmailOp
+            ),
+            visible_email_fields=_visible(value["visibleEmailFields"], EmailField),
+            calendar_enabled=value["calendarAccessEnabled"] is True,
+            calendar_level=CalendarAccessLevel(str(value["calendarAccessLevel"])),
+            visible_calendar_fields=_visible(value["visibleCalendarFields"], CalendarField),
+            past_days=_number(value["timeframePastDays"]),
+            future_days=_number(value["timeframeFutureDays"]),
+            calendar_ids=_numbers(value["allowedCalendarIds"]),
+            task_operations=_operations(value["allowedTaskOperations"], TASK_COMPOSITES, TaskOp),
+            task_boards=_boards(value["taskBoards"]),
+            visible_task_fields=_visible(value["visibleTaskFields"], TaskField),
+            writable_task_fields=_writable(value["writableTaskFields"]),
+            default_task_provider=_text(value["defaultTaskProvider"]),
+            collab_enabled=value["collabAccessEnabled"] is True,
+            collab_operations=_operations(
+                value["allowedCollabOperations"], COLLAB_COMPOSITES, CollabOp
+            ),
+            collab_allow_all=value["collabAllowAllDefault"] is True,
+            visible_collab_fields=_visible(value["visibleCollabFields"], CollabField),
+            connection_ids=_numbers(value["allowedConnectionIds"]),
+            mask_mode=MaskMode(str(value["maskMode"])),
+            quota=_quota(value["quota"]),
+        )
+
+    @cached_property
+    def hidden(self) -> frozenset[Field]:
+        """Every mask word of every surface that this token may not see."""
+        return frozenset(
+            field
+            for words, visible in (
+                (EmailField, self.visible_email_fields),
+                (CalendarField, self.visible_calendar_fields),
+                (TaskField, self.visible_task_fields),
+                (CollabField, self.visible_collab_fields),
+            )
+            for field in words
+            if field not in visible
+        )
+
+
+def validate(settings: Mapping[str, object]) -> dict[str, object]:
+    """
+    Check the settings object of the management API and fill in the defaults.
+
+    Returns:
+        Every setting, in the order of decisions 3: lists without duplicates, order kept.
+
+    Raises:
+        InvalidInput: `VALIDATION_ERROR` with one detail per unknown key or unreadable value.
+    """
+    return merge(DEFAULTS, settings)
+
+
+def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str, object]:
+    """
+    Change *stored* settings key by key; null resets a key to its default.
+
+    Raises:
+        InvalidInput: As `validate`; nothing is changed then.
+    """
+    details = [
+        Detail(f"settings.{name}", "There is no setting of this name.")
+        for name in patch
+        if name not in DEFAULTS
+    ]
+    merged = {name: stored.get(name, default) for name, default in DEFAULTS.items()}
+    for name, value in patch.items():
+        if name in DEFAULTS:
+            try:
+                merged[name] = DEFAULTS[name] if value is None else READERS[name](value)
+            except Unreadable as problem:
+                details.append(Detail(f"settings.{name}", str(problem)))
+    if details:
+        message = "The settings cannot be read: " + ", ".join(d.field for d in details) + "."
+        raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)
+    return merged
+
+
+def effective_operations(settings: Mapping[str, object]) -> dict[str, list[str]]:
+    """
+    Expand the composites of *settings*, for display.
+
+    Returns:
+        `effectiveEmailOperations`, `effectiveTaskOperations` and `effectiveCollabOperations`,
+        each in the contract's order.
+    """
+    grant = Grant.read(settings)
+    return {
+        "effectiveEmailOperations": [op for op in EmailOp if op in grant.email_operations],
+        "effectiveTaskOperations": [op for op in TaskOp if op in grant.task_operations],
+        "effectiveCollabOperations": [op for op in CollabOp if op in grant.collab_operations],
+    }
+
+
+# A setting that is stored but unreadable takes this value: it opens nothing and hides everything.
+_CLOSED: Mapping[str, object] = MappingProxyType(
+    {
+        "emailAccessEnabled": False,
+        "allowedEmailOperations": (),
+        "visibleEmailFields": (),
+        "calendarAccessEnabled": False,
+        "calendarAccessLevel": CalendarAccessLevel.FREE_BUSY_ONLY,
+        "visibleCalendarFields": (),
+        "timeframePastDays": 0,
+        "timeframeFutureDays": 0,
+        "allowedCalendarIds": (),
+        "allowedTaskOperations": (),
+        "taskBoards": (),
+        "visibleTaskFields": (),
+        "writableTaskFields": (),
+        "defaultTaskProvider": None,
+        "collabAccessEnabled": False,
+        "allowedCollabOperations": (),
+        "collabAllowAllDefault": False,
+        "visibleCollabFields": (),
+        "allowedConnectionIds": (),
+        "maskMode": MaskMode.STRICT,
+        "quota": MappingProxyType({"perMinute": 0}),
+    }
+)
+
+
+def _stored(settings: Mapping[str, object], name: str) -> object:
+    if name not in settings:
+        return DEFAULTS[name]
+    value = settings[name]
+    if value is None and DEFAULTS[name] is None:
+        return None
+    try:
+        return READERS[name](value)
+    except Unreadable:
+        return _CLOSED[name]
+
+
+def _operations(
+    flags: object, composites: Mapping[str, tuple[Word, ...]], operations: type[Word]
+) -> frozenset[Word]:
+    return frozenset(expand(_words(flags), composites, operations))
+
+
+def _visible(words: object, fields: type[Word]) -> frozenset[Word]:
+    listed = frozenset(_words(words))
+    return frozenset(field for field in fields if ALL in listed or field.value in listed)
+
+
+def _words(value: object) -> Sequence[str]:
+    return [str(word) for word in value] if isinstance(value, list | tuple) else []
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _numbers(value: object) -> frozenset[int] | None:
+    return frozenset(value) if isinstance(value, list | tuple) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _writable(value: object) -> frozenset[str] | None:
+    words = frozenset(_words(value))
+    return None if ALL in words else words
+
+
+def _boards(value: object) -> tuple[BoardScope, ...] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    return tuple(
+        BoardScope(
+            board_id=entry["boardId"],
+            provider=entry.get("provider"),
+            allow_create=entry.get("allowCreate", True),
+        )
+        for entry in value
+    )
+
+
+def _quota(value: object) -> TokenQuota:
+    if not isinstance(value, Mapping):
+        return TokenQuota()
+    return TokenQuota(
+        per_minute=value.get("perMinute"),
+        per_hour=value.get("perHour"),
+        per_day=value.get("perDay"),
+    )

@@ -1,0 +1,71 @@
+"""Which rolling windows a call is charged to; counting is a port. Source: decisions 10."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+from policy.grants import TokenQuota
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most *limit* requests in any *seconds* seconds."""
+
+    limit: int
+    seconds: int
+
+
+# Bucket -> its windows, per client IP. `graphql` holds callers of POST /graphql whose token is
+# refused, who name no surface yet.
+SURFACE_WINDOWS: Mapping[str, tuple[Window, ...]] = MappingProxyType(
+    {
+        "email": (Window(60, MINUTE), Window(300, HOUR)),
+        "calendar": (Window(100, MINUTE), Window(500, HOUR)),
+        "tasks": (Window(60, MINUTE), Window(300, HOUR)),
+        "collab": (Window(60, MINUTE), Window(300, HOUR)),
+        "management": (Window(60, MINUTE), Window(600, HOUR)),
+        "graphql": (Window(60, MINUTE), Window(300, HOUR)),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """*cost* requests against every window of *key*."""
+
+    key: str
+    windows: tuple[Window, ...]
+    cost: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """
+    What the counter says, about the window with the fewest requests left.
+
+    Attributes:
+        reset: Unix seconds at which that window next frees a slot.
+        retry_after: Whole seconds, at least 1, until the charge would be allowed; 0 when it is.
+    """
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: int
+    retry_after: int
+
+
+class Counter(Protocol):
+    """Counts requests in true sliding windows, in one process or across many."""
+
+    async def take(self, charges: Sequence[Charge]) -> Verdict:
+        """Check every charge, then count them all; a refused request is not counted."""
+
+
+def token_windows(quota: TokenQuota) -> tuple[Window, ...]:
+    """Return the windows of a token's own quota, on top of those of its IP."""
+    limits = ((quota.per_minute, MINUTE), (quota.per_hour, HOUR), (quota.per_day, DAY))
+    return tuple(Window(limit, seconds) for limit, seconds in limits if limit is not None)

@@ -1,0 +1,159 @@
+"""
+The table of token settings: default and reader of each. Source: decisions 3.
+
+A reader returns the stored form (JSON values only) or raises `Unreadable` with a sentence that is
+safe to show.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from policy.vocabulary import (
+    ALL,
+    COLLAB_COMPOSITES,
+    EMAIL_COMPOSITES,
+    READ_ONLY,
+    TASK_COMPOSITES,
+    CalendarAccessLevel,
+    CalendarField,
+    CollabField,
+    CollabOp,
+    EmailField,
+    EmailOp,
+    MaskMode,
+    TaskField,
+    TaskOp,
+)
+
+MAX_WORDS = 1000  # entries of one list: far above any real setting, far below a burden
+MAX_DAYS = 36_500  # a century either way, so that no date computation can overflow
+MAX_LONG = 2**63 - 1
+
+
+class Unreadable(ValueError):
+    """The value is not what the setting takes; the message says what it takes."""
+
+
+def boolean(value: object) -> bool:
+    """Read true or false, and nothing that merely looks like it."""
+    if not isinstance(value, bool):
+        raise Unreadable("It must be true or false.")
+    return value
+
+
+def whole_number(most: int) -> Callable[[object], int]:
+    """Build a reader of whole numbers from 0 to *most*."""
+
+    def read(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+            raise Unreadable(f"It must be a whole number from 0 to {most}.")
+        return value
+
+    return read
+
+
+def one_of(words: type[StrEnum]) -> Callable[[object], str]:
+    """Build a reader of one of *words*."""
+    known = {word.value for word in words}
+
+    def read(value: object) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise Unreadable(f"It must be one of: {', '.join(words)}.")
+        return value
+
+    return read
+
+
+def words_of(*known: str) -> Callable[[object], list[str]]:
+    """Build a reader of lists of *known* words; duplicates are dropped, order is kept."""
+    allowed = frozenset(known)
+
+    def read(value: object) -> list[str]:
+        words = texts(value)
+        unknown = [word for word in words if word not in allowed]
+        if unknown:
+            raise Unreadable(f"Not known: {', '.join(unknown[:10])}. Known: {', '.join(known)}.")
+        return words
+
+    return read
+
+
+def texts(value: object) -> list[str]:
+    """Read a list of strings; duplicates are dropped, order is kept."""
+    if not isinstance(value, list | tuple) or not all(isinstance(word, str) for word in value):
+        raise Unreadable("It must be a list of strings.")
+    if len(value) > MAX_WORDS:
+        raise Unreadable(f"It may have {MAX_WORDS} entries at most.")
+    return list(dict.fromkeys(value))
+
+
+def longs(value: object) -> list[int]:
+    """Read a list of 64-bit ids; duplicates are dropped, order is kept."""
+    read = whole_number(MAX_LONG)
+    if not isinstance(value, list | tuple) or len(value) > MAX_WORDS:
+        raise Unreadable(f"It must be a list of at most {MAX_WORDS} whole numbers.")
+    return list(dict.fromkeys(read(number) for number in value))
+
+
+def text(value: object) -> str:
+    """Read a short text that is not blank."""
+    if not isinstance(value, str) or not value.strip() or len(value) > 255:
+        raise Unreadable("It must be a text of 1 to 255 characters.")
+    return value
+
+
+def boards(value: object) -> list[dict[str, object]]:
+    """Read `taskBoards`; `allowCreate` is true unless said."""
+    if not isinstance(value, list | tuple) or len(value) > MAX_WORDS:
+        raise Unreadable(f"It must be a list of at most {MAX_WORDS} objects with a boardId.")
+    return [_board(entry) for entry in value]
+
+
+def _board(value: object) -> dict[str, object]:
+    if not isinstance(value, Mapping) or set(value) - {"boardId", "provider", "allowCreate"}:
+        raise Unreadable("Each board takes boardId, provider and allowCreate, nothing else.")
+    board: dict[str, object] = {"boardId": text(value.get("boardId"))}
+    if value.get("provider") is not None:
+        board["provider"] = text(value["provider"])
+    board["allowCreate"] = boolean(value.get("allowCreate", True))
+    return board
+
+
+def quota(value: object) -> dict[str, object]:
+    """Read `quota`; a window that is null is no limit."""
+    windows = ("perMinute", "perHour", "perDay")
+    if not isinstance(value, Mapping) or set(value) - set(windows):
+        raise Unreadable("It takes perMinute, perHour and perDay, nothing else.")
+    read = whole_number(1_000_000_000)
+    return {name: read(value[name]) for name in windows if value.get(name) is not None}
+
+
+_ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
+    ("emailAccessEnabled", False, boolean),
+    ("allowedEmailOperations", [READ_ONLY], words_of(*EmailOp, *EMAIL_COMPOSITES)),
+    ("visibleEmailFields", [ALL], words_of(*EmailField, ALL)),
+    ("calendarAccessEnabled", False, boolean),
+    ("calendarAccessLevel", CalendarAccessLevel.VIEW_ONLY.value, one_of(CalendarAccessLevel)),
+    ("visibleCalendarFields", [ALL], words_of(*CalendarField, ALL)),
+    ("timeframePastDays", None, whole_number(MAX_DAYS)),
+    ("timeframeFutureDays", None, whole_number(MAX_DAYS)),
+    ("allowedCalendarIds", None, longs),
+    ("allowedTaskOperations", [], words_of(*TaskOp, *TASK_COMPOSITES)),
+    ("taskBoards", None, boards),
+    ("visibleTaskFields", [ALL], words_of(*TaskField, ALL)),
+    ("writableTaskFields", [ALL], texts),
+    ("defaultTaskProvider", None, text),
+    ("collabAccessEnabled", False, boolean),
+    ("allowedCollabOperations", [READ_ONLY], words_of(*CollabOp, *COLLAB_COMPOSITES)),
+    ("collabAllowAllDefault", False, boolean),
+    ("visibleCollabFields", [ALL], words_of(*CollabField, ALL)),
+    ("allowedConnectionIds", None, longs),
+    ("maskMode", MaskMode.STRICT.value, one_of(MaskMode)),
+    ("quota", None, quota),
+)
+
+DEFAULTS: Mapping[str, object] = MappingProxyType({name: default for name, default, _ in _ROWS})
+READERS: Mapping[str, Callable[[object], object]] = MappingProxyType(
+    {name: reader for name, _, reader in _ROWS}
+)
