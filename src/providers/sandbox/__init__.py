@@ -1,0 +1,1 @@
+"""The server side of the upstreams' wire protocols, over one local store."""

@@ -1,0 +1,49 @@
+"""The ids of the sandbox's mail: counted up, and therefore the same in every run."""
+
+import hashlib
+from base64 import urlsafe_b64encode
+
+PROVIDER_A = "provider-a"
+PROVIDER_B = "provider-b"
+MAILBOXES = (PROVIDER_A, PROVIDER_B)
+
+_STORE_GUID = "NDM4YTQ0ZDAtYjU2Yy00ZWEyLTk4MzctZmUzMjgzYTRhN2QwAEYAAAAAA"
+
+
+def message_id(mailbox: str, seq: int, change: int) -> str:
+    """
+    Name a message: 16 hexadecimal digits, or a long text with ``-``, ``_`` and ``=``.
+
+    Provider B's plain id hangs on *change* too, because a move renames a message there.
+    """
+    if mailbox == PROVIDER_A:
+        return _hex(f"message/{seq}")
+    return f"AAMkAG{_STORE_GUID}-{_text(f'message/{seq}/{change}', 45)}_AAA="
+
+
+def immutable_id(mailbox: str, seq: int) -> str:
+    """Name a message for its whole life; the plain id on provider A."""
+    if mailbox == PROVIDER_A:
+        return _hex(f"message/{seq}")
+    return f"AAkALgAA-{_text(f'immutable/{seq}', 60)}_AA="
+
+
+def conversation_id(seq: int) -> str:
+    """Name a conversation of provider B (on provider A a thread is named after its first mail)."""
+    return f"AAQkAG{_STORE_GUID[:40]}-{_text(f'conversation/{seq}', 18)}_A="
+
+
+def label_id(mailbox: str, number: int) -> str:
+    """Name a user label or a category."""
+    if mailbox == PROVIDER_A:
+        return f"Label_{number}"
+    digits = hashlib.sha256(f"category/{number}".encode()).hexdigest()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+
+
+def _hex(seed: str) -> str:
+    return "1" + hashlib.sha256(seed.encode()).hexdigest()[:15]
+
+
+def _text(seed: str, size: int) -> str:
+    return urlsafe_b64encode(hashlib.shake_256(seed.encode()).digest(size)).decode().rstrip("=")

@@ -1,0 +1,119 @@
+"""
+The one file that every sandbox upstream keeps its state in: SQLite, WAL, synchronous calls.
+
+Each part defines its own tables with `Store.define` and reads and writes through the same
+connection. A second process may write to the file (the import command does); `Store.foreign_writes`
+tells a cache when that happened.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+
+FILE_NAME = "sandbox.db"
+_META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT"
+
+Cell = str | int | float | bytes | None
+Row = tuple[Cell, ...]
+
+
+class Store:
+    """
+    One connection to the store file. Usable from several threads, one call at a time.
+
+    Attributes:
+        writes: How many transactions this object has committed: a cheap stamp for caches.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        """Open *path* (":memory:" keeps everything in this process), creating it when missing."""
+        self.writes = 0
+        self._lock = RLock()
+        self._depth = 0
+        self._db = sqlite3.connect(
+            str(path), isolation_level=None, check_same_thread=False, timeout=30
+        )
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self.define(_META)
+
+    def define(self, *statements: str) -> None:
+        """Run ``CREATE … IF NOT EXISTS`` statements."""
+        with self._lock:
+            for statement in statements:
+                self._db.execute(statement)
+
+    def rows(self, sql: str, *values: Cell) -> list[Row]:
+        """Return every row of a query."""
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+    def row(self, sql: str, *values: Cell) -> Row | None:
+        """Return the first row of a query, None when there is none."""
+        with self._lock:
+            found: Row | None = self._db.execute(sql, values).fetchone()
+            return found
+
+    def run(self, sql: str, *values: Cell) -> int:
+        """Run one writing statement (in the open transaction, else its own); count its rows."""
+        with self.transaction():
+            return self._db.execute(sql, values).rowcount
+
+    def run_many(self, sql: str, values: Iterable[Row]) -> None:
+        """Run one writing statement for each row of *values*."""
+        with self.transaction():
+            self._db.executemany(sql, values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Keep or drop everything inside as one; transactions nest into the outermost."""
+        with self._lock:
+            if self._depth:
+                yield
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            else:
+                self._db.execute("COMMIT")
+                self.writes += 1
+            finally:
+                self._depth -= 1
+
+    def foreign_writes(self) -> int:
+        """Return a number that changes whenever somebody else has written to the file."""
+        with self._lock:
+            return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
+    def meta(self, key: str, default: str | None = None) -> str | None:
+        """Return the text kept under *key*."""
+        found = self.row("SELECT value FROM meta WHERE key = ?", key)
+        return default if found is None else str(found[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep *value* under *key*."""
+        self.run("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", key, value)
+
+    def next(self, counter: str) -> int:
+        """Count *counter* up by one, for good, and return it (1 at first)."""
+        with self.transaction():
+            value = int(self.meta(f"counter:{counter}") or 0) + 1
+            self.set_meta(f"counter:{counter}", str(value))
+        return value
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._db.close()
+
+
+def open_store(data_dir: Path) -> Store:
+    """Open the store file of *data_dir*, creating both when missing."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    return Store(data_dir / FILE_NAME)

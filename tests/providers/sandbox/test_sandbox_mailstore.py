@@ -1,0 +1,153 @@
+from pathlib import Path
+
+import pytest
+
+from providers.sandbox.delivery import send, without_bcc
+from providers.sandbox.mailstore import NEW_THREAD, Account, MailStore
+from providers.sandbox.mime import parse
+from providers.sandbox.store import Store, open_store
+
+FIRST = b"Message-ID: <a@x>\r\nSubject: Lease\r\n\r\nhello"
+ANSWER = b"Message-ID: <b@x>\r\nReferences: <a@x>\r\nSubject: Re: Lease\r\n\r\nyes"
+
+
+@pytest.fixture
+def mails() -> MailStore:
+    return MailStore(Store(":memory:"), clock=lambda: 1_700_000_000.5)
+
+
+def test_an_answer_joins_the_thread_it_refers_to(mails):
+    first = mails.add("provider-a", FIRST, folder="inbox", received_ms=1)
+    answer = mails.add("provider-a", ANSWER, folder="inbox")
+
+    assert answer.thread_id == first.thread_id == first.id
+    assert answer.received_ms == 1_700_000_000_500
+    assert mails.thread("provider-a", first.id) == (first, answer)
+    assert mails.all("provider-a") == (answer, first)
+
+
+def test_a_thread_is_found_when_the_answer_came_first(mails):
+    answer = mails.add("provider-b", ANSWER, folder="inbox")
+    first = mails.add("provider-b", FIRST, folder="inbox")
+
+    assert first.thread_id == answer.thread_id
+    assert "=" in first.thread_id
+
+
+def test_a_new_thread_can_be_asked_for(mails):
+    first = mails.add("provider-a", FIRST, folder="inbox")
+    answer = mails.add("provider-a", ANSWER, folder="sent", thread_id=NEW_THREAD)
+
+    assert answer.thread_id != first.thread_id
+
+
+def test_a_move_renames_a_message_of_provider_b_only(mails):
+    mail = mails.add("provider-b", FIRST, folder="inbox")
+    moved = mails.update("provider-b", mail.id, folder="trash", new_id=True)
+
+    assert moved.id != mail.id
+    assert moved.immutable_id == mail.immutable_id
+    assert mails.find("provider-b", mail.id) is None
+    assert mails.find("provider-b", mail.immutable_id) == moved
+
+    other = mails.add("provider-a", FIRST, folder="inbox")
+    assert mails.update("provider-a", other.id, folder="trash", new_id=True).id == other.id
+
+
+def test_writes_of_another_process_are_seen(tmp_path: Path):
+    here, there = MailStore(open_store(tmp_path)), MailStore(open_store(tmp_path))
+    kept = here.add("provider-a", FIRST, folder="inbox")
+    lost = here.add("provider-a", ANSWER, folder="inbox")
+    assert len(there.all("provider-a")) == 2
+
+    there.update("provider-a", kept.id, is_read=True)
+    there.delete("provider-a", lost.id)
+    there.add_label("provider-a", "Clients")
+
+    assert [mail.is_read for mail in here.all("provider-a")] == [True]
+    assert [label.name for label in here.user_labels("provider-a")] == ["Clients"]
+    assert [gone[1] for gone in here.gone_since("provider-a", 0)] == [lost.id]
+
+
+def test_ids_are_the_same_in_every_run(mails):
+    again = MailStore(Store(":memory:"))
+
+    assert mails.add("provider-b", FIRST, folder="inbox").id == (
+        again.add("provider-b", FIRST, folder="inbox").id
+    )
+
+
+def test_a_renamed_label_is_renamed_on_its_mail(mails):
+    mails.add_label("provider-a", "Home")
+    mail = mails.add("provider-a", FIRST, folder="inbox", labels=("Home",))
+    mails.rename_label("provider-a", "Home", "House")
+
+    found = mails.find("provider-a", mail.id)
+    assert found is not None
+    assert found.labels == ("House",)
+    assert [label.name for label in mails.user_labels("provider-a")] == ["House"]
+
+    mails.delete_label("provider-a", "House")
+    found = mails.find("provider-a", mail.id)
+    assert found is not None
+    assert found.labels == ()
+
+
+def test_a_failed_transaction_leaves_nothing(mails):
+    with pytest.raises(ValueError, match="No such folder"):
+        mails.add("provider-a", FIRST, folder="attic")
+
+    assert mails.all("provider-a") == ()
+    assert mails.change() == 0
+
+
+def test_mail_between_the_mailboxes_arrives_without_bcc(mails):
+    mails.set_account("provider-b", Account("b@x.test", "B"))
+    bcc = b"Bcc: B@x.test,\r\n q@x.test\r\n"
+    raw = b"From: a@x.test\r\nTo: z@x.test\r\n" + bcc + b"Subject: s\r\n\r\nBcc: no"
+    sent = send(mails, "provider-a", raw)
+
+    assert sent.folder == "sent"
+    assert sent.raw == raw
+    (arrived,) = mails.all("provider-b")
+    assert arrived.folder == "inbox"
+    assert arrived.raw == b"From: a@x.test\r\nTo: z@x.test\r\nSubject: s\r\n\r\nBcc: no"
+    assert without_bcc(arrived.raw) == arrived.raw
+
+
+@pytest.mark.parametrize(("mailbox", "count"), [("provider-a", 1), ("provider-b", 2)])
+def test_mail_to_oneself_arrives(mails, mailbox, count):
+    mails.set_account(mailbox, Account("me@x.test", "Me"))
+    send(mails, mailbox, b"To: Me@x.test\r\nSubject: s\r\n\r\n.")
+
+    found = mails.all(mailbox)
+    assert len(found) == count
+    assert any(mail.folder == "inbox" and not mail.is_read for mail in found)
+
+
+ODD = {
+    "an unknown charset": b"Content-Type: text/plain; charset=x-nope\r\n\r\nhi",
+    "a broken encoded word": b"Subject: =?utf-8?b?!!!?=\r\n\r\nhi",
+    "raw bytes in a header": b"Subject: caf\xc3\xa9\r\n\r\nhi",
+    "a multipart without parts": b"Content-Type: multipart/mixed; boundary=x\r\n\r\nnothing",
+    "bad base64": b"Content-Transfer-Encoding: base64\r\n\r\n@@@@=",
+    "a bad file name": b"Content-Disposition: attachment; filename*=nope''%ff\r\n\r\nx",
+    "nothing at all": b"",
+}
+
+
+@pytest.mark.parametrize("raw", ODD.values(), ids=ODD.keys())
+def test_odd_messages_come_out(raw):
+    tree = parse(raw)
+
+    assert isinstance(tree.text, str)
+    assert tree.body("html") is None
+
+
+def test_encoded_names_with_commas_stay_one_address():
+    raw = b"To: =?utf-8?q?M=C3=BCller=2C_A?= <a@x.test>, b@x.test\r\n\r\n"
+
+    assert [(one.name, one.address) for one in parse(raw).addresses("to")] == [
+        ("Müller, A", "a@x.test"),
+        ("", "b@x.test"),
+    ]
