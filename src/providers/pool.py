@@ -1,0 +1,219 @@
+"""
+The connections of one origin: the newest idle one is reused, and waiters are served in order.
+
+Every step is O(1). A place is taken before a connection is made and given up when it is closed, so
+a task cancelled at any point leaves nothing taken.
+"""
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from ssl import SSLContext
+
+import httpx
+
+from providers.wire import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where to connect. *tls* None: in the clear."""
+
+    host: str
+    port: int
+    tls: SSLContext | None
+
+
+class Pool:
+    """
+    At most *places* connections to one endpoint.
+
+    Attributes:
+        taken: How many places are in use: busy, idle, or being connected.
+    """
+
+    def __init__(self, endpoint: Endpoint, *, places: int, idle_seconds: float) -> None:
+        self._endpoint = endpoint
+        self._places = places
+        self._idle_seconds = idle_seconds
+        self._idle: dict[Connection, None] = {}  # in the order they became idle
+        self._sockets: set[Connection] = set()
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._none_left = asyncio.Event()
+        self.taken = 0
+
+    @property
+    def open(self) -> int:
+        """How many sockets exist."""
+        return len(self._sockets)
+
+    @property
+    def busy(self) -> int:
+        """How many places are taken by something under way."""
+        return self.taken - len(self._idle)
+
+    async def acquire(
+        self,
+        *,
+        connect: float | None,
+        wait: float | None,
+        youngest: float | None = None,
+        fresh: bool = False,
+    ) -> tuple[Connection, bool]:
+        """
+        Take a connection; it comes back by itself when its exchange is over.
+
+        Args:
+            connect: Seconds for a new connection, TLS included.
+            wait: Seconds to wait for a place.
+            youngest: Reuse only what became idle less than so many seconds ago.
+            fresh: Reuse nothing, and close what is idle: it is probably stale too.
+
+        Returns:
+            The connection, and whether it has served before.
+        """
+        limit = self._idle_seconds if youngest is None else youngest
+        oldest = asyncio.get_running_loop().time() - limit
+        while self._idle:
+            connection, _ = self._idle.popitem()
+            if connection.alive and not fresh and connection.idle_since > oldest:
+                return connection, True
+            connection.close()
+            self.taken -= 1
+        if self.taken < self._places:
+            self.taken += 1
+        else:
+            handed = await self._turn(wait)
+            if handed is not None:
+                if handed.alive and not fresh:
+                    return handed, True
+                handed.close()
+        return await self._connect(connect), False
+
+    async def aclose(self) -> None:
+        """Close every connection, also the busy ones."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        self.taken -= len(self._idle)
+        self._idle.clear()
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_exception(httpx.PoolTimeout("The client is closed."))
+        for connection in tuple(self._sockets):
+            connection.close()
+        if self._sockets:
+            await self._none_left.wait()
+
+    # --- places
+
+    async def _turn(self, patience: float | None) -> Connection | None:
+        """Wait for a place, which comes with a connection or (None) without."""
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[Connection | None] = loop.create_future()
+        self._waiting.append(turn)
+        timer = None if patience is None else loop.call_later(patience, _expire, turn)
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                handed = turn.result()
+                if handed is None:
+                    self._vacate()
+                else:
+                    self._released(handed)
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _vacate(self) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self.taken -= 1
+
+    def _released(self, connection: Connection) -> None:
+        if not connection.alive:
+            self._vacate()
+            return
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(connection)
+                return
+        self._idle[connection] = None
+        if self._sweeper is None:
+            self._sweep_in(self._idle_seconds)
+
+    def _lost(self, connection: Connection) -> None:
+        self._forget(connection)
+        if connection in self._idle:
+            del self._idle[connection]
+            self.taken -= 1
+
+    def _forget(self, connection: Connection) -> None:
+        self._sockets.discard(connection)
+        if not self._sockets:
+            self._none_left.set()
+
+    # --- sockets
+
+    async def _connect(self, patience: float | None) -> Connection:
+        connection = Connection(released=self._released, lost=self._lost)
+        self._sockets.add(connection)
+        self._none_left.clear()
+        try:
+            async with asyncio.timeout(patience):
+                await self._open_socket(connection)
+        except BaseException as failure:
+            connection.close()
+            if not connection.attached:
+                self._forget(connection)
+            self._vacate()
+            if isinstance(failure, TimeoutError):
+                raise httpx.ConnectTimeout("No connection in time.") from None
+            if isinstance(failure, (OSError, UnicodeError)):
+                raise httpx.ConnectError("No connection could be made.") from None
+            raise
+        return connection
+
+    async def _open_socket(self, connection: Connection) -> None:
+        loop = asyncio.get_running_loop()
+        endpoint = self._endpoint
+        await loop.create_connection(
+            lambda: connection,
+            endpoint.host,
+            endpoint.port,
+            ssl=endpoint.tls,
+            server_hostname=endpoint.host if endpoint.tls is not None else None,
+        )
+        if not connection.alive:
+            raise ConnectionResetError
+
+    def _sweep_in(self, seconds: float) -> None:
+        self._sweeper = asyncio.get_running_loop().call_later(seconds, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        now = asyncio.get_running_loop().time()
+        while self._idle:
+            connection = next(iter(self._idle))
+            age = now - connection.idle_since
+            if age < self._idle_seconds:
+                self._sweep_in(self._idle_seconds - age)
+                return
+            del self._idle[connection]
+            self.taken -= 1
+            connection.close()
+
+
+def _expire(turn: "asyncio.Future[Connection | None]") -> None:
+    if not turn.done():
+        with suppress(asyncio.InvalidStateError):
+            turn.set_exception(httpx.PoolTimeout("No connection became free in time."))
