@@ -23,6 +23,8 @@ class MailQuery:
         text: The caller's `q`: words and "quoted phrases", each of which must be found.
         text_fields: Where *text* may look: a subset of `subject`, `body_preview`, `body`,
             `from_`, `to`, `cc`. Never empty when *text* is given.
+        text_beyond: Whether a hit may also lie where upstream looks besides those fields
+            (names of attachments, bcc, labels). False when any of these is hidden.
         sender, recipient: A whole address is matched exactly, "@host" by domain, anything else
             as a substring of address or name. *recipient* also looks in cc.
         subject: Substring, any case.
@@ -35,6 +37,7 @@ class MailQuery:
 
     text: str | None = None
     text_fields: AbstractSet[str] = frozenset()
+    text_beyond: bool = True
     sender: str | None = None
     recipient: str | None = None
     subject: str | None = None
@@ -63,6 +66,11 @@ class MailPosition:
     id: str
 
     @property
+    def rank(self) -> tuple[int, str]:
+        """What to sort by: newest first, then by id."""
+        return -self.received_ms, self.id
+
+    @property
     def key(self) -> tuple[int, str]:
         """Sorts newest first, then by id."""
         return -self.received_ms, self.id
@@ -79,7 +87,8 @@ class MailSlice:
             that upstream cannot apply may consume messages without a match). None when nothing
             beyond the last match was read.
         exhausted: Whether nothing lies after what is returned here.
-        total: How many messages match in the whole mailbox, as far as is known.
+        total: How many messages match after the position asked for, as far as is known; the
+            ones returned here count.
         total_exact: Whether *total* was counted rather than estimated by upstream.
     """
 
@@ -155,11 +164,16 @@ class UnsafeMessage(Exception):
     """The serialised message would not say what the caller meant (400, decisions 16)."""
 
 
+class ReadOnlyMailbox(Exception):
+    """The message is in a mailbox whose connection has read scopes only (403, decisions 1)."""
+
+
 class MailPort(Protocol):
     """
     One connected mailbox. Ids in and out are native; `Mailbox` prefixes them.
 
-    `wanted` names attributes of `records.Email`. Records carry native ids in `id` and `thread_id`.
+    `wanted` names attributes of `records.Email`. Records carry native ids in `id` and `thread_id`,
+    and always the received time, in whole milliseconds.
     """
 
     async def search(

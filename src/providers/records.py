@@ -7,13 +7,26 @@ not tell, is None; sequences are tuples. Times are aware, UTC. Source: contract,
 their fields"; decisions 6, 7.2, 8.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Root of all records."""
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def milliseconds(moment: datetime) -> int:
+    """Return an aware time as milliseconds since the epoch, rounded down."""
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def moment(received_ms: int) -> datetime:
+    """Return milliseconds since the epoch as UTC."""
+    return _EPOCH + timedelta(milliseconds=received_ms)
 
 
 # -- email ---------------------------------------------------------------------------------------

@@ -1,0 +1,314 @@
+"""
+Many mailboxes as one: ask all, merge newest first, route by id prefix.
+
+Every connection is read from its own position in its own order, so mail that arrives between two
+pages, or a mailbox that fails on one of them, loses and doubles nothing.
+Source: decisions 5.3, 5.4, 5.10.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
+
+from providers import ids, records
+from providers.failures import (
+    Broken,
+    Missing,
+    NeedsReauth,
+    ProviderFailure,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from providers.merging import (
+    ConnectionPosition,
+    ConnectionWarning,
+    MailPage,
+    Slice,
+    merge,
+    page,
+    prefixed,
+)
+from providers.ports import (
+    ConnectionInfo,
+    Draft,
+    Forward,
+    MailChange,
+    MailPort,
+    MailQuery,
+    MailSlice,
+    ReadOnlyMailbox,
+    Reply,
+)
+
+ANSWER_SECONDS = 15.0  # decisions 5.3, "Merge"
+
+__all__ = ["AllFailed", "ConnectionPosition", "ConnectionWarning", "MailPage", "Mailbox"]
+
+T = TypeVar("T")
+
+
+class AllFailed(Broken):
+    """No connection answered. *warnings* names each."""
+
+    def __init__(self, warnings: Sequence[ConnectionWarning]) -> None:
+        super().__init__("None of the connected mailboxes answered.")
+        self.warnings = tuple(warnings)
+
+
+class Mailbox:
+    """The mailboxes a caller may use, as one."""
+
+    def __init__(
+        self,
+        connections: Sequence[tuple[ConnectionInfo, MailPort]],
+        *,
+        patience: float = ANSWER_SECONDS,
+    ) -> None:
+        """Take the usable connections and their ports. *patience*: seconds each may take."""
+        self._connections = tuple(sorted(connections, key=lambda pair: pair[0].id))
+        self._patience = patience
+
+    async def search(
+        self,
+        query: MailQuery,
+        *,
+        positions: Mapping[int, ConnectionPosition],
+        wanted: AbstractSet[str],
+    ) -> MailPage:
+        """
+        Ask every mailbox for what comes after its position, and merge the answers.
+
+        Args:
+            query: What to look for; its limit holds for the page, not for each mailbox.
+            positions: By connection id, from the page before; empty for the first page.
+            wanted: Attributes of `records.Email`.
+
+        Raises:
+            Throttled: Every mailbox asked is throttled; the longest wait of them.
+            TimedOut: None of them answered in time.
+            AllFailed: None answered, for other or mixed reasons.
+        """
+        before = {
+            info.id: positions.get(info.id, ConnectionPosition()) for info, _ in self._distinct()
+        }
+        asked = [(info, port) for info, port in self._distinct() if not before[info.id].exhausted]
+        answers = await _every(
+            [
+                self._in_time(port.search(query, after=before[info.id].after, wanted=wanted))
+                for info, port in asked
+            ]
+        )
+        warnings = [
+            ConnectionWarning(info, answer)
+            for (info, _), answer in zip(asked, answers, strict=True)
+            if isinstance(answer, ProviderFailure)
+        ]
+        if asked and len(warnings) == len(asked):
+            raise _whole_failure(warnings)
+        slices = [
+            Slice.of(info, answer, before[info.id].after)
+            for (info, _), answer in zip(asked, answers, strict=True)
+            if isinstance(answer, MailSlice)
+        ]
+        chosen = merge(slices, query.limit)
+        return page(chosen, slices, before, warnings=warnings, wanted=wanted)
+
+    async def get(self, email_id: str, *, wanted: AbstractSet[str]) -> records.Email:
+        """
+        Read one message by its prefixed id.
+
+        Raises:
+            Missing: The id is not one of ours, or no mailbox of its provider has it.
+        """
+
+        async def read(port: MailPort, native: str) -> records.Email:
+            return await port.get(native, wanted=wanted)
+
+        provider, email = await self._first_holder(email_id, read)
+        return prefixed(email, provider, wanted)
+
+    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> records.Thread:
+        """
+        Read a conversation by its prefixed id, oldest message first.
+
+        Raises:
+            Missing: As `get`; also when nothing but drafts and trash is left of it.
+        """
+
+        async def read(port: MailPort, native: str) -> records.Thread:
+            return await port.thread(native, wanted=wanted)
+
+        provider, found = await self._first_holder(thread_id, read)
+        return records.Thread(
+            id=ids.join_mail(provider, found.id),
+            provider=provider,
+            messages=tuple(prefixed(email, provider, wanted) for email in found.messages),
+        )
+
+    async def send(self, connection_id: int, draft: Draft) -> records.SentMessage:
+        """
+        Send a new message from one connection.
+
+        Raises:
+            Missing: There is no such connection here.
+            OutcomeUnknown: It may have gone out.
+        """
+        for info, port in self._connections:
+            if info.id == connection_id:
+                return _sent(await port.send(draft), info.provider)
+        raise Missing
+
+    async def reply(self, email_id: str, reply: Reply) -> records.SentMessage:
+        """
+        Answer a message from the mailbox that holds it.
+
+        Raises:
+            Missing: As `get`.
+            ReadOnlyMailbox: The mailbox that holds it may only be read.
+            NobodyToReplyTo, UnsafeMessage, OutcomeUnknown: As `MailPort.reply`.
+        """
+        return await self._write(
+            email_id, lambda port, native: port.reply(native, reply), tell_read_only=True
+        )
+
+    async def forward(self, email_id: str, forward: Forward) -> records.SentMessage:
+        """Pass a message on from the mailbox that holds it; raises as `reply`."""
+        return await self._write(
+            email_id, lambda port, native: port.forward(native, forward), tell_read_only=True
+        )
+
+    async def trash(self, email_id: str) -> None:
+        """
+        Move a message to the trash, recoverably.
+
+        Raises:
+            Missing: Not found, in the trash already, or in a mailbox that may only be read.
+        """
+
+        async def trash(port: MailPort, native: str) -> records.SentMessage:
+            await port.trash(native)
+            return records.SentMessage()
+
+        await self._write(email_id, trash, tell_read_only=False)
+
+    async def change(self, email_id: str, change: MailChange) -> records.SentMessage:
+        """Change read state and labels; raises as `trash`."""
+        return await self._write(
+            email_id, lambda port, native: port.change(native, change), tell_read_only=False
+        )
+
+    # -- routing
+
+    def _distinct(self) -> tuple[tuple[ConnectionInfo, MailPort], ...]:
+        """Return the connections to search: of several to the same account, the first."""
+        found = {
+            (info.provider, info.base_url, info.account_email.casefold() or info.id): (info, port)
+            for info, port in reversed(self._connections)
+        }
+        return tuple(sorted(found.values(), key=lambda pair: pair[0].id))
+
+    def _candidates(self, mail_id: str) -> tuple[str, str, list[tuple[ConnectionInfo, MailPort]]]:
+        parts = ids.split_mail(mail_id)
+        if parts is None:
+            raise Missing
+        provider, native = parts
+        return provider, native, [one for one in self._connections if one[0].provider == provider]
+
+    async def _first_holder(
+        self, mail_id: str, read: Callable[[MailPort, str], Awaitable[T]]
+    ) -> tuple[str, T]:
+        """Ask one mailbox after the other; a failure counts only when no other has it."""
+        provider, native, candidates = self._candidates(mail_id)
+        failure: ProviderFailure = Missing()
+        for _, port in candidates:
+            try:
+                return provider, await read(port, native)
+            except ProviderFailure as problem:
+                if isinstance(failure, Missing):
+                    failure = problem
+        raise failure
+
+    async def _write(
+        self,
+        mail_id: str,
+        write: Callable[[MailPort, str], Awaitable[records.SentMessage]],
+        *,
+        tell_read_only: bool,
+    ) -> records.SentMessage:
+        """
+        Let the first writable mailbox that has the message do it.
+
+        The next one is tried only when surely nothing happened in the one before.
+        """
+        provider, native, candidates = self._candidates(mail_id)
+        failure: ProviderFailure = Missing()
+        for info, port in candidates:
+            if not info.can_write:
+                continue
+            try:
+                return _sent(await write(port, native), provider)
+            except ProviderFailure as problem:
+                if not _harmless(problem):
+                    raise
+                if isinstance(failure, Missing):
+                    failure = problem
+        if tell_read_only and isinstance(failure, Missing):
+            for info, port in candidates:
+                if not info.can_write and await _has(port, native):
+                    raise ReadOnlyMailbox
+        raise failure
+
+    async def _in_time(self, answer: Awaitable[MailSlice]) -> MailSlice:
+        try:
+            async with asyncio.timeout(self._patience):
+                return await answer
+        except TimeoutError:
+            raise TimedOut from None
+
+
+# -- asking
+
+
+async def _every(
+    calls: Sequence[Awaitable[MailSlice]],
+) -> list[MailSlice | ProviderFailure]:
+    """Await all at once; failures come back as values, anything else is raised."""
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, ProviderFailure):
+            raise answer
+    return [answer for answer in answers if isinstance(answer, MailSlice | ProviderFailure)]
+
+
+def _whole_failure(warnings: Sequence[ConnectionWarning]) -> ProviderFailure:
+    failures = [warning.failure for warning in warnings]
+    waits = [failure.retry_after for failure in failures if isinstance(failure, Throttled)]
+    if len(waits) == len(failures):
+        return Throttled(max(waits))
+    if all(isinstance(failure, TimedOut) for failure in failures):
+        return TimedOut()
+    return AllFailed(warnings)
+
+
+async def _has(port: MailPort, native: str) -> bool:
+    try:
+        await port.get(native, wanted=frozenset({"id"}))
+    except ProviderFailure:
+        return False
+    return True
+
+
+def _harmless(failure: ProviderFailure) -> bool:
+    """Whether surely nothing happened, so that another mailbox may be tried."""
+    if isinstance(failure, Unreachable):
+        return not failure.sent
+    return isinstance(failure, Missing | NeedsReauth | Throttled)
+
+
+def _sent(sent: records.SentMessage, provider: str) -> records.SentMessage:
+    return records.SentMessage(
+        email_id=sent.email_id and ids.join_mail(provider, sent.email_id),
+        thread_id=sent.thread_id and ids.join_mail(provider, sent.thread_id),
+    )
