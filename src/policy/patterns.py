@@ -1,0 +1,119 @@
+"""
+Patterns of collab rules: what each rule type accepts, and the raw form that is stored and matched.
+
+Source: contract, Layer 3; decisions 4, "Pattern normalisation", and 8.1.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from policy.refusals import InvalidInput
+from policy.vocabulary import Code, RuleAction, RuleType
+
+MAX_PATTERN_LENGTH = 1024  # characters; decisions 4
+
+_GUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_PART = r"[A-Za-z0-9!_.\-]{1,256}"
+_HOST = r"[A-Za-z0-9.\-]{1,253}"
+_SITE = rf"{_HOST},{_GUID},{_GUID}"
+
+
+def _whole(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{pattern})\Z")
+
+
+_ITEM = _whole(rf"(?:collab:drive:({_PART}):item:({_PART}))|(?:(?:({_PART}):)?({_PART}))")
+_DRIVE = _whole(rf"(?:collab:drive:)?({_PART})")
+_SITE_ID = _whole(rf"(?:collab:site:)?({_SITE})")
+_LIST = _whole(rf"(?:collab:site:{_SITE}:list:)?({_GUID})")
+_LIST_ITEM = _whole(rf"(?:(?:collab:site:{_SITE}:list:({_GUID}):item:)|(?:({_GUID}):))?([0-9]+)")
+_MIME = _whole(r"[^\s/;,]{1,127}/[^\s/;,]{1,127}|\*")
+_LABEL = _whole(rf"({_GUID})")
+
+
+def normalise(rule_type: RuleType, pattern: object, action: RuleAction) -> str:
+    """
+    Return the raw form of *pattern*: trimmed, prefixes decoded, GUIDs and MIME in lower case.
+
+    Raises:
+        InvalidInput: `INVALID_PATTERN`, with the form that the rule type takes.
+    """
+    text = pattern.strip() if isinstance(pattern, str) else ""
+    if not text or len(text) > MAX_PATTERN_LENGTH:
+        raise _invalid(f"A pattern has 1 to {MAX_PATTERN_LENGTH} characters.")
+    raw = _NORMALISERS[rule_type](text)
+    if raw is None or raw.startswith("collab:"):
+        raise _invalid(f"A {rule_type} rule takes {TAKES[rule_type]}.")
+    if rule_type is RuleType.LIST_ITEM_ID and ":" not in raw and action is not RuleAction.BLOCK:
+        raise _invalid("A bare item number would match in every list: only a block may have it.")
+    return raw
+
+
+def _invalid(message: str) -> InvalidInput:
+    return InvalidInput(message, code=Code.INVALID_PATTERN)
+
+
+def _item(text: str) -> str | None:
+    found = _ITEM.match(text)
+    if not found:
+        return None
+    drive, item = found[1] or found[3], found[2] or found[4]
+    return f"{drive}:{item}" if drive else item
+
+
+def _group(pattern: re.Pattern[str], *, fold: bool) -> Callable[[str], str | None]:
+    def read(text: str) -> str | None:
+        found = pattern.match(text)
+        if not found:
+            return None
+        return found[1].lower() if fold else found[1]
+
+    return read
+
+
+def _list_item(text: str) -> str | None:
+    found = _LIST_ITEM.match(text)
+    if not found:
+        return None
+    guid = found[1] or found[2]
+    number = str(int(found[3]))
+    return f"{guid.lower()}:{number}" if guid else number
+
+
+def _mime(text: str) -> str | None:
+    return text.lower() if _MIME.match(text) else None
+
+
+def _content_type(text: str) -> str | None:
+    return text
+
+
+# Rule type -> the form it takes, for messages and for the docs.
+TAKES: Mapping[RuleType, str] = MappingProxyType(
+    {
+        RuleType.FILE_ID: "an item id, {driveId}:{itemId}, or collab:drive:{driveId}:item:{itemId}",
+        RuleType.FOLDER: "a folder's item id, {driveId}:{itemId}, or its collab: form",
+        RuleType.DRIVE_ID: "a drive id, or collab:drive:{driveId}",
+        RuleType.SITE_ID: "{hostname},{siteGuid},{webGuid}, or its collab:site: form",
+        RuleType.LIST_ID: "a list GUID, or collab:site:{siteId}:list:{listGuid}",
+        RuleType.LIST_ITEM_ID: "{listGuid}:{itemId}, or its collab:site: form",
+        RuleType.MIME_TYPE: "type/subtype, with * anywhere",
+        RuleType.SENSITIVITY_LABEL_ID: "a label GUID",
+        RuleType.CONTENT_TYPE_ID: "a content-type id",
+    }
+)
+
+_NORMALISERS: Mapping[RuleType, Callable[[str], str | None]] = MappingProxyType(
+    {
+        RuleType.FILE_ID: _item,
+        RuleType.FOLDER: _item,
+        RuleType.DRIVE_ID: _group(_DRIVE, fold=False),
+        RuleType.SITE_ID: _group(_SITE_ID, fold=True),
+        RuleType.LIST_ID: _group(_LIST, fold=True),
+        RuleType.LIST_ITEM_ID: _list_item,
+        RuleType.MIME_TYPE: _mime,
+        RuleType.SENSITIVITY_LABEL_ID: _group(_LABEL, fold=True),
+        RuleType.CONTENT_TYPE_ID: _content_type,
+    }
+)

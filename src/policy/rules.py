@@ -1,0 +1,367 @@
+"""
+Layer 3: which collab resources a token may reach.
+
+A token's rules are compiled once into dictionaries keyed by what they match, so that a decision
+costs the same at 10 rules and at 100,000. Every fact has three states: known, known to be absent,
+unknown. An unknown fact matches block rules and never allow rules, so losing a fact never grants
+more. Source: contract, Layer 3; decisions 4 and 16, "Collaboration content".
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from policy.vocabulary import RuleAction, RuleType
+
+
+class Lost(Enum):
+    """The state of a fact that upstream could not tell."""
+
+    UNKNOWN = auto()
+
+
+UNKNOWN: Final = Lost.UNKNOWN
+MaybeText: TypeAlias = str | Literal[Lost.UNKNOWN] | None
+
+# An item id within its drive; item ids are unique only there.
+ItemKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule as stored: *pattern* in raw form (see `policy.patterns`)."""
+
+    id: int
+    rule_type: RuleType
+    pattern: str
+    action: RuleAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """
+    What is known of one resource. None or empty: surely has none. UNKNOWN: could not be told.
+
+    A library's file and its list item are one resource with two faces; where upstream tells both,
+    both are filled in, and a rule about either face counts.
+
+    Attributes:
+        item: Drive and item id of a file or folder.
+        drive_id: The library it lies in, or is.
+        ancestors: Every folder above it, the library's root included.
+        site_id: Composite id of the site it belongs to, or is; lower case.
+        list_id: GUID of the list it belongs to, or is; lower case.
+        list_item_id: Its number in that list.
+        mime_type: Lower case, without parameters; None for what is no file.
+        label_ids: Sensitivity labels; lower case.
+        content_type_id: Of a list item; compared without regard to case.
+    """
+
+    item: ItemKey | None = None
+    drive_id: MaybeText = None
+    ancestors: frozenset[ItemKey] | Literal[Lost.UNKNOWN] = frozenset()
+    site_id: MaybeText = None
+    list_id: MaybeText = None
+    list_item_id: MaybeText = None
+    mime_type: MaybeText = None
+    label_ids: frozenset[str] | Literal[Lost.UNKNOWN] = frozenset()
+    content_type_id: MaybeText = None
+
+
+class Reason(Enum):
+    """Why a decision fell as it did."""
+
+    RULE = auto()
+    UNKNOWN_FACT = auto()
+    DEFAULT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    The verdict, and what decided it.
+
+    Attributes:
+        rule_id: The rule that matched; None when the default decided.
+    """
+
+    allowed: bool
+    reason: Reason
+    rule_id: int | None = None
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """A token's rules, compiled. *allow_by_default* is `collabAllowAllDefault`."""
+
+    allow_by_default: bool
+    allow: "Index"
+    block: "Index"
+
+    @classmethod
+    def compile(cls, rules: Iterable[Rule], *, allow_by_default: bool) -> "RuleSet":
+        """Compile *rules*; the order they come in does not matter."""
+        allow, block = Index(), Index()
+        for rule in sorted(rules, key=lambda rule: rule.id):
+            (allow if rule.action is RuleAction.ALLOW else block).add(rule)
+        return cls(allow_by_default=allow_by_default, allow=allow, block=block)
+
+    def decide(self, facts: Facts) -> Decision:
+        """Block wins; else the default; else a sure match of an allow rule."""
+        blocked = self.block.match(facts)
+        if blocked is not None:
+            return Decision(allowed=False, reason=Reason.RULE, rule_id=blocked)
+        suspect = self.block.might_match(facts)
+        if suspect is not None:
+            return Decision(allowed=False, reason=Reason.UNKNOWN_FACT, rule_id=suspect)
+        if self.allow_by_default:
+            return Decision(allowed=True, reason=Reason.DEFAULT)
+        allowed = self.allow.match(facts)
+        if allowed is not None:
+            return Decision(allowed=True, reason=Reason.RULE, rule_id=allowed)
+        return Decision(allowed=False, reason=Reason.DEFAULT)
+
+    def may_hold_visible(self, container: Facts) -> bool:
+        """
+        Say whether something below *container* can be visible, so that listing inside it is fine.
+
+        True when the container itself is allowed, or in block-all mode when an allow rule can
+        match below it although it does not match the container (decisions 4, 16).
+        """
+        if self.block.match(container) is not None or self.block.might_match(container) is not None:
+            return False
+        return self.decide(container).allowed or self.allow.can_match_below(container)
+
+    def allows_creation(self, parent: Facts, child: Facts) -> bool:
+        """
+        Say whether a new *child* may be created below *parent*.
+
+        The parent must be allowed, or an allow rule must match the child-to-be; no block rule may
+        match either of them (decisions 4, "Creation").
+        """
+        if not self._unblocked(child) or not self._unblocked(parent):
+            return False
+        return self.decide(parent).allowed or self.decide(child).allowed
+
+    def _unblocked(self, facts: Facts) -> bool:
+        return self.block.match(facts) is None and self.block.might_match(facts) is None
+
+    @cached_property
+    def needs(self) -> frozenset[RuleType]:
+        """The rule types in use: a fact that no rule asks about is not worth an upstream call."""
+        return frozenset({*self.allow.least, *self.block.least})
+
+
+@dataclass
+class Index:
+    """
+    The rules of one action, by what they match; each key names the lowest rule id that has it.
+
+    Keyed patterns (`{drive}:{item}`, `{list}:{number}`) are pairs; bare ones match in any drive or
+    list. `least` is the lowest rule id of each type in use.
+    """
+
+    items: dict[str, int] = field(default_factory=dict)
+    item_keys: dict[ItemKey, int] = field(default_factory=dict)
+    folders: dict[str, int] = field(default_factory=dict)
+    folder_keys: dict[ItemKey, int] = field(default_factory=dict)
+    drives: dict[str, int] = field(default_factory=dict)
+    sites: dict[str, int] = field(default_factory=dict)
+    lists: dict[str, int] = field(default_factory=dict)
+    item_numbers: dict[str, int] = field(default_factory=dict)
+    list_items: dict[ItemKey, int] = field(default_factory=dict)
+    mime_types: dict[str, int] = field(default_factory=dict)
+    mime_globs: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+    content_types: dict[str, int] = field(default_factory=dict)
+    least: dict[RuleType, int] = field(default_factory=dict)
+    keyed_drives: set[str] = field(default_factory=set)
+    keyed_lists: set[str] = field(default_factory=set)
+    globs_met: dict[str, int | None] = field(default_factory=dict, repr=False)
+
+    def add(self, rule: Rule) -> None:
+        """File *rule* under what it matches; rules come with rising ids."""
+        pattern = rule.pattern
+        self.least.setdefault(rule.rule_type, rule.id)
+        match rule.rule_type:
+            case RuleType.FILE_ID:
+                _file(self.items, self.item_keys, self.keyed_drives, pattern, rule.id)
+            case RuleType.FOLDER:
+                _file(self.folders, self.folder_keys, self.keyed_drives, pattern, rule.id)
+            case RuleType.LIST_ITEM_ID:
+                keyed_lists = self.keyed_lists
+                _file(self.item_numbers, self.list_items, keyed_lists, pattern.lower(), rule.id)
+            case RuleType.DRIVE_ID:
+                self.drives.setdefault(pattern, rule.id)
+            case RuleType.SITE_ID:
+                self.sites.setdefault(pattern.lower(), rule.id)
+            case RuleType.LIST_ID:
+                self.lists.setdefault(pattern.lower(), rule.id)
+            case RuleType.MIME_TYPE:
+                types = self.mime_globs if "*" in pattern else self.mime_types
+                types.setdefault(pattern.lower(), rule.id)
+            case RuleType.SENSITIVITY_LABEL_ID:
+                self.labels.setdefault(pattern.lower(), rule.id)
+            case RuleType.CONTENT_TYPE_ID:
+                self.content_types.setdefault(pattern.casefold(), rule.id)
+
+    def match(self, facts: Facts) -> int | None:
+        """Return the id of a rule that surely matches *facts*; None when none does."""
+        for matcher in MATCHERS.values():
+            found = matcher(self, facts)
+            if found is not None:
+                return found
+        return None
+
+    def might_match(self, facts: Facts) -> int | None:
+        """Return the id of a rule that a lost fact keeps from being ruled out; None when none."""
+        for rule_type, names in ASKS_ABOUT.items():
+            if rule_type in self.least and any(getattr(facts, n) is UNKNOWN for n in names):
+                return self.least[rule_type]
+        return None
+
+    def can_match_below(self, container: Facts) -> bool:
+        """
+        Say whether a rule here may match something inside *container*, a site, list or library.
+
+        What cannot be excluded from the container's own ids counts as possible: the listing that
+        follows shows only true matches.
+        """
+        if container.item or container.drive_id:
+            drive = container.item[0] if container.item else container.drive_id
+            if self.items or self.folders or self.mime_types or self.mime_globs or self.labels:
+                return True
+            if drive in self.keyed_drives or self.content_types:
+                return True
+            return container.list_id in self.keyed_lists
+        if container.list_id:
+            return bool(
+                container.list_id in self.keyed_lists
+                or self.item_numbers
+                or self.content_types
+                or self.labels
+            )
+        return any(rule_type is not RuleType.SITE_ID for rule_type in self.least)
+
+
+def _item(index: Index, facts: Facts) -> int | None:
+    if facts.item is None:
+        return None
+    found = index.item_keys.get(facts.item)
+    return index.items.get(facts.item[1]) if found is None else found
+
+
+def _folder(index: Index, facts: Facts) -> int | None:
+    if facts.ancestors is UNKNOWN or not facts.ancestors:
+        return None
+    if not index.folders and not index.folder_keys:
+        return None
+    found = [
+        rule_id
+        for ancestor in facts.ancestors
+        for rule_id in (index.folder_keys.get(ancestor), index.folders.get(ancestor[1]))
+        if rule_id is not None
+    ]
+    return min(found, default=None)
+
+
+def _drive(index: Index, facts: Facts) -> int | None:
+    return _look_up(index.drives, facts.drive_id)
+
+
+def _site(index: Index, facts: Facts) -> int | None:
+    return _look_up(index.sites, facts.site_id)
+
+
+def _list(index: Index, facts: Facts) -> int | None:
+    return _look_up(index.lists, facts.list_id)
+
+
+def _list_item(index: Index, facts: Facts) -> int | None:
+    number, of = facts.list_item_id, facts.list_id
+    if number is UNKNOWN or number is None:
+        return None
+    if of is not UNKNOWN and of is not None and (of, number) in index.list_items:
+        return index.list_items[of, number]
+    return index.item_numbers.get(number)
+
+
+def _mime(index: Index, facts: Facts) -> int | None:
+    mime = facts.mime_type
+    if mime is UNKNOWN or mime is None:
+        return None
+    if mime in index.mime_types:
+        return index.mime_types[mime]
+    if mime not in index.globs_met:
+        # Few distinct types exist, so each is compared with all patterns once.
+        met = [rule for glob, rule in index.mime_globs.items() if _glob(glob, mime)]
+        index.globs_met[mime] = min(met, default=None)
+    return index.globs_met[mime]
+
+
+def _label(index: Index, facts: Facts) -> int | None:
+    if facts.label_ids is UNKNOWN:
+        return None
+    found = [index.labels[label] for label in facts.label_ids if label in index.labels]
+    return min(found, default=None)
+
+
+def _content_type(index: Index, facts: Facts) -> int | None:
+    content_type = facts.content_type_id
+    if content_type is UNKNOWN or content_type is None:
+        return None
+    return index.content_types.get(content_type.casefold())
+
+
+# Rule type -> how it matches, cheapest first. Total over RuleType, by test.
+MATCHERS: Mapping[RuleType, Callable[[Index, Facts], int | None]] = MappingProxyType(
+    {
+        RuleType.FILE_ID: _item,
+        RuleType.DRIVE_ID: _drive,
+        RuleType.SITE_ID: _site,
+        RuleType.LIST_ID: _list,
+        RuleType.LIST_ITEM_ID: _list_item,
+        RuleType.CONTENT_TYPE_ID: _content_type,
+        RuleType.MIME_TYPE: _mime,
+        RuleType.SENSITIVITY_LABEL_ID: _label,
+        RuleType.FOLDER: _folder,
+    }
+)
+
+# Rule type -> the facts it asks about: when one of them is lost, the rule cannot be ruled out.
+ASKS_ABOUT: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
+    {
+        RuleType.FOLDER: ("ancestors",),
+        RuleType.DRIVE_ID: ("drive_id",),
+        RuleType.SITE_ID: ("site_id",),
+        RuleType.LIST_ID: ("list_id",),
+        RuleType.LIST_ITEM_ID: ("list_id", "list_item_id"),
+        RuleType.MIME_TYPE: ("mime_type",),
+        RuleType.SENSITIVITY_LABEL_ID: ("label_ids",),
+        RuleType.CONTENT_TYPE_ID: ("content_type_id",),
+    }
+)
+
+
+def _file(
+    bare: dict[str, int], keyed: dict[ItemKey, int], seen: set[str], pattern: str, rule_id: int
+) -> None:
+    first, colon, second = pattern.partition(":")
+    if colon:
+        keyed.setdefault((first, second), rule_id)
+        seen.add(first)
+    else:
+        bare.setdefault(pattern, rule_id)
+
+
+def _look_up(rules: Mapping[str, int], fact: MaybeText) -> int | None:
+    return None if fact is UNKNOWN or fact is None else rules.get(fact)
+
+
+def _glob(pattern: str, text: str) -> bool:
+    parts = (re.escape(part) for part in pattern.split("*"))
+    return re.fullmatch(".*".join(parts), text, re.DOTALL) is not None
