@@ -39,7 +39,13 @@ class Throttled(ProviderFailure):
 
 
 class TimedOut(ProviderFailure):
+    """*sent* is False when surely not a byte of the request reached upstream."""
+
     sentence = "The provider did not answer in time."
+
+    def __init__(self, detail: str | None = None, *, sent: bool = True) -> None:
+        super().__init__(detail)
+        self.sent = sent
 
 
 class Unreachable(ProviderFailure):

@@ -1,0 +1,142 @@
+"""
+Upstream URLs: built from segments, or given by upstream and checked before they are called.
+
+Source: reference, threats A7 and A11.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urlencode
+
+import httpx
+
+from providers.failures import Broken, Missing
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def origin_of(url: httpx.URL) -> str:
+    """Return ``scheme://host:port``, the port always written."""
+    return f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme, 0)}"
+
+
+def parse(text: str) -> httpx.URL:
+    """
+    Read an absolute http(s) URL without userinfo and fragment.
+
+    Raises:
+        ValueError: It is not one, or could be read in two ways.
+    """
+    if "\\" in text or "#" in text or any(sign <= " " or sign == "\x7f" for sign in text):
+        raise ValueError("The URL holds a character that has no business there.")
+    try:
+        url = httpx.URL(text)
+    except (httpx.InvalidURL, UnicodeError):
+        raise ValueError("This is not a URL.") from None
+    if url.scheme not in _PORTS or not url.host or url.userinfo:
+        raise ValueError("The URL must be http or https, with a host and without userinfo.")
+    return url
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """
+    Where an upstream's paths begin.
+
+    Attributes:
+        origin: ``scheme://host:port``.
+        prefix: The path up to the first segment, without a slash at its end.
+    """
+
+    origin: str
+    prefix: str
+
+    @classmethod
+    def read(cls, base_url: str) -> "Root":
+        """
+        Read a base URL.
+
+        Raises:
+            ValueError: It is not an http(s) URL, or has userinfo, a query or a fragment.
+        """
+        url = parse(base_url)
+        if "?" in base_url:
+            raise ValueError("A base URL has no query.")
+        prefix = url.raw_path.decode("ascii").rstrip("/")
+        if not _plain(prefix):
+            raise ValueError("A base URL has no dot segments.")
+        return cls(origin_of(url), prefix)
+
+    def join(self, segments: Sequence[str], params: Sequence[tuple[str, str]]) -> httpx.URL:
+        """
+        Build a URL in which each of *segments* is exactly one path segment.
+
+        Raises:
+            Missing: A segment is empty, "." or "..", or is not Unicode text.
+        """
+        path = self.prefix
+        for segment in segments:
+            if segment in ("", ".", ".."):
+                raise Missing
+            try:
+                path += "/" + quote(segment, safe="")
+            except UnicodeEncodeError:
+                raise Missing from None
+        path = path or "/"
+        query = "?" + urlencode(params, quote_via=quote) if params else ""
+        try:
+            url = httpx.URL(self.origin + path + query)
+        except httpx.InvalidURL:  # longer than any real id
+            raise Missing from None
+        if url.raw_path.partition(b"?")[0] != path.encode("ascii"):
+            raise Missing
+        return url
+
+    def check(self, link: str) -> httpx.URL:
+        """
+        Read a link to a further page.
+
+        Raises:
+            Broken: It does not lie under this root.
+        """
+        try:
+            url = parse(link)
+        except ValueError:
+            raise Broken from None
+        path = url.raw_path.partition(b"?")[0].decode("ascii")
+        if origin_of(url) != self.origin or not _plain(path):
+            raise Broken
+        if path != self.prefix and not path.startswith(self.prefix + "/"):
+            raise Broken
+        return url
+
+    def admit(self, link: str, hosts: Collection[str]) -> httpx.URL:
+        """
+        Read a pre-authenticated URL: on this origin, or https on one of *hosts*.
+
+        Args:
+            link: As upstream gave it.
+            hosts: Whole names, or endings that start with a dot.
+
+        Raises:
+            Broken: It lies elsewhere.
+        """
+        try:
+            url = parse(link)
+        except ValueError:
+            raise Broken from None
+        if origin_of(url) == self.origin:
+            return url
+        host = url.host
+        known = any(host == name or (name[:1] == "." and host.endswith(name)) for name in hosts)
+        if url.scheme != "https" or url.port is not None or not known:
+            raise Broken
+        return url
+
+
+def _plain(path: str) -> bool:
+    """Whether no segment climbs, however it is written."""
+    return all(
+        unquote(unquote(segment)) not in (".", "..") and "\\" not in unquote(segment)
+        for segment in path.split("/")
+    )

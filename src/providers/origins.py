@@ -1,0 +1,109 @@
+"""The process's HTTP clients, one per origin, and the health of each connection at each origin."""
+
+import logging
+import ssl
+from collections.abc import Mapping
+from http.client import HTTPResponse
+from http.cookiejar import CookieJar
+from types import MappingProxyType
+from typing import Any
+from urllib.request import Request
+
+import httpx
+
+from providers.links import origin_of, parse
+from providers.resilience import Clock, Health, SystemClock
+from providers.transport import PLACES, PooledTransport
+
+
+class Origins:
+    """One `httpx.AsyncClient` per origin for the life of the process."""
+
+    def __init__(
+        self,
+        *,
+        apps: Mapping[str, Any] = MappingProxyType({}),
+        transport: httpx.AsyncBaseTransport | None = None,
+        tls: ssl.SSLContext | None = None,
+        places: int = PLACES,
+        clock: Clock | None = None,
+    ) -> None:
+        """
+        Start without any connection.
+
+        Args:
+            apps: ASGI apps that answer in this process, by origin ("https://host:port"). Looked
+                up when an origin is first called, so entries may come later.
+            transport: Carries everything that no app answers; None: the pooled one.
+            tls: None: certificates of certifi.
+            places: Connections per origin.
+            clock: None: the system's.
+        """
+        # The client's own log line holds the whole URL, search words included.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        self.clock: Clock = clock or SystemClock()
+        self.transport = transport or PooledTransport(tls=tls, places=places)
+        self._apps = apps
+        self._clients: dict[str, httpx.AsyncClient] = {}
+        self._health: dict[tuple[object, str], Health] = {}
+
+    def client(self, origin: str) -> httpx.AsyncClient:
+        """Return the client of *origin*, written ``scheme://host:port``."""
+        client = self._clients.get(origin)
+        if client is None:
+            client = self._clients[origin] = httpx.AsyncClient(
+                transport=self._transport_for(origin),
+                trust_env=False,
+                follow_redirects=False,
+                cookies=_NoCookies(),
+                timeout=None,  # noqa: S113 - every request states its own
+            )
+        return client
+
+    def health(self, connection: object, origin: str, *, places: int) -> Health:
+        """Return what is known of *connection* at *origin*; *places* counts at first sight."""
+        key = (connection, origin)
+        health = self._health.get(key)
+        if health is None:
+            health = self._health[key] = Health(self.clock, places)
+        return health
+
+    def forget(self, connection: object) -> None:
+        """Drop what is known of a connection that was removed or reconnected."""
+        for key in [key for key in self._health if key[0] == connection]:
+            del self._health[key]
+
+    async def aclose(self) -> None:
+        """Close every client and every socket."""
+        clients = tuple(self._clients.values())
+        self._clients.clear()
+        for client in clients:
+            await client.aclose()
+        await self.transport.aclose()
+
+    def _transport_for(self, origin: str) -> httpx.AsyncBaseTransport:
+        for written, app in self._apps.items():
+            if origin_of(parse(written)) == origin:
+                return _InProcess(app=app)
+        return self.transport
+
+
+class _InProcess(httpx.ASGITransport):
+    """An app of this process; when it stops without an answer, the connection "broke off"."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return await super().handle_async_request(request)
+        except AssertionError:
+            raise httpx.ReadError("The app did not answer.") from None
+
+
+class _NoCookies(CookieJar):
+    """
+    Keeps nothing: connections of different people share a client.
+
+    The type of *response* is the standard library's; the client passes something like it.
+    """
+
+    def extract_cookies(self, response: HTTPResponse, request: Request) -> None:
+        """Do nothing."""
