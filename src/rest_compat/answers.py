@@ -1,0 +1,31 @@
+"""What goes back to the client: a status, bytes and headers, sent as one ASGI answer."""
+
+from dataclasses import dataclass
+
+from starlette.types import Send
+
+JSON = (b"content-type", b"application/json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A whole answer; an empty body has no content type."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def having(self, *headers: tuple[str, str]) -> "Answer":
+        """Return the same answer with further headers."""
+        return Answer(status=self.status, body=self.body, headers=self.headers + headers)
+
+
+async def send_answer(answer: Answer, send: Send, *, head: bool) -> None:
+    """Send *answer*; for HEAD without the body, with the length it would have had."""
+    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers]
+    if answer.status != 204:
+        headers.append((b"content-length", str(len(answer.body)).encode()))
+    if answer.body:
+        headers.append(JSON)
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head else answer.body})

@@ -1,0 +1,93 @@
+"""One HTTP request, read by hand: path segments, query, the few headers that mean something."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import parse_qsl, quote, unquote
+
+from starlette.types import Receive, Scope
+
+from policy.vocabulary import Code
+from rest_compat.errors import problem
+
+
+@dataclass(frozen=True)
+class Call:
+    """
+    A request as the endpoints read it.
+
+    Only `raw_path` and the headers are looked at, never a URL built from `Host`: what decides is
+    what was sent (CVE-2026-48710).
+    """
+
+    scope: Scope
+    receive: Receive
+
+    @property
+    def method(self) -> str:
+        return str(self.scope["method"])
+
+    @cached_property
+    def path(self) -> str:
+        """The path as it was sent, percent-encoded, without the query."""
+        raw: bytes | None = self.scope.get("raw_path")
+        if raw is None:
+            return quote(self.scope["path"])
+        return raw.split(b"?", 1)[0].decode("latin-1")
+
+    @cached_property
+    def segments(self) -> tuple[str, ...]:
+        """
+        The path's segments, decoded one by one: `%2F` stays inside its segment.
+
+        Bytes that are not UTF-8 become U+FFFD, which no id contains.
+        """
+        return tuple(unquote(segment) for segment in self.path.split("/")[1:])
+
+    @cached_property
+    def headers(self) -> dict[str, tuple[str, ...]]:
+        """Every header by its lower-case name, values in the order sent."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, value in self.scope["headers"]:
+            key = name.decode("latin-1")
+            found[key] = (*found.get(key, ()), value.decode("latin-1"))
+        return found
+
+    def header(self, name: str) -> str | None:
+        """Return the first value of a header, or None."""
+        values = self.headers.get(name)
+        return values[0] if values else None
+
+    def query(self) -> dict[str, tuple[str, ...]]:
+        """
+        Return the query's values by name; empty values are left out, as if absent (decisions 0).
+
+        Raises:
+            Problem: The query is not UTF-8, has a NUL, or too many parameters.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        try:
+            pairs = parse_qsl(
+                self.scope["query_string"].decode("ascii"),
+                errors="strict",
+                max_num_fields=MAX_PARAMETERS,
+            )
+        except ValueError:
+            raise problem(
+                Code.INVALID_PARAMETER,
+                f"The query is not percent-encoded UTF-8 of at most {MAX_PARAMETERS} parameters.",
+                status=400,
+            ) from None
+        for name, value in pairs:
+            if "\0" in value:
+                raise invalid_parameter(name, "must not contain the character U+0000")
+            found[name] = (*found.get(name, ()), value)
+        return found
+
+
+# The contract does not say how many; the longest documented list has 12.
+MAX_PARAMETERS = 100
+
+
+def invalid_parameter(name: str, why: str, *, code: Code = Code.INVALID_PARAMETER) -> Exception:
+    """Describe a bad query parameter: 400, with the parameter named in `details`."""
+    return problem(code, f"{name} {why}.", status=400, details=[(name, f"It {why}.")])

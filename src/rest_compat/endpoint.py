@@ -1,0 +1,118 @@
+"""
+One documented call, from request to answer.
+
+The order is that of decisions 2: the door (address, token, quota), the gates of the operation, then
+the parameters and the body, then the graph. A POST with a key runs once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from rest_compat import errors
+from rest_compat.answers import Answer
+from rest_compat.binding import INPUT, bind
+from rest_compat.body import parse, read_body
+from rest_compat.call import Call
+from rest_compat.idempotency import HEADER, intent, once, read_key
+from rest_compat.inputs import conform
+from rest_compat.ledger import Ledger
+from rest_compat.ports import Door, Operation, Problem, Variable, Visit
+from rest_compat.preferences import Preferences, read_preferences
+from rest_compat.table import Endpoint
+
+# Top-level members that are left out when they say nothing (decisions 0).
+_OMITTED_WHEN_EMPTY = ("accessInfo", "authWarnings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Responder:
+    """
+    A row of the table, ready to answer.
+
+    Attributes:
+        body: The variable that a request body fills, or None.
+    """
+
+    endpoint: Endpoint
+    operation: Operation
+    door: Door
+    ledger: Ledger
+    body: Variable | None
+
+    async def respond(self, call: Call, path: Mapping[str, str]) -> Answer:
+        """Answer *call*, whose path parameters are *path*; refusals are answers too."""
+        wanted = read_preferences(call.headers.get("prefer", ()))
+        try:
+            visit = await self.door.enter(
+                call.scope, self.endpoint.charge, partial_fail=wanted.partial_fail
+            )
+            self.door.admit(self.operation, visit)
+            answer = await self._once(call, path, visit, wanted)
+        except Problem as failure:
+            answer = self._refuse(failure, call)
+        return answer.having(*wanted.applied)
+
+    async def _once(
+        self, call: Call, path: Mapping[str, str], visit: Visit, wanted: Preferences
+    ) -> Answer:
+        """Answer by the ledger when the call has a key, directly otherwise."""
+        key = None
+        if self.endpoint.method == "POST":
+            key = read_key(call.headers.get(HEADER, ()))
+        body = b""
+        if self.body is not None:
+            body = await read_body(call.receive, declared=call.header("content-length"))
+        if key is None:
+            return await self._run(call, path, visit, wanted, body)
+
+        async def run() -> Answer:
+            try:
+                return await self._run(call, path, visit, wanted, body)
+            except Problem as failure:
+                return self._refuse(failure, call)
+
+        return await once(
+            intent(call, visit, key, body), run, door=self.door, visit=visit, ledger=self.ledger
+        )
+
+    async def _run(
+        self,
+        call: Call,
+        path: Mapping[str, str],
+        visit: Visit,
+        wanted: Preferences,
+        body: bytes,
+    ) -> Answer:
+        """Bind, run, shape."""
+        variables = bind(self.endpoint, self.operation, call, path, strict=wanted.strict)
+        if self.body is not None:
+            variables[INPUT] = conform(parse(body), self.body.type, strict=wanted.strict)
+        outcome = await self.operation.run(variables, visit.context)
+        if outcome.errors:
+            raise errors.from_graphql(outcome.errors[0])
+        return self._success(outcome.data or {}, visit)
+
+    def _success(self, data: Mapping[str, Any], visit: Visit) -> Answer:
+        if self.endpoint.status == 204:
+            return Answer(status=204)
+        result = data["result"]
+        for member in _OMITTED_WHEN_EMPTY:
+            if isinstance(result, dict) and not result.get(member, True):
+                del result[member]
+        headers: tuple[tuple[str, str], ...] = ()
+        applied_limit = self.door.notes(visit).applied_limit
+        if applied_limit is not None:
+            headers = (("X-Applied-Limit", str(applied_limit)),)
+        return Answer(status=self.endpoint.status, body=orjson.dumps(result), headers=headers)
+
+    def _refuse(self, failure: Problem, call: Call) -> Answer:
+        return errors.answer(
+            failure,
+            request_id=self.door.request_id(call.scope),
+            surface=self.endpoint.surface,
+            result=self.endpoint.result,
+            codes=self.endpoint.codes,
+        )

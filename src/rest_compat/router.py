@@ -1,0 +1,134 @@
+"""
+The documented paths as one ASGI application, built from the table.
+
+Paths are matched segment by segment on `raw_path`: an encoded slash stays inside its segment, an
+empty segment is an empty id (which the graph refuses in the surface's own way), and a trailing
+slash is never redirected. Rows match in order.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from policy.vocabulary import Code
+from rest_compat import errors
+from rest_compat.answers import Answer, send_answer
+from rest_compat.binding import INPUT
+from rest_compat.body import ClientGone
+from rest_compat.call import Call
+from rest_compat.documents import document
+from rest_compat.endpoint import Responder
+from rest_compat.ledger import Ledger
+from rest_compat.ports import Door, Graph, Problem
+from rest_compat.table import Endpoint
+
+
+def rest_app(endpoints: Iterable[Endpoint], *, graph: Graph, door: Door, ledger: Ledger) -> ASGIApp:
+    """
+    Build the application that answers *endpoints*, and 404 for everything else.
+
+    Raises:
+        Whatever ``graph.prepare`` raises: a document does not fit the schema.
+    """
+    return Router(
+        [responder(endpoint, graph=graph, door=door, ledger=ledger) for endpoint in endpoints],
+        door=door,
+    )
+
+
+def responder(endpoint: Endpoint, *, graph: Graph, door: Door, ledger: Ledger) -> Responder:
+    """Prepare the document of a row."""
+    operation = graph.prepare(document(endpoint.document))
+    variables = {variable.name: variable for variable in operation.variables}
+    return Responder(
+        endpoint=endpoint,
+        operation=operation,
+        door=door,
+        ledger=ledger,
+        body=variables.get(INPUT),
+    )
+
+
+class Router:
+    """Finds the row of a request; answers itself when there is none."""
+
+    def __init__(self, responders: Sequence[Responder], *, door: Door) -> None:
+        self._door = door
+        self._by_length: dict[int, list[tuple[tuple[str, ...], Responder]]] = {}
+        self._prefixes: dict[tuple[str, ...], Endpoint] = {}
+        for responder_ in responders:
+            pattern = split(responder_.endpoint.path)
+            self._by_length.setdefault(len(pattern), []).append((pattern, responder_))
+            self._prefixes[split(responder_.endpoint.prefix)] = responder_.endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        call = Call(scope, receive)
+        try:
+            answer = await self._answer(call)
+        except ClientGone:
+            return
+        await send_answer(answer, send, head=call.method == "HEAD")
+
+    async def _answer(self, call: Call) -> Answer:
+        candidates = [
+            (responder_, found)
+            for pattern, responder_ in self._by_length.get(len(call.segments), ())
+            if (found := match(pattern, call.segments)) is not None
+        ]
+        method = "GET" if call.method == "HEAD" else call.method
+        for responder_, path in candidates:
+            if responder_.endpoint.method == method:
+                call.scope.setdefault("state", {})["route"] = responder_.endpoint.path
+                return await responder_.respond(call, path)
+        if not candidates:
+            return await self._refuse(call, Code.NOT_FOUND, "There is nothing at this path.", 404)
+        allow = ("Allow", ", ".join(allowed(r.endpoint.method for r, _ in candidates)))
+        if method == "OPTIONS":
+            return Answer(status=204, headers=(allow,))
+        message = f"{call.method} is not possible here."
+        refusal = await self._refuse(call, Code.METHOD_NOT_ALLOWED, message, 405)
+        return refusal.having(allow) if refusal.status == 405 else refusal
+
+    async def _refuse(self, call: Call, code: Code, message: str, status: int) -> Answer:
+        """Answer what no row answers; under a surface's prefix the door comes first."""
+        near = self._nearest(call.segments)
+        try:
+            if near is not None:
+                await self._door.enter(call.scope, near.charge, partial_fail=False)
+            raise errors.problem(code, message, status=status)
+        except Problem as failure:
+            return errors.answer(
+                failure,
+                request_id=self._door.request_id(call.scope),
+                surface=near.surface if near else None,
+            )
+
+    def _nearest(self, segments: tuple[str, ...]) -> Endpoint | None:
+        """Return some row of the surface that *segments* lie under."""
+        for length in range(len(segments), 0, -1):
+            if segments[:length] in self._prefixes:
+                return self._prefixes[segments[:length]]
+        return None
+
+
+def split(path: str) -> tuple[str, ...]:
+    """Split a path of the table at its slashes."""
+    return tuple(path.split("/")[1:])
+
+
+def match(pattern: tuple[str, ...], segments: tuple[str, ...]) -> Mapping[str, str] | None:
+    """Return the path parameters when *segments* fit *pattern*, else None."""
+    found: dict[str, str] = {}
+    for wanted, segment in zip(pattern, segments, strict=True):
+        if wanted.startswith("{"):
+            found[wanted[1:-1]] = segment
+        elif wanted != segment:
+            return None
+    return found
+
+
+def allowed(methods: Iterable[str]) -> list[str]:
+    """Return the complete `Allow` of a path that has *methods*, in alphabetical order."""
+    known = {*methods, "OPTIONS"}
+    return sorted(known | {"HEAD"} if "GET" in known else known)

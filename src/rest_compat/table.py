@@ -1,0 +1,136 @@
+"""
+Every documented endpoint, one line each, in the contract's order.
+
+A row says which document answers a path. What a row does not say is convention: path and query
+parameters fill the variable of the same name, read by its GraphQL type; a JSON body fills `$input`;
+the answer is the document's root field, aliased `result`. Source: contract, "Endpoints".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypedDict, Unpack
+
+from policy.vocabulary import Surface
+from rest_compat.ports import Charge
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[str, str]:
+    return NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """
+    One documented call.
+
+    Attributes:
+        path: From the root, parameters in braces: "/api/access/email/messages/{emailId}".
+        prefix: The start that all paths of the surface share: "/api/access/email".
+        document: The file under `operations/`, without its ending: "email/get_email".
+        surface: Decides how errors look; None for calls that belong to no surface.
+        charge: The rate buckets the call is counted in.
+        status: Of a success; 204 answers with an empty body.
+        result: The result object a success body is, whose members an error body then has too
+            (decisions 1), or None.
+        aliases: Further query names of a variable: {"cursor": "pageToken"}.
+        headers: Request headers that fill a variable: {"if-match": "ifMatch"}.
+        codes: Codes of the graph that this call spells differently.
+        body: Who reads the request body into `$input`: "json", or the name of a reader given to
+            the router ("upload").
+    """
+
+    method: str
+    path: str
+    prefix: str
+    document: str
+    surface: Surface | None
+    charge: Charge
+    status: int = 200
+    result: str | None = None
+    aliases: Mapping[str, str] = field(default_factory=_nothing)
+    headers: Mapping[str, str] = field(default_factory=_nothing)
+    codes: Mapping[str, str] = field(default_factory=_nothing)
+    body: str = "json"
+
+    def mounted(self, mount: str) -> "Endpoint":
+        """Return the same call under *mount* ("/internal"), with rate buckets of its own."""
+        return replace(
+            self,
+            path=mount + self.path,
+            prefix=mount + self.prefix,
+            charge=replace(self.charge, mount=mount),
+        )
+
+
+class Columns(TypedDict, total=False):
+    """The columns of a row that have a default."""
+
+    status: int
+    result: str
+    aliases: Mapping[str, str]
+    headers: Mapping[str, str]
+    codes: Mapping[str, str]
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """What the rows of one surface share: the start of their paths and the folder of documents."""
+
+    path: str
+    folder: str
+    surface: Surface | None
+    charge: Charge
+
+    def get(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
+        """Make a row that reads."""
+        return self._row("GET", path, document, columns)
+
+    def post(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
+        """Make a row that creates or acts; it takes an `Idempotency-Key`."""
+        return self._row("POST", path, document, columns)
+
+    def patch(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
+        """Make a row that changes."""
+        return self._row("PATCH", path, document, columns)
+
+    def delete(self, path: str, document: str) -> Endpoint:
+        """Make a row that deletes and answers 204."""
+        return self._row("DELETE", path, document, Columns(status=204))
+
+    def _row(self, method: str, path: str, document: str, columns: Columns) -> Endpoint:
+        return Endpoint(
+            method=method,
+            path=self.path + path,
+            prefix=self.path,
+            document=f"{self.folder}/{document}",
+            surface=self.surface,
+            charge=self.charge,
+            **columns,
+        )
+
+
+access = Prefix(
+    path="/api/access", folder="access", surface=None, charge=Charge(windows="management")
+)
+email = Prefix(
+    path="/api/access/email",
+    folder="email",
+    surface=Surface.EMAIL,
+    charge=Charge(windows="email"),
+)
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    email.get("/messages", "list_emails"),
+    email.get("/messages/{emailId}", "get_email"),
+    email.get("/threads/{threadId}", "get_email_thread"),
+    email.post("/messages/send", "send_email", result="EmailActionResult"),
+    email.post("/messages/{emailId}/reply", "reply_to_email", result="EmailActionResult"),
+    email.post("/messages/{emailId}/forward", "forward_email", result="EmailActionResult"),
+    email.delete("/messages/{emailId}", "delete_email"),
+    email.patch("/messages/{emailId}", "modify_email", result="EmailActionResult"),
+    access.get("/token", "get_access_token"),
+)

@@ -1,0 +1,207 @@
+"""Bodies are strict JSON, and what is wrong with them is named in REST words."""
+
+import pytest
+
+from graph import schema
+from rest_compat.body import MAX_BODY, ClientGone, parse, read_body
+from rest_compat.inputs import conform
+from rest_compat.ports import Problem
+
+
+def kind(name: str):
+    return schema.build().type_map[name]
+
+
+def arriving(*chunks: bytes):
+    messages = [
+        {"type": "http.request", "body": chunk, "more_body": at < len(chunks) - 1}
+        for at, chunk in enumerate(chunks)
+    ]
+
+    async def receive():
+        return messages.pop(0)
+
+    return receive, messages
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        pytest.param(b"{", "is not valid JSON", id="cut off"),
+        pytest.param(b"{'a': 1}", "is not valid JSON", id="single quotes"),
+        pytest.param(b'{"a": NaN}', "is not valid JSON", id="NaN"),
+        pytest.param(b'{"a": Infinity}', "is not valid JSON", id="Infinity"),
+        pytest.param(b'"\\ud800"', "is not valid JSON", id="a lone surrogate"),
+        pytest.param(b'{"a": "\xff"}', "is not valid JSON", id="not UTF-8"),
+        pytest.param(b"\xef\xbb\xbf{}", "is not valid JSON", id="a byte order mark"),
+        pytest.param(b"[" * 5000 + b"]" * 5000, "is not valid JSON", id="deeper than any parser"),
+        pytest.param(
+            b"[" * 100 + b"]" * 100, "is nested deeper than 64 levels", id="deeper than ours"
+        ),
+        pytest.param(
+            b'{"a": 1, "a": 2}', "gives a member more than once", id="a member given twice"
+        ),
+        pytest.param(
+            b'{"a": [{"b": 1, "b": 1}]}', "gives a member more than once", id="twice, deep down"
+        ),
+        pytest.param(
+            b'{"a": "x\\u0000"}', "has a text with the character U+0000", id="a NUL in a text"
+        ),
+        pytest.param(
+            b'{"a\\u0000": 1}', "has a text with the character U+0000", id="a NUL in a name"
+        ),
+    ],
+)
+def test_a_body_is_refused(body, why):
+    with pytest.raises(Problem) as problem:
+        parse(body)
+
+    assert problem.value.message == f"The request body {why}."
+    assert problem.value.extensions == {
+        "code": "VALIDATION_ERROR",
+        "httpStatus": 400,
+        "details": [{"field": "$", "message": f"It {why}."}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        pytest.param(b"", {}, id="an empty body is an empty object"),
+        pytest.param(b" \n", {}, id="blanks too"),
+        pytest.param(b'{"a": "\\ud83d\\ude00"}', {"a": "\U0001f600"}, id="a surrogate pair"),
+        pytest.param(b"[" * 64 + b"]" * 64, None, id="64 levels"),
+        pytest.param(b'{"a": 1' + b"0" * 100 + b"}", {"a": 1e100}, id="a number of 100 digits"),
+    ],
+)
+def test_a_body_is_read(body, value):
+    parsed = parse(body)
+
+    assert value is None or parsed == value
+
+
+async def test_a_body_of_exactly_the_limit_passes():
+    receive, _ = arriving(b"x" * (MAX_BODY - 1), b"x")
+
+    assert len(await read_body(receive, declared=None)) == MAX_BODY
+
+
+@pytest.mark.parametrize("declared", [None, "5"], ids=["chunked", "with a length that lies"])
+async def test_a_body_over_the_limit_is_refused_while_it_is_counted(declared):
+    receive, rest = arriving(b"x" * MAX_BODY, b"x", b"never read")
+    with pytest.raises(Problem) as problem:
+        await read_body(receive, declared=declared)
+
+    assert problem.value.extensions == {"code": "PAYLOAD_TOO_LARGE", "httpStatus": 413}
+    assert len(rest) == 1
+
+
+async def test_a_body_announced_over_the_limit_is_not_read_at_all():
+    receive, rest = arriving(b"never read")
+    with pytest.raises(Problem):
+        await read_body(receive, declared=str(MAX_BODY + 1))
+
+    assert len(rest) == 1
+
+
+async def test_a_client_that_hangs_up_is_not_answered():
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(ClientGone):
+        await read_body(receive, declared=None)
+
+
+@pytest.mark.parametrize(
+    ("body", "details"),
+    [
+        pytest.param([], {"$": "must be an object"}, id="a list instead of an object"),
+        pytest.param("text", {"$": "must be an object"}, id="a text instead of an object"),
+        pytest.param(
+            {},
+            {"to": "is required", "subject": "is required", "body": "is required"},
+            id="every missing member is named",
+        ),
+        pytest.param(
+            {"to": None, "subject": "s", "body": "b"}, {"to": "is required"}, id="null is missing"
+        ),
+        pytest.param(
+            {"to": [{"email": 7}, {"name": "N"}, None, "x"], "subject": "s", "body": "b"},
+            {
+                "to[0].email": "must be a string",
+                "to[1].email": "is required",
+                "to[2]": "is required",
+                "to[3]": "must be an object",
+            },
+            id="members of list items",
+        ),
+        pytest.param(
+            {"to": {"email": "a@b"}, "subject": "s", "body": "b"},
+            {"to": "must be a list"},
+            id="no list",
+        ),
+        pytest.param(
+            {"to": [], "subject": True, "body": 1},
+            {"subject": "must be a string", "body": "must be a string"},
+            id="wrong scalars",
+        ),
+        pytest.param(
+            {"to": [], "subject": "s", "body": "b", "bodyType": "rtf", "importance": 1},
+            {
+                "bodyType": "must be one of html, text",
+                "importance": "must be one of low, normal, high",
+            },
+            id="outside a closed set",
+        ),
+        pytest.param(
+            {"to": [], "subject": "s", "body": "b", "connectionId": "1"},
+            {"connectionId": "must be an integer"},
+            id="digits in a text",
+        ),
+        pytest.param(
+            {"to": [], "subject": "s", "body": "b", "connectionId": True},
+            {"connectionId": "must be an integer"},
+            id="true is no integer",
+        ),
+        pytest.param(
+            {"to": [], "subject": "s", "body": "b", "connectionId": 2**63},
+            {"connectionId": "must be a 64-bit integer"},
+            id="beyond 64 bits",
+        ),
+    ],
+)
+def test_a_member_is_refused_by_its_rest_name(body, details):
+    with pytest.raises(Problem) as problem:
+        conform(body, kind("SendEmailInput"), strict=False)
+
+    assert problem.value.extensions["code"] == "VALIDATION_ERROR"
+    assert problem.value.extensions["details"] == [
+        {"field": field, "message": f"It {why}."} for field, why in details.items()
+    ]
+
+
+def test_members_that_are_unknown_or_null_are_left_out():
+    body = {
+        "to": [{"email": "a@b", "name": None, "phone": "1"}],
+        "subject": "",
+        "body": "",
+        "bodyType": None,
+        "colour": "red",
+    }
+
+    assert conform(body, kind("SendEmailInput"), strict=False) == {
+        "to": [{"email": "a@b"}],
+        "subject": "",
+        "body": "",
+    }
+
+
+def test_unknown_members_are_refused_at_every_level_when_handling_is_strict():
+    body = {"to": [{"email": "a@b", "phone": "1"}], "subject": "", "body": "", "colour": "red"}
+    with pytest.raises(Problem) as problem:
+        conform(body, kind("SendEmailInput"), strict=True)
+
+    assert problem.value.extensions["details"] == [
+        {"field": "colour", "message": "It is not known."},
+        {"field": "to[0].phone", "message": "It is not known."},
+    ]
