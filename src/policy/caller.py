@@ -72,10 +72,9 @@ class Caller:
         allowed = self.grant.connection_ids
         return allowed is not None and connection.id not in allowed
 
-    @property
-    def hidden(self) -> frozenset[Field]:
-        """Every mask word, of any surface, that this token may not see."""
-        return self.grant.hidden
+    def hides(self, field: Field) -> bool:
+        """Say whether the token may not see what *field*, a mask word of its surface, controls."""
+        return not self.grant.sees(field)
 
     @property
     def strict(self) -> bool:
@@ -93,7 +92,7 @@ class Caller:
         Raises:
             FieldNotVisible: One of them is hidden.
         """
-        hidden = [field for field in fields if field in self.hidden]
+        hidden = [field for field in fields if self.hides(field)]
         if hidden and self.strict:
             raise FieldNotVisible(wanted, *hidden)
 

@@ -10,7 +10,6 @@ decisions 3.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -56,7 +55,7 @@ class TokenQuota:
     per_day: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """
     What one token may do. Field for field the settings of decisions 3, read for use.
@@ -122,20 +121,22 @@ class Grant:
             quota=_quota(value["quota"]),
         )
 
-    @cached_property
-    def hidden(self) -> frozenset[Field]:
-        """Every mask word of every surface that this token may not see."""
-        return frozenset(
-            field
-            for words, visible in (
-                (EmailField, self.visible_email_fields),
-                (CalendarField, self.visible_calendar_fields),
-                (TaskField, self.visible_task_fields),
-                (CollabField, self.visible_collab_fields),
-            )
-            for field in words
-            if field not in visible
-        )
+    def sees(self, field: Field) -> bool:
+        """
+        Say whether what *field* controls is visible.
+
+        Words are looked up within their surface: `labels` of mail and `labels` of the calendar
+        are equal as text.
+        """
+        match field:
+            case EmailField():
+                return field in self.visible_email_fields
+            case CalendarField():
+                return field in self.visible_calendar_fields
+            case TaskField():
+                return field in self.visible_task_fields
+            case CollabField():
+                return field in self.visible_collab_fields
 
 
 def validate(settings: Mapping[str, object]) -> dict[str, object]:

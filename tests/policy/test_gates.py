@@ -8,7 +8,17 @@ import pytest
 from policy.caller import Caller
 from policy.grants import Grant, validate
 from policy.refusals import FieldNotVisible, NoUsableConnection, Refusal
-from policy.vocabulary import CalendarOp, Code, CollabOp, EmailField, EmailOp, Surface, TaskOp
+from policy.vocabulary import (
+    CalendarField,
+    CalendarOp,
+    Code,
+    CollabOp,
+    EmailField,
+    EmailOp,
+    Surface,
+    TaskField,
+    TaskOp,
+)
 
 
 @dataclass(frozen=True)
@@ -152,4 +162,12 @@ def test_basic_mode_leaves_side_doors_open():
 
     asking.require_visible("The filter from", EmailField.FROM)
 
-    assert EmailField.FROM in asking.hidden
+    assert asking.hides(EmailField.FROM)
+
+
+def test_a_word_that_two_surfaces_share_hides_only_its_own():
+    asking = caller(visibleCalendarFields=["title"])
+
+    assert asking.hides(CalendarField.LABELS)
+    assert not asking.hides(EmailField.LABELS)
+    assert not asking.hides(TaskField.LABELS)

@@ -28,7 +28,7 @@ def test_a_new_token_is_useless_until_enabled():
     }
     assert grant.task_operations == frozenset()
     assert grant.collab_allow_all is False
-    assert grant.hidden == frozenset()
+    assert all(grant.sees(field) for field in EmailField)
 
 
 def test_every_default_is_its_own_stored_form():
@@ -129,7 +129,7 @@ def test_a_stored_value_that_cannot_be_read_grants_nothing():
     assert grant.connection_ids == frozenset()
     assert grant.collab_allow_all is False
     assert grant.quota.per_minute == 0
-    assert EmailField.BODY in grant.hidden
+    assert not grant.sees(EmailField.BODY)
 
 
 def test_an_empty_list_is_none_at_all_and_null_is_no_restriction():
