@@ -113,7 +113,7 @@ class Deliveries:
             return
         tries = tuple_(col(Delivery.id), col(Delivery.attempt))
         async with self._database.writing() as session:
-            await session.execute(
+            await session.exec(
                 update(Delivery)
                 .where(tries.in_(list(self._running)), col(Delivery.state) == RUNNING)
                 .values(lease_until=self._clock() + LEASE)
@@ -123,12 +123,12 @@ class Deliveries:
         """Delete the entries past their time; return how many."""
         now = self._clock()
         async with self._database.writing() as session:
-            gone = await session.scalars(
-                delete(Delivery)
-                .where(col(Delivery.started_at) <= now - KEPT, col(Delivery.lease_until) <= now)
-                .returning(col(Delivery.id))
+            gone = await session.exec(
+                delete(Delivery).where(
+                    col(Delivery.started_at) <= now - KEPT, col(Delivery.lease_until) <= now
+                )
             )
-            return len(gone.all())
+        return gone.rowcount
 
     async def _insert(self, intent: Intent) -> Begun | None:
         """Commit a first try; None when there is an entry already."""
@@ -212,7 +212,7 @@ class Deliveries:
 
     async def _forget(self, entry: Delivery) -> None:
         async with self._database.writing() as session:
-            await session.execute(
+            await session.exec(
                 delete(Delivery).where(
                     col(Delivery.id) == entry.id, col(Delivery.lease_until) == entry.lease_until
                 )
@@ -234,7 +234,7 @@ class Deliveries:
     async def _end(self, begun: Begun, values: Mapping[str, object]) -> None:
         row = _number(begun)
         async with self._database.writing() as session:
-            await session.execute(
+            await session.exec(
                 update(Delivery)
                 .where(
                     col(Delivery.id) == row,

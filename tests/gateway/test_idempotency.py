@@ -1,0 +1,236 @@
+"""An intent is run by one call at a time, and never again while it may still be at work."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import text
+
+from gateway.database import Database
+from gateway.idempotency import KEPT, LEASE, Deliveries
+from gateway.keyring import Keyring
+from gateway.tables import AccessToken
+from rest_compat.answers import Answer
+from rest_compat.ledger import Begun, Done, Intent, Reused, Running
+
+SENT = Answer(status=200, body=b'{"success":true}', headers=(("X-Applied-Limit", "50"),))
+
+
+class Clock:
+    """Milliseconds, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+async def database(tmp_path):
+    database = Database.open(f"sqlite+aiosqlite:///{tmp_path}/gateway.db")
+    await database.migrate()
+    async with database.writing() as session:
+        session.add(
+            AccessToken(
+                id=1,
+                name="test",
+                key_id="abcdefgh",
+                digest=b"d" * 32,
+                operator_id="o",
+                settings={},
+                created_at=0,
+            )
+        )
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def process(database, clock):
+    """Make the ledger of one process over the shared database."""
+    keyring = Keyring(["a secret of sufficient length"])
+    return lambda: Deliveries(database, keyring, clock=clock)
+
+
+@pytest.fixture
+def ledger(process):
+    return process()
+
+
+def intent(**changes) -> Intent:
+    given = {
+        "token_id": 1,
+        "method": "POST",
+        "path": "/api/access/email/messages/send",
+        "key": "k",
+        "fingerprint": b"f" * 32,
+    }
+    return Intent(**{**given, **changes})
+
+
+async def test_the_first_try_begins_with_a_seed_of_its_own(ledger):
+    first = await ledger.begin(intent())
+    second = await ledger.begin(intent(key="other"))
+
+    assert isinstance(first, Begun)
+    assert isinstance(second, Begun)
+    assert (first.attempt, first.maybe_sent) == (1, False)
+    assert first.seed != second.seed
+
+
+async def test_a_second_call_waits_while_the_first_runs(ledger):
+    await ledger.begin(intent())
+
+    assert isinstance(await ledger.begin(intent()), Running)
+
+
+async def test_of_many_calls_at_once_one_begins(process):
+    ledgers = [process() for _ in range(8)]
+
+    begun = await asyncio.gather(*(ledger.begin(intent()) for ledger in ledgers))
+
+    assert sorted(type(one).__name__ for one in begun) == ["Begun"] + ["Running"] * 7
+
+
+async def test_a_kept_answer_is_replayed_whole(ledger):
+    begun = await ledger.begin(intent())
+    await ledger.keep(begun, SENT)
+
+    again = await ledger.begin(intent())
+
+    assert isinstance(again, Done)
+    assert again.answer == SENT
+
+
+async def test_a_kept_answer_is_not_readable_at_rest(ledger, database):
+    await ledger.keep(await ledger.begin(intent()), SENT)
+
+    async with database.reading() as session:
+        outcome = await session.scalar(text("SELECT outcome FROM deliveries"))
+
+    assert b"success" not in outcome
+
+
+@pytest.mark.parametrize("ended", [True, False], ids=["after the end", "while it runs"])
+async def test_another_request_under_the_same_key_is_refused(ledger, ended):
+    begun = await ledger.begin(intent())
+    if ended:
+        await ledger.keep(begun, SENT)
+
+    assert isinstance(await ledger.begin(intent(fingerprint=b"g" * 32)), Reused)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"path": "/api/access/email/messages/x/reply"}, {"key": "K"}, {"path": "/" + "x" * 9000}],
+    ids=["another path", "another key", "a path longer than the column"],
+)
+async def test_a_key_is_scoped(ledger, change):
+    await ledger.begin(intent())
+
+    assert isinstance(await ledger.begin(intent(**change)), Begun)
+    assert isinstance(await ledger.begin(intent(**change)), Running)
+
+
+async def test_a_released_intent_runs_again_under_its_seed(ledger):
+    first = await ledger.begin(intent())
+    await ledger.release(first, maybe_sent=False)
+
+    second = await ledger.begin(intent())
+
+    assert isinstance(second, Begun)
+    assert (second.seed, second.attempt, second.maybe_sent) == (first.seed, 2, False)
+
+
+async def test_a_release_remembers_that_something_may_have_been_sent(ledger):
+    await ledger.release(await ledger.begin(intent()), maybe_sent=True)
+
+    second = await ledger.begin(intent())
+    assert isinstance(second, Begun)
+    assert second.maybe_sent is True
+
+
+async def test_a_crashed_try_is_taken_over_when_its_lease_is_over_and_not_before(process, clock):
+    crashed = await process().begin(intent())
+    other = process()
+
+    clock.now += LEASE - 1
+    assert isinstance(await other.begin(intent()), Running)
+    clock.now += 1
+    taken = await other.begin(intent())
+
+    assert isinstance(taken, Begun)
+    assert (taken.seed, taken.attempt, taken.maybe_sent) == (crashed.seed, 2, True)
+
+
+async def test_a_living_process_keeps_its_tries(process, clock):
+    ledger, other = process(), process()
+    await ledger.begin(intent())
+    for _ in range(10):
+        clock.now += 5_000
+        await ledger.renew()
+
+    assert isinstance(await other.begin(intent()), Running)
+
+
+async def test_an_abandoned_try_is_renewed_no_longer(ledger, clock):
+    await ledger.abandon(await ledger.begin(intent()))
+    clock.now += LEASE
+    await ledger.renew()
+
+    assert isinstance(await ledger.begin(intent()), Begun)
+
+
+async def test_of_many_takers_one_takes_over(process, clock):
+    await process().begin(intent())
+    clock.now += LEASE
+    ledgers = [process() for _ in range(8)]
+
+    begun = await asyncio.gather(*(ledger.begin(intent()) for ledger in ledgers))
+
+    assert sorted(type(one).__name__ for one in begun) == ["Begun"] + ["Running"] * 7
+
+
+async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_one(process, clock):
+    slow, other = process(), process()
+    first = await slow.begin(intent())
+    clock.now += LEASE
+    await other.begin(intent())
+
+    await slow.keep(first, SENT)
+
+    assert isinstance(await other.begin(intent()), Running)
+    clock.now += LEASE
+    await slow.renew()
+    assert isinstance(await other.begin(intent()), Begun)
+
+
+async def test_an_entry_is_forgotten_after_24_hours(ledger, clock):
+    first = await ledger.begin(intent())
+    await ledger.keep(first, SENT)
+    clock.now += KEPT - 1
+    assert isinstance(await ledger.begin(intent()), Done)
+    clock.now += 1
+
+    again = await ledger.begin(intent(fingerprint=b"g" * 32))
+
+    assert isinstance(again, Begun)
+    assert (again.attempt, again.maybe_sent) == (1, False)
+    assert again.seed != first.seed
+
+
+async def test_sweeping_deletes_what_is_past_its_time_and_not_what_runs(ledger, clock):
+    await ledger.keep(await ledger.begin(intent(key="old")), SENT)
+    await ledger.begin(intent(key="long upload"))
+    clock.now += KEPT
+    await ledger.renew()
+    await ledger.keep(await ledger.begin(intent(key="new")), SENT)
+
+    assert await ledger.sweep() == 1
+    assert isinstance(await ledger.begin(intent(key="long upload")), Running)
+    assert isinstance(await ledger.begin(intent(key="new")), Done)
