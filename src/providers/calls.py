@@ -1,0 +1,304 @@
+"""
+One call as it runs: token, place, breaker, deadline, retry, and what comes of it.
+
+From the outside in: `whole` and `streamed` bound the call in time, `_authorised` renews a refused
+token, `_sent` takes a place and the breaker's leave, `_send` speaks to the transport.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import httpx
+
+from providers import verdicts
+from providers.answers import Answer, StreamedAnswer
+from providers.bodies import decoded
+from providers.failures import (
+    Broken,
+    NeedsReauth,
+    ProviderFailure,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from providers.resilience import Clock, Health, Resting, retry_after
+
+MAX_REFUSAL = 256 * 1024  # bytes of an answer that is only read to see what went wrong
+LONGEST_PAUSE = 0.5  # seconds before a retry; the pause is drawn from 0 to this
+
+Classify = Callable[[Answer], ProviderFailure | None]
+
+
+class Credentials(Protocol):
+    """Where the token of a connection comes from."""
+
+    @property
+    def scheme(self) -> str:
+        """What stands before the token in Authorization ("Bearer"); empty: the bare token."""
+
+    async def token(self, *, rejected: str | None = None) -> str:
+        """
+        Return a token to call with.
+
+        Args:
+            rejected: A token that upstream just refused with 401; forces one refresh.
+
+        Raises:
+            NeedsReauth: There is none to be had without a person.
+            ProviderFailure: It could not be fetched now.
+        """
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """
+    A call as it was asked for, and how far it got.
+
+    Attributes:
+        scope: Ends the whole call.
+        fair: Whether upstream is given enough time to be blamed when that is over.
+        steps: Seconds per step, as the transport takes them.
+        sent: Whether a byte of the last try may have left.
+        broken: Whether the last try failed on the way.
+    """
+
+    method: str
+    url: httpx.URL
+    headers: Mapping[str, str]
+    content: bytes | AsyncIterable[bytes] | None
+    accept: Collection[int]
+    max_bytes: int | None
+    credentials: Credentials | None
+    classify: Classify | None
+    client: httpx.AsyncClient
+    health: Health
+    clock: Clock
+    steps: Mapping[str, float | None]
+    scope: asyncio.Timeout
+    fair: bool
+    sent: bool = False
+    broken: bool = False
+
+    @property
+    def reads(self) -> bool:
+        return self.method in ("GET", "HEAD")
+
+    @property
+    def repeatable(self) -> bool:
+        return self.content is None or isinstance(self.content, bytes)
+
+    def wants(self, status: int) -> bool:
+        return 200 <= status < 300 or status in self.accept
+
+
+async def whole(call: Call, *, retry: bool | None) -> Answer:
+    """
+    Make the call, perhaps twice, and read its whole answer.
+
+    Args:
+        call: Not begun.
+        retry: Whether it may be repeated although it may have been carried out; None: a read may.
+
+    Raises:
+        ProviderFailure: Whatever went wrong.
+    """
+    call.health.throttle.check()
+    call.health.budget.deposit()
+    may_repeat = (call.reads if retry is None else retry) and call.repeatable
+    try:
+        async with call.scope:
+            try:
+                answer = await _authorised(call)
+            except (Unreachable, TimedOut) as failure:
+                again = may_repeat or (call.repeatable and not failure.sent)
+                if isinstance(failure, Resting) or not again or not await _paused(call):
+                    raise
+                answer = await _authorised(call)
+            else:
+                passing = answer.status in verdicts.PASSING and "retry-after" not in answer.headers
+                if may_repeat and passing and await _paused(call):
+                    answer = await _authorised(call)
+            return _judged(call, answer)
+    except TimeoutError:
+        raise TimedOut(sent=call.sent) from None
+
+
+@asynccontextmanager
+async def streamed(call: Call) -> AsyncIterator[StreamedAnswer]:
+    """Make the call once and hand out its answer while it comes; see `whole`."""
+    call.health.throttle.check()
+    try:
+        async with call.scope:
+            token = await _token(call)
+            for last in (False, True):
+                async with _sent(call, token) as response:
+                    if call.wants(response.status_code):
+                        call.health.throttle.passed()
+                        chunks = _pieces(call, response, most=call.max_bytes)
+                        yield StreamedAnswer(response.status_code, _headers(response), chunks)
+                        return
+                    answer = await _read(call, response)
+                if answer.status != 401 or token is None or last:
+                    _judged(call, answer)
+                token = await _token(call, rejected=token)
+    except TimeoutError:
+        if not call.scope.expired():  # the reader's own
+            raise
+        raise TimedOut(sent=call.sent) from None
+
+
+async def _paused(call: Call) -> bool:
+    """Wait a little before a retry; say whether one is allowed at all."""
+    pause = secrets.SystemRandom().uniform(0.0, LONGEST_PAUSE)
+    ends = call.scope.when()
+    if ends is not None and pause >= ends - asyncio.get_running_loop().time():
+        return False
+    if not call.health.budget.withdraw():
+        return False
+    await call.clock.sleep(pause)
+    return True
+
+
+async def _authorised(call: Call) -> Answer:
+    """Make the call, and once more with a new token when the old one is refused."""
+    token = await _token(call)
+    async with _sent(call, token) as response:
+        answer = await _read(call, response)
+    if answer.status != 401 or token is None:
+        return answer
+    token = await _token(call, rejected=token)
+    async with _sent(call, token) as response:
+        return await _read(call, response)
+
+
+async def _token(call: Call, *, rejected: str | None = None) -> str | None:
+    if call.credentials is None:
+        return None
+    try:
+        token = await call.credentials.token(rejected=rejected)
+    except (NeedsReauth, Throttled):
+        raise
+    except TimedOut:
+        raise TimedOut(sent=False) from None
+    except ProviderFailure:  # whatever befell the token, this call did not go out
+        raise Unreachable(sent=False) from None
+    if rejected is not None and not call.repeatable:
+        # Refused before it was carried out, and the body is spent: the caller may start over.
+        raise Unreachable(sent=False)
+    return token
+
+
+@asynccontextmanager
+async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
+    """Send once, within this connection's places and with the breaker's leave."""
+    health = call.health
+    call.sent = call.broken = False
+    async with health.places:
+        health.throttle.check()
+        permit = health.breaker.admit()
+        fine: bool | None = None
+        try:
+            response = await _send(call, token)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+            fine = response.status_code < 500
+        finally:
+            if call.broken or (call.fair and call.scope.expired()):
+                fine = False
+            health.breaker.settle(permit, fine=fine)
+
+
+async def _send(call: Call, token: str | None) -> httpx.Response:
+    headers = {
+        "accept": "application/json",
+        "accept-encoding": "gzip",
+        "user-agent": "access-gateway",
+        **call.headers,
+    }
+    if token is not None and call.credentials is not None:
+        scheme = call.credentials.scheme
+        headers["authorization"] = f"{scheme} {token}" if scheme else token
+    request = httpx.Request(
+        call.method,
+        call.url,
+        headers=headers,
+        content=call.content,
+        extensions={"timeout": call.steps},
+    )
+    try:
+        response = await call.client.send(request, stream=True)
+    except (httpx.TransportError, OSError) as error:
+        call.broken = True
+        call.sent = verdicts.may_have_left(request, error)
+        raise verdicts.of_error(error, sent=call.sent, reads=call.reads) from None
+    except BaseException:
+        call.sent = verdicts.may_have_left(request)
+        raise
+    call.sent = True
+    return response
+
+
+async def _read(call: Call, response: httpx.Response) -> Answer:
+    """Read the whole body."""
+    most = call.max_bytes if call.wants(response.status_code) else MAX_REFUSAL
+    try:
+        body = b"".join([piece async for piece in _pieces(call, response, most=most)])
+    except Broken:
+        if call.reads:
+            raise
+        raise Unreachable(sent=True) from None  # a write whose answer cannot be read
+    return Answer(response.status_code, _headers(response), body)
+
+
+async def _pieces(
+    call: Call, response: httpx.Response, *, most: int | None
+) -> AsyncIterator[bytes]:
+    encoding = response.headers.get("content-encoding", "")
+    try:
+        async for piece in decoded(response.aiter_raw(), encoding=encoding, max_bytes=most):
+            yield piece
+    except (httpx.TransportError, OSError) as error:
+        call.broken = True
+        raise verdicts.of_error(error, sent=True, reads=call.reads) from None
+
+
+def _headers(response: httpx.Response) -> Mapping[str, str]:
+    """Return the headers that hold for the decompressed body."""
+    headers = {
+        name.decode("latin-1").lower(): value.decode("latin-1")
+        for name, value in response.headers.raw
+    }
+    if headers.pop("content-encoding", "identity") != "identity":
+        headers.pop("content-length", None)
+    return headers
+
+
+def _judged(call: Call, answer: Answer) -> Answer:
+    """Return a wanted answer; raise what any other one means."""
+    if call.wants(answer.status):
+        call.health.throttle.passed()
+        return answer
+    if answer.status == 401:
+        raise NeedsReauth
+    failure = _classified(call, answer)
+    wait = retry_after(answer.headers.get("retry-after"), call.clock.now())
+    if isinstance(failure, Throttled):
+        raise call.health.throttle.remember(wait or failure.retry_after)
+    if answer.status == 429 or (answer.status == 503 and wait is not None):
+        raise call.health.throttle.remember(wait)
+    raise failure or verdicts.of_status(answer.status)
+
+
+def _classified(call: Call, answer: Answer) -> ProviderFailure | None:
+    if call.classify is None:
+        return None
+    try:
+        return call.classify(answer)
+    except ProviderFailure:  # a body that is not what the protocol says
+        return None

@@ -1,0 +1,54 @@
+"""What a status or a transport error means, as a failure."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import httpx
+
+from providers.failures import (
+    Broken,
+    Conflicted,
+    Locked,
+    Missing,
+    OutOfSpace,
+    ProviderFailure,
+    Refused,
+    Stale,
+    TimedOut,
+    Unreachable,
+)
+
+# Statuses after which the same call may well succeed in a moment.
+PASSING = frozenset({408, 500, 502, 503, 504})
+
+_REFUSALS: Mapping[int, type[Refused]] = MappingProxyType(
+    {409: Conflicted, 412: Stale, 423: Locked, 507: OutOfSpace}
+)
+
+
+def of_status(status: int) -> ProviderFailure:
+    """Return what a status means when the protocol has nothing to add."""
+    if status in (404, 410):
+        return Missing()
+    if status in (408, 504):
+        return TimedOut()
+    refusal = _REFUSALS.get(status)
+    if refusal is not None:
+        return refusal(status=status)
+    return Refused(status=status) if 400 <= status < 500 else Broken()
+
+
+def of_error(error: Exception, *, sent: bool, reads: bool) -> ProviderFailure:
+    """Return what a transport error means for a read or a write of which *sent* is known."""
+    if isinstance(error, httpx.TimeoutException):
+        return TimedOut(sent=sent)
+    if isinstance(error, httpx.RemoteProtocolError) and reads:
+        return Broken()
+    return Unreachable(sent=sent)
+
+
+def may_have_left(request: httpx.Request, error: Exception | None = None) -> bool:
+    """Whether a byte of *request* may have left; transports other than ours do not say."""
+    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
+        return False
+    return bool(request.extensions.get("sent", True))
