@@ -3,11 +3,8 @@
 import logging
 import ssl
 from collections.abc import Mapping
-from http.client import HTTPResponse
-from http.cookiejar import CookieJar
 from types import MappingProxyType
 from typing import Any
-from urllib.request import Request
 
 import httpx
 
@@ -51,12 +48,11 @@ class Origins:
         """Return the client of *origin*, written ``scheme://host:port``."""
         client = self._clients.get(origin)
         if client is None:
-            client = self._clients[origin] = httpx.AsyncClient(
+            client = self._clients[origin] = _Client(
                 transport=self._transport_for(origin),
                 trust_env=False,
                 follow_redirects=False,
-                cookies=_NoCookies(),
-                timeout=None,  # noqa: S113 - every request states its own
+                timeout=None,
             )
         return client
 
@@ -98,12 +94,22 @@ class _InProcess(httpx.ASGITransport):
             raise httpx.ReadError("The app did not answer.") from None
 
 
-class _NoCookies(CookieJar):
-    """
-    Keeps nothing: connections of different people share a client.
+class _NoCookies(httpx.Cookies):
+    """Keeps nothing: connections of different people share a client."""
 
-    The type of *response* is the standard library's; the client passes something like it.
-    """
-
-    def extract_cookies(self, response: HTTPResponse, request: Request) -> None:
+    def extract_cookies(self, response: httpx.Response) -> None:
         """Do nothing."""
+
+
+class _Client(httpx.AsyncClient):
+    """The client without a cookie jar."""
+
+    _nothing = _NoCookies()
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        return self._nothing
+
+    @cookies.setter
+    def cookies(self, cookies: object) -> None:
+        """Keep nothing."""
