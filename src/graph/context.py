@@ -1,0 +1,88 @@
+"""What one request carries: who asks, where data comes from, and what it leaves to tell."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Protocol
+
+from graphql import GraphQLResolveInfo
+from strawberry.types import Info as StrawberryInfo
+
+from graph import masks
+from graph.loaders import Loaders
+from policy.caller import Caller
+from providers.mailbox import Mailbox
+
+
+class Sealer(Protocol):
+    """Encrypts small texts so that they can be handed to clients and recognised again."""
+
+    def seal(self, payload: bytes, *, context: bytes) -> str:
+        """Return URL-safe text that only `unseal` with the same *context* opens."""
+
+    def unseal(self, token: str, *, context: bytes) -> bytes:
+        """
+        Open what `seal` returned.
+
+        Raises:
+            ValueError: Damaged, of another context, or not ours.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """
+    Which intent a send belongs to; set by the idempotency layer before the operation runs.
+
+    Attributes:
+        message_id: The Message-ID of every try of the intent, without angle brackets.
+        maybe_sent: Whether an earlier try may have reached the provider.
+    """
+
+    message_id: str
+    maybe_sent: bool = False
+
+
+@dataclass(kw_only=True)
+class Context:
+    """
+    One request. Built once at the door, the same way for REST and GraphQL, never shared.
+
+    Attributes:
+        mail: The token's usable mailboxes as one.
+        require_all: The caller asked to fail when any provider fails (decisions 5.4).
+        delivery: None lets each send take a fresh Message-ID.
+        applied_limit: Set when a `limit` above its maximum was lowered.
+        budget: How many objects may still be returned; None for internal documents.
+        now: The clock; aware, UTC.
+    """
+
+    caller: Caller
+    request_id: str
+    sealer: Sealer
+    mail: Mailbox
+    require_all: bool = False
+    delivery: Delivery | None = None
+    applied_limit: int | None = None
+    budget: int | None = None
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The schema coordinates this token may not see: "Email.body"."""
+        return masks.hidden(self.caller.grant)
+
+    @cached_property
+    def loaders(self) -> Loaders:
+        """The request's data loaders; made inside the event loop."""
+        return Loaders(self.mail)
+
+
+class Info(StrawberryInfo[Context, None]):
+    """What a resolver is given; `context` is the request's `Context`."""
+
+    @property
+    def raw(self) -> GraphQLResolveInfo[Context]:
+        """graphql-core's own info: what `wanted` reads."""
+        return self._raw_info

@@ -1,0 +1,1 @@
+"""Mail as the schema shows it, and what its root fields do."""

@@ -1,0 +1,24 @@
+"""Closed sets of the email surface; the text is the one of REST."""
+
+from enum import StrEnum
+
+import strawberry
+
+
+@strawberry.enum(graphql_name_from="value", description="How a body is written.")
+class BodyType(StrEnum):
+    HTML = "html"
+    TEXT = "text"
+
+
+@strawberry.enum(graphql_name_from="value", description="How urgent the sender says it is.")
+class Importance(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+@strawberry.enum(graphql_name_from="value", description="The mail provider that holds it.")
+class MailProvider(StrEnum):
+    PROVIDER_A = "PROVIDER_A"
+    PROVIDER_B = "PROVIDER_B"

@@ -1,0 +1,130 @@
+"""From the arguments of `emails` to a `MailQuery`: limits, ranges, and no side doors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+
+from graph.context import Context
+from policy.refusals import FieldNotVisible, InvalidInput
+from policy.vocabulary import Code, EmailField
+from providers.ports import MailQuery
+
+MAX_LIMIT = 50  # contract, GET /messages
+MAX_TEXT = 500  # characters of q; decisions 5.3
+
+# Where `q` may look -> the record attribute.
+_SEARCHED: Mapping[EmailField, str] = MappingProxyType(
+    {
+        EmailField.SUBJECT: "subject",
+        EmailField.BODY_PREVIEW: "body_preview",
+        EmailField.BODY: "body",
+        EmailField.FROM: "from_",
+        EmailField.TO: "to",
+        EmailField.CC: "cc",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """The filters as the caller gave them; an empty text is no filter (decisions 0)."""
+
+    q: str | None
+    sender: str | None
+    recipient: str | None
+    subject: str | None
+    label: str | None
+    unread: bool | None
+    after: datetime | None
+    before: datetime | None
+    has_attachment: bool | None
+
+    def binding(self) -> dict[str, object]:
+        """Return what a page token is bound to."""
+        return {
+            "q": self.q or None,
+            "from": self.sender or None,
+            "to": self.recipient or None,
+            "subject": self.subject or None,
+            "label": self.label or None,
+            "unread": bool(self.unread),
+            "after": self.after and self.after.isoformat(),
+            "before": self.before and self.before.isoformat(),
+            "hasAttachment": self.has_attachment,
+        }
+
+    def check(self) -> None:
+        """
+        Check what needs no policy.
+
+        Raises:
+            InvalidInput: `q` is too long, or `before` is not after `after`.
+        """
+        if len(self.q or "") > MAX_TEXT:
+            raise InvalidInput(f"q may have at most {MAX_TEXT} characters.")
+        if self.after is not None and self.before is not None and self.before <= self.after:
+            raise InvalidInput("before must be later than after.", code=Code.INVALID_RANGE)
+
+
+def applied_limit(limit: int, context: Context) -> int:
+    """
+    Lower a *limit* above the maximum, and note it.
+
+    Raises:
+        InvalidInput: It is below 1.
+    """
+    if limit < 1:
+        raise InvalidInput("limit must be at least 1.")
+    if limit > MAX_LIMIT:
+        context.applied_limit = MAX_LIMIT
+        return MAX_LIMIT
+    return limit
+
+
+def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
+    """
+    Build the query, once it is sure that it reveals nothing hidden.
+
+    Raises:
+        FieldNotVisible: A filter looks at a hidden field, or `q` has nowhere to look.
+    """
+    _close_side_doors(filters, context)
+    text = (filters.q or "").strip() or None
+    return MailQuery(
+        text=text,
+        text_fields=_searched(context) if text else frozenset(),
+        sender=filters.sender or None,
+        recipient=filters.recipient or None,
+        subject=filters.subject or None,
+        label=filters.label or None,
+        unread=bool(filters.unread),
+        after=filters.after,
+        before=filters.before,
+        has_attachment=filters.has_attachment,
+        limit=limit,
+    )
+
+
+def _close_side_doors(filters: Filters, context: Context) -> None:
+    caller = context.caller
+    for argument, value, field in (
+        ("from", filters.sender, EmailField.FROM),
+        ("to", filters.recipient, EmailField.TO),
+        ("subject", filters.subject, EmailField.SUBJECT),
+        ("label", filters.label, EmailField.LABELS),
+        ("after", filters.after, EmailField.RECEIVED_AT),
+        ("before", filters.before, EmailField.RECEIVED_AT),
+    ):
+        if value:
+            caller.require_visible(f"The filter {argument}", field)
+
+
+def _searched(context: Context) -> frozenset[str]:
+    """`q` looks at visible fields alone; `maskMode: basic` lets it look everywhere."""
+    caller = context.caller
+    visible = caller.grant.visible_email_fields if caller.strict else frozenset(_SEARCHED)
+    fields = frozenset(name for word, name in _SEARCHED.items() if word in visible)
+    if not fields:
+        raise FieldNotVisible("The filter q", *_SEARCHED)
+    return fields

@@ -1,0 +1,61 @@
+"""What the email mutations take. Required members are non-null; the rest has the REST defaults."""
+
+import strawberry
+
+from graph.emails.enums import BodyType, Importance
+from graph.scalars import Long
+
+_BODY_TYPE = "How the body is written."
+
+
+@strawberry.input(description="A person or mailbox to write to.")
+class ParticipantInput:
+    email: str = strawberry.field(description="The e-mail address.")
+    name: str | None = strawberry.field(default=None, description="The display name.")
+
+
+@strawberry.input(description="A new message.")
+class SendEmailInput:
+    to: list[ParticipantInput] = strawberry.field(description="At least one recipient.")
+    subject: str = strawberry.field(description="May be empty; at most 998 characters.")
+    body: str = strawberry.field(description="May be empty.")
+    cc: list[ParticipantInput] | None = strawberry.field(default=None, description="Carbon copy.")
+    bcc: list[ParticipantInput] | None = strawberry.field(default=None, description="Blind copy.")
+    body_type: BodyType | None = strawberry.field(default=BodyType.HTML, description=_BODY_TYPE)
+    importance: Importance | None = strawberry.field(
+        default=Importance.NORMAL, description="How urgent it is."
+    )
+    connection_id: Long | None = strawberry.field(
+        default=None,
+        description="The connection to send from; the first active one that may write if absent.",
+    )
+
+
+@strawberry.input(description="An answer to a message.")
+class ReplyEmailInput:
+    body: str = strawberry.field(description="The answer.")
+    body_type: BodyType | None = strawberry.field(default=BodyType.HTML, description=_BODY_TYPE)
+    reply_all: bool | None = strawberry.field(
+        default=False, description="Whether the other recipients get it too."
+    )
+
+
+@strawberry.input(description="A message passed on, attachments included.")
+class ForwardEmailInput:
+    to: list[ParticipantInput] = strawberry.field(description="At least one recipient.")
+    cc: list[ParticipantInput] | None = strawberry.field(default=None, description="Carbon copy.")
+    body: str | None = strawberry.field(default=None, description="Put before the original.")
+    body_type: BodyType | None = strawberry.field(default=BodyType.HTML, description=_BODY_TYPE)
+
+
+@strawberry.input(description="At least one member; each needs its own operation.")
+class ModifyEmailInput:
+    mark_as_read: bool | None = strawberry.field(
+        default=None, description="True for read, false for unread. Needs `mark_as_read`."
+    )
+    add_labels: list[str] | None = strawberry.field(
+        default=None, description="At most 50. Needs `apply_labels`."
+    )
+    remove_labels: list[str] | None = strawberry.field(
+        default=None, description="At most 50. Needs `apply_labels`."
+    )

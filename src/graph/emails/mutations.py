@@ -1,0 +1,195 @@
+"""Root mutations of the email surface: send, reply, forward, delete, modify."""
+
+from collections.abc import Awaitable
+from typing import Annotated, TypeVar
+
+import strawberry
+
+from graph.context import Context, Info
+from graph.emails import sending
+from graph.emails.inputs import (
+    ForwardEmailInput,
+    ModifyEmailInput,
+    ReplyEmailInput,
+    SendEmailInput,
+)
+from graph.emails.queries import no_email
+from graph.emails.types import EmailActionResult
+from graph.emails.views import ActionView, done
+from graph.guards import guarded
+from policy.refusals import Detail, InvalidInput, OperationNotAllowed, ReadOnlyConnection
+from policy.vocabulary import Code, EmailField, EmailOp, Surface
+from providers import ids
+from providers.failures import (
+    Missing,
+    OutcomeUnknown,
+    ProviderFailure,
+    Refused,
+    Throttled,
+    TimedOut,
+)
+from providers.ports import (
+    MailChange,
+    NobodyToReplyTo,
+    ReadOnlyMailbox,
+    UnsafeMessage,
+)
+
+MAX_LABELS = 50  # per list; decisions 5.8
+MAX_LABEL = 225  # characters; decisions 5.8
+
+Done = TypeVar("Done")
+EmailId = Annotated[str, strawberry.argument(description="Provider-prefixed id.")]
+
+
+@guarded(EmailOp.SEND_EMAIL, returns=EmailActionResult)
+async def send_email(
+    info: Info, input: Annotated[SendEmailInput, strawberry.argument(description="The message.")]
+) -> ActionView:
+    """Send a new message, once."""
+    draft = sending.draft(input, info.context)
+    connection = sending.sending_connection(input.connection_id, info.context)
+    return done(await _sent(info.context.mail.send(connection.id, draft)))
+
+
+@guarded(EmailOp.REPLY_TO_EMAIL, returns=EmailActionResult)
+async def reply_to_email(
+    info: Info,
+    email_id: EmailId,
+    input: Annotated[ReplyEmailInput, strawberry.argument(description="The answer.")],
+) -> ActionView:
+    """Answer a message from the account that received it, once."""
+    reply = sending.reply(input, info.context)
+    _require_writable(info.context)
+    _require_known(email_id)
+    return done(await _sent(info.context.mail.reply(email_id, reply)))
+
+
+@guarded(EmailOp.FORWARD_EMAIL, returns=EmailActionResult)
+async def forward_email(
+    info: Info,
+    email_id: EmailId,
+    input: Annotated[
+        ForwardEmailInput, strawberry.argument(description="To whom, and what to say first.")
+    ],
+) -> ActionView:
+    """Pass a message on, attachments included, once. It needs `body` and `attachments`."""
+    forward = sending.forward(input, info.context)
+    _require_writable(info.context)
+    info.context.caller.require_visible("Forwarding", EmailField.BODY, EmailField.ATTACHMENTS)
+    _require_known(email_id)
+    return done(await _sent(info.context.mail.forward(email_id, forward)))
+
+
+@guarded(EmailOp.DELETE_EMAIL, returns=EmailActionResult)
+async def delete_email(info: Info, email_id: EmailId) -> ActionView:
+    """Move a message to the trash, from which it can be recovered."""
+    info.context.caller.usable(Surface.EMAIL)
+    _require_known(email_id)
+    await _found(info.context.mail.trash(email_id))
+    return ActionView(email_id=email_id)
+
+
+@guarded(EmailOp.MARK_AS_READ, EmailOp.APPLY_LABELS, returns=EmailActionResult)
+async def modify_email(
+    info: Info,
+    email_id: EmailId,
+    input: Annotated[ModifyEmailInput, strawberry.argument(description="What to change.")],
+) -> ActionView:
+    """Change read state, then labels. Every needed operation is checked before anything changes."""
+    _require_operations(input, info.context)
+    change = _change(input)
+    info.context.caller.usable(Surface.EMAIL)
+    _require_known(email_id)
+    return done(await _found(info.context.mail.change(email_id, change)))
+
+
+def _require_operations(wanted: ModifyEmailInput, context: Context) -> None:
+    needed = []
+    if wanted.mark_as_read is not None:
+        needed.append(EmailOp.MARK_AS_READ)
+    if wanted.add_labels is not None or wanted.remove_labels is not None:
+        needed.append(EmailOp.APPLY_LABELS)
+    for operation in needed:
+        if not context.caller.allows(operation):
+            raise OperationNotAllowed(operation)
+    if not needed:
+        raise InvalidInput(
+            "At least one of markAsRead, addLabels and removeLabels is required.",
+            code=Code.VALIDATION_ERROR,
+            details=[Detail("input", "It names nothing to change.")],
+        )
+
+
+def _change(wanted: ModifyEmailInput) -> MailChange:
+    add, remove = wanted.add_labels or [], wanted.remove_labels or []
+    details = [
+        *_label_problems("addLabels", add),
+        *_label_problems("removeLabels", remove),
+    ]
+    both = {label.casefold() for label in add} & {label.casefold() for label in remove}
+    if both:
+        details.append(Detail("removeLabels", "A label cannot be added and removed at once."))
+    if details:
+        message = f"{details[0].field}: {details[0].message}"
+        raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)
+    return MailChange(
+        read=wanted.mark_as_read,
+        add_labels=tuple(dict.fromkeys(add)),
+        remove_labels=tuple(dict.fromkeys(remove)),
+    )
+
+
+def _label_problems(name: str, labels: list[str]) -> list[Detail]:
+    if len(labels) > MAX_LABELS:
+        return [Detail(name, f"At most {MAX_LABELS} labels are allowed.")]
+    return [
+        Detail(
+            f"{name}[{index}]",
+            f"A label has 1 to {MAX_LABEL} characters, none of them control characters.",
+        )
+        for index, label in enumerate(labels)
+        if not 1 <= len(label.strip()) <= len(label) <= MAX_LABEL or sending.unsafe(label)
+    ]
+
+
+def _require_known(email_id: str) -> None:
+    if ids.split_mail(email_id) is None:
+        raise no_email()
+
+
+def _require_writable(context: Context) -> None:
+    if not any(one.can_write for one in context.caller.usable(Surface.EMAIL)):
+        raise ReadOnlyConnection
+
+
+async def _sent(sending_: Awaitable[Done]) -> Done:
+    """Translate what can come back from a send (decisions 5.6, 5.7, 16)."""
+    try:
+        return await sending_
+    except Missing as missing:
+        raise no_email() from missing
+    except ReadOnlyMailbox as problem:
+        raise ReadOnlyConnection from problem
+    except NobodyToReplyTo as problem:
+        raise _unsendable("Nobody is left to reply to but the sending account.") from problem
+    except UnsafeMessage as problem:
+        raise _unsendable("The message cannot be written down safely.") from problem
+    except OutcomeUnknown:
+        raise
+    except Refused as problem:
+        raise ProviderFailure("The provider did not accept the message.") from problem
+
+
+async def _found(changing: Awaitable[Done]) -> Done:
+    """Any refusal or failure but 429 and a timeout is 404, as the contract says (decisions 16)."""
+    try:
+        return await changing
+    except (Throttled, TimedOut):
+        raise
+    except ProviderFailure as failure:
+        raise no_email() from failure
+
+
+def _unsendable(message: str) -> InvalidInput:
+    return InvalidInput(message, code=Code.VALIDATION_ERROR)

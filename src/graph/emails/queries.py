@@ -1,0 +1,180 @@
+"""Root queries of the email surface: `emails`, `email`, `emailThread`."""
+
+from datetime import datetime
+from typing import Annotated
+
+import strawberry
+
+from graph import page_tokens
+from graph.context import Context, Info
+from graph.emails import filters as filtering
+from graph.emails.filters import Filters
+from graph.emails.types import Email, EmailPage, Thread
+from graph.emails.views import EmailPageView, ThreadView, thread_view
+from graph.emails.warnings import warnings
+from graph.guards import guarded
+from graph.wanted import wanted
+from policy.refusals import NotFound
+from policy.vocabulary import EmailOp, Surface
+from providers import ids, records
+from providers.failures import Missing
+from providers.mailbox import ConnectionPosition, MailPage
+from providers.ports import MailPosition
+
+_BODY = frozenset({"body", "body_type"})
+
+Argument = strawberry.argument
+
+
+@guarded(EmailOp.SEARCH_EMAILS, returns=EmailPage, max_limit=filtering.MAX_LIMIT)
+async def emails(
+    info: Info,
+    q: Annotated[
+        str | None,
+        Argument(description='Words and "quoted phrases", each of which must be found.'),
+    ] = None,
+    from_: Annotated[
+        str | None, Argument(name="from", description="Sender: address, @domain, or part of it.")
+    ] = None,
+    to: Annotated[
+        str | None, Argument(description="Recipient, also in cc: address, @domain, or part.")
+    ] = None,
+    subject: Annotated[str | None, Argument(description="Part of the subject, any case.")] = None,
+    label: Annotated[
+        str | None,
+        Argument(description="One label, any case; TRASH, SPAM and DRAFT name those folders."),
+    ] = None,
+    unread: Annotated[bool | None, Argument(description="True: unread mail only.")] = None,
+    after: Annotated[datetime | None, Argument(description="Received later than this.")] = None,
+    before: Annotated[datetime | None, Argument(description="Received earlier than this.")] = None,
+    has_attachment: Annotated[
+        bool | None, Argument(description="With attachments, or without; null for both.")
+    ] = None,
+    limit: Annotated[int | None, Argument(description="1 to 50; more is lowered to 50.")] = 20,
+    include_body: Annotated[
+        bool | None, Argument(description="False: `body` and `bodyType` are null.")
+    ] = False,
+    page_token: Annotated[
+        str | None, Argument(description="`nextPageToken` of the page before.")
+    ] = None,
+) -> EmailPageView:
+    """Search every connected mailbox at once, newest first."""
+    context = info.context
+    asked = Filters(
+        q=q,
+        sender=from_,
+        recipient=to,
+        subject=subject,
+        label=label,
+        unread=unread,
+        after=after,
+        before=before,
+        has_attachment=has_attachment,
+    )
+    asked.check()
+    size = filtering.applied_limit(20 if limit is None else limit, context)
+    positions = _read_positions(context, asked, page_token)
+    context.caller.usable(Surface.EMAIL)
+    page = await context.mail.search(
+        filtering.query(asked, context, limit=size),
+        positions=positions,
+        wanted=_with_body(wanted(info.raw, "Email"), keep=include_body),
+    )
+    return _view(context, asked, page)
+
+
+@guarded(EmailOp.VIEW_EMAIL, returns=Email)
+async def email(
+    info: Info,
+    email_id: Annotated[str, Argument(description="Provider-prefixed id.")],
+    include_body: Annotated[
+        bool | None, Argument(description="False: `body` and `bodyType` are null.")
+    ] = True,
+) -> records.Email:
+    """Read one message, also a trashed one."""
+    context = info.context
+    context.caller.usable(Surface.EMAIL)
+    if ids.split_mail(email_id) is None:
+        raise no_email()
+    fields = _with_body(
+        wanted(info.raw, "Email"), keep=True if include_body is None else include_body
+    )
+    try:
+        return await context.loaders.email(email_id, fields)
+    except Missing as missing:
+        raise no_email() from missing
+
+
+@guarded(EmailOp.VIEW_THREAD, returns=Thread)
+async def email_thread(
+    info: Info,
+    thread_id: Annotated[str, Argument(description="Provider-prefixed id.")],
+) -> ThreadView:
+    """Read a conversation, oldest message first, with bodies."""
+    context = info.context
+    context.caller.usable(Surface.EMAIL)
+    if ids.split_mail(thread_id) is None:
+        raise no_thread()
+    try:
+        thread = await context.loaders.thread(thread_id, wanted(info.raw, "Email"))
+    except Missing as missing:
+        raise no_thread() from missing
+    return thread_view(thread, context.hidden)
+
+
+def no_email() -> NotFound:
+    """Every unknown, malformed or unreachable id of a message is the same answer."""
+    return NotFound("No email with this id.")
+
+
+def no_thread() -> NotFound:
+    """Every unknown, malformed or unreachable id of a thread is the same answer."""
+    return NotFound("No thread with this id.")
+
+
+def _with_body(fields: frozenset[str], *, keep: bool | None) -> frozenset[str]:
+    return fields if keep else fields - _BODY
+
+
+# after (milliseconds, native id), exhausted, returned, total, whether total is exact
+_Place = tuple[tuple[int, str] | None, bool, int, int, bool]
+
+
+def _read_positions(
+    context: Context, asked: Filters, page_token: str | None
+) -> dict[int, ConnectionPosition]:
+    if not page_token:
+        return {}
+    places = page_tokens.unseal(context, "emails", asked.binding(), page_token, dict[int, _Place])
+    return {
+        connection: ConnectionPosition(
+            after=after and MailPosition(*after),
+            exhausted=exhausted,
+            returned=returned,
+            total=total,
+            total_exact=exact,
+        )
+        for connection, (after, exhausted, returned, total, exact) in places.items()
+    }
+
+
+def _place(position: ConnectionPosition) -> _Place:
+    reached = position.after
+    after = (reached.received_ms, reached.id) if reached is not None else None
+    return after, position.exhausted, position.returned, position.total, position.total_exact
+
+
+def _view(context: Context, asked: Filters, page: MailPage) -> EmailPageView:
+    token = None
+    if page.has_more:
+        places = {connection: _place(position) for connection, position in page.positions.items()}
+        token = page_tokens.seal(context, "emails", asked.binding(), places)
+    return EmailPageView(
+        emails=page.emails,
+        total_count=page.total,
+        total_count_exact=page.total_exact,
+        has_more=page.has_more,
+        next_page_token=token,
+        access_info=context.caller.access_info(Surface.EMAIL),
+        auth_warnings=warnings(context, page.warnings),
+    )

@@ -1,0 +1,104 @@
+"""Email, Thread and their parts: views over the records of the same name."""
+
+from datetime import datetime
+
+import strawberry
+
+from graph.context import Info
+from graph.emails.enums import BodyType, Importance, MailProvider
+from graph.scalars import Long
+from policy.vocabulary import Surface
+
+
+def access_info(info: Info) -> str | None:
+    """Describe the token's restrictions on the email surface."""
+    return info.context.caller.access_info(Surface.EMAIL)
+
+
+_ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
+
+
+@strawberry.type(description="A person or mailbox in a message's header.")
+class Participant:
+    email: str = strawberry.field(description="The e-mail address.")
+    name: str | None = strawberry.field(description="The display name.")
+
+
+@strawberry.type(description="What is known of an attachment; its content is not served.")
+class Attachment:
+    id: str = strawberry.field(description="The provider's id of the attachment.")
+    name: str = strawberry.field(description="The file name.")
+    content_type: str | None = strawberry.field(description="The MIME type.")
+    size: Long = strawberry.field(description="Bytes.")
+    is_inline: bool = strawberry.field(description="Whether it is shown within the body.")
+
+
+@strawberry.type(description="One message.")
+class Email:
+    id: str = strawberry.field(description="Provider-prefixed id: `providerA:…`.")
+    thread_id: str | None = strawberry.field(description="Provider-prefixed id of the thread.")
+    subject: str | None = strawberry.field(description="The subject.")
+    from_: Participant | None = strawberry.field(name="from", description="The sender.")
+    to: list[Participant] | None = strawberry.field(description="The recipients.")
+    cc: list[Participant] | None = strawberry.field(description="The carbon-copy recipients.")
+    bcc: list[Participant] | None = strawberry.field(description="The blind-copy recipients.")
+    body_preview: str | None = strawberry.field(description="A short snippet of the body.")
+    body: str | None = strawberry.field(description="The body; null unless asked for.")
+    body_type: BodyType | None = strawberry.field(description="How the body is written.")
+    sent_at: datetime | None = strawberry.field(description="When it was sent.")
+    received_at: datetime | None = strawberry.field(description="When it was received.")
+    is_read: bool = strawberry.field(description="Whether it has been read.")
+    has_attachments: bool = strawberry.field(description="Whether it has attachments.")
+    attachments: list[Attachment] | None = strawberry.field(description="Metadata only.")
+    labels: list[str] | None = strawberry.field(description="Labels or categories.")
+    importance: Importance | None = strawberry.field(description="How urgent it is.")
+    provider: MailProvider = strawberry.field(description="The provider that holds it.")
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+
+
+@strawberry.type(description="A conversation.")
+class Thread:
+    id: str = strawberry.field(description="Provider-prefixed id.")
+    subject: str | None = strawberry.field(description="The subject of the first message.")
+    messages: list[Email] = strawberry.field(
+        description="All messages, oldest first, without drafts and trashed ones, with bodies."
+    )
+    message_count: int = strawberry.field(description="How many messages there are.")
+    participants: list[Participant] | None = strawberry.field(
+        description="Each address once: the senders and recipients that the token may see."
+    )
+    last_message_at: datetime | None = strawberry.field(
+        description="When the newest message was received."
+    )
+    provider: MailProvider = strawberry.field(description="The provider that holds it.")
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+
+
+@strawberry.type(description="A page of messages over all connected mailboxes, newest first.")
+class EmailPage:
+    emails: list[Email] = strawberry.field(description="Newest first by received time.")
+    total_count: int = strawberry.field(description="How many messages match, as far as is known.")
+    total_count_exact: bool = strawberry.field(
+        description="Whether `totalCount` was counted rather than estimated by a provider."
+    )
+    has_more: bool = strawberry.field(description="Whether another page follows.")
+    next_page_token: str | None = strawberry.field(
+        description="Pass it as `pageToken` to get the next page; null on the last one."
+    )
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+    auth_warnings: list[str] | None = strawberry.field(
+        description="One sentence per mailbox that could not be read; null when all were."
+    )
+
+
+@strawberry.type(description="What a send, reply, forward, change or deletion did.")
+class EmailActionResult:
+    success: bool = strawberry.field(description="Whether it was done.")
+    email_id: str | None = strawberry.field(
+        description="The message's id; null for new messages of provider B."
+    )
+    thread_id: str | None = strawberry.field(
+        description="The thread's id; null for new messages of provider B."
+    )
+    error_code: str | None = strawberry.field(description="Null on success.")
+    error_message: str | None = strawberry.field(description="Null on success.")

@@ -1,0 +1,89 @@
+"""What the email fields return: records put into the shape of the schema's types."""
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+
+from providers.records import Email, Participant, Record, SentMessage, Thread
+
+
+class EmailPageView(Record, frozen=True, kw_only=True):
+    """See the type EmailPage."""
+
+    emails: tuple[Email, ...]
+    total_count: int
+    total_count_exact: bool
+    has_more: bool
+    next_page_token: str | None
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None
+
+
+class ThreadView(Record, frozen=True, kw_only=True):
+    """See the type Thread. What is derived is derived from visible parts alone."""
+
+    id: str
+    provider: str
+    subject: str | None
+    messages: tuple[Email, ...]
+    message_count: int
+    participants: tuple[Participant, ...] | None
+    last_message_at: datetime | None
+
+
+class ActionView(Record, frozen=True, kw_only=True):
+    """See the type EmailActionResult."""
+
+    success: bool = True
+    email_id: str | None = None
+    thread_id: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+
+
+def thread_view(thread: Thread, hidden: AbstractSet[str]) -> ThreadView:
+    """Derive subject, participants and newest time from what *hidden* leaves visible."""
+    received = [email.received_at for email in thread.messages if email.received_at is not None]
+    return ThreadView(
+        id=thread.id,
+        provider=thread.provider,
+        subject=thread.messages[0].subject if thread.messages else None,
+        messages=thread.messages,
+        message_count=thread.message_count,
+        participants=participants(thread.messages, hidden),
+        last_message_at=max(received, default=None),
+    )
+
+
+def participants(
+    emails: Iterable[Email], hidden: AbstractSet[str]
+) -> tuple[Participant, ...] | None:
+    """
+    List each address of the visible from, to and cc once, in order of appearance.
+
+    Addresses are compared without case; the first name seen wins, also when it comes later than
+    the address. None when none of the three is visible. Source: decisions 5.1.
+    """
+    if {"Email.from", "Email.to", "Email.cc"} <= hidden:
+        return None
+    seen: dict[str, Participant] = {}
+    for email in emails:
+        for person in _visible_people(email, hidden):
+            known = seen.setdefault(person.email.casefold(), person)
+            if not known.name and person.name:
+                seen[person.email.casefold()] = Participant(email=known.email, name=person.name)
+    return tuple(seen.values())
+
+
+def done(sent: SentMessage) -> ActionView:
+    """Report success with the ids that are known."""
+    return ActionView(email_id=sent.email_id, thread_id=sent.thread_id)
+
+
+def _visible_people(email: Email, hidden: AbstractSet[str]) -> Iterable[Participant]:
+    if "Email.from" not in hidden and email.from_ is not None:
+        yield email.from_
+    if "Email.to" not in hidden:
+        yield from email.to or ()
+    if "Email.cc" not in hidden:
+        yield from email.cc or ()

@@ -1,0 +1,233 @@
+"""
+The one place where a refusal or failure becomes a GraphQL error: code word, status, extensions.
+
+A refusal is an answer, not a fault: it never reaches the error log. What is neither a refusal nor
+a provider's failure is our bug: callers see INTERNAL_ERROR and nothing of it, and the log names
+its kind and place, never its text, which may quote content. Source: decisions 1 and 13.
+"""
+
+import logging
+import traceback
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from graphql import GraphQLError
+
+from policy.refusals import Refusal
+from policy.vocabulary import Code, Surface
+from providers.failures import (
+    Broken,
+    Conflicted,
+    Locked,
+    Missing,
+    NeedsReauth,
+    OutcomeUnknown,
+    OutOfSpace,
+    ProviderFailure,
+    Refused,
+    Stale,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+
+log = logging.getLogger("graph")
+
+STATUSES: Mapping[Code, int] = MappingProxyType(
+    {
+        Code.VALIDATION_ERROR: 400,
+        Code.INVALID_PARAMETER: 400,
+        Code.MISSING_PARAMETER: 400,
+        Code.INVALID_RANGE: 400,
+        Code.INVALID_PAGE_TOKEN: 400,
+        Code.INVALID_ID: 400,
+        Code.INVALID_QUERY: 400,
+        Code.INVALID_FILTER: 400,
+        Code.INVALID_FIELDS: 400,
+        Code.INVALID_REQUEST: 400,
+        Code.INVALID_DESTINATION: 400,
+        Code.PROVIDER_REQUIRED: 400,
+        Code.INVALID_PROVIDER: 400,
+        Code.INVALID_RULE_TYPE: 400,
+        Code.INVALID_PATTERN: 400,
+        Code.INVALID_ACTION: 400,
+        Code.GRAPHQL_PARSE_FAILED: 400,
+        Code.GRAPHQL_VALIDATION_FAILED: 400,
+        Code.QUERY_TOO_COSTLY: 400,
+        Code.UNAUTHENTICATED: 401,
+        Code.OPERATION_NOT_ALLOWED: 403,
+        Code.ACCESS_DENIED: 403,
+        Code.TIMEFRAME_DENIED: 403,
+        Code.FIELD_NOT_VISIBLE: 403,
+        Code.NO_WRITABLE_FIELDS: 403,
+        Code.READ_ONLY: 403,
+        Code.NO_PROVIDER: 403,
+        Code.PROVIDER_REFUSED: 403,
+        Code.ADMIN_REQUIRED: 403,
+        Code.NOT_FOUND: 404,
+        Code.EVENT_NOT_FOUND: 404,
+        Code.CALENDAR_NOT_FOUND: 404,
+        Code.BLOCKED: 404,
+        Code.CONNECTION_NOT_FOUND: 404,
+        Code.TOKEN_NOT_FOUND: 404,
+        Code.OPERATOR_NOT_FOUND: 404,
+        Code.RESOURCE_NOT_FOUND: 404,
+        Code.RULE_NOT_FOUND: 404,
+        Code.METHOD_NOT_ALLOWED: 405,
+        Code.REQUEST_TIMEOUT: 408,
+        Code.IDEMPOTENCY_KEY_REUSED: 409,
+        Code.IDEMPOTENCY_IN_PROGRESS: 409,
+        Code.NAME_CONFLICT: 409,
+        Code.DUPLICATE_RULE: 409,
+        Code.PRECONDITION_FAILED: 412,
+        Code.PAYLOAD_TOO_LARGE: 413,
+        Code.TOO_LARGE: 413,
+        Code.EMAIL_NOT_ENABLED: 422,
+        Code.CALENDAR_NOT_ENABLED: 422,
+        Code.COLLAB_NOT_ENABLED: 422,
+        Code.NO_EMAIL_PROVIDER: 422,
+        Code.NO_CALENDAR_PROVIDER: 422,
+        Code.NO_TASK_PROVIDER: 422,
+        Code.NO_COLLAB_PROVIDER: 422,
+        Code.RULE_LIMIT: 422,
+        Code.RATE_LIMITED: 429,
+        Code.INTERNAL_ERROR: 500,
+        Code.PROVIDER_ERROR: 502,
+        Code.QUOTA_EXCEEDED: 502,
+        Code.OVERLOADED: 503,
+        Code.PROVIDER_TIMEOUT: 504,
+        Code.OUTCOME_UNKNOWN: 504,
+    }
+)
+
+# Where one surface differs from the rest.
+SURFACE_STATUSES: Mapping[tuple[Surface, Code], int] = MappingProxyType(
+    {(Surface.COLLAB, Code.OPERATION_NOT_ALLOWED): 422}
+)
+
+# Most special first; a failure takes the code of its nearest class.
+FAILURE_CODES: Mapping[type[ProviderFailure], Code] = MappingProxyType(
+    {
+        Throttled: Code.RATE_LIMITED,
+        TimedOut: Code.PROVIDER_TIMEOUT,
+        Unreachable: Code.PROVIDER_ERROR,
+        NeedsReauth: Code.PROVIDER_ERROR,
+        Missing: Code.NOT_FOUND,
+        Conflicted: Code.NAME_CONFLICT,
+        Stale: Code.PRECONDITION_FAILED,
+        Locked: Code.PROVIDER_ERROR,
+        OutOfSpace: Code.QUOTA_EXCEEDED,
+        Refused: Code.PROVIDER_ERROR,
+        OutcomeUnknown: Code.OUTCOME_UNKNOWN,
+        Broken: Code.PROVIDER_ERROR,
+        ProviderFailure: Code.PROVIDER_ERROR,
+    }
+)
+
+INTERNAL = "Something went wrong here. The request id names the case."
+
+
+def status(code: Code, surface: Surface | None) -> int:
+    """Return the HTTP status of *code* on *surface*."""
+    if surface is not None and (surface, code) in SURFACE_STATUSES:
+        return SURFACE_STATUSES[surface, code]
+    return STATUSES[code]
+
+
+def extensions(
+    problem: BaseException, *, surface: Surface | None, request_id: str
+) -> dict[str, Any]:
+    """
+    Describe *problem* as the `extensions` of a GraphQL error.
+
+    Anything that is neither a `Refusal` nor a `ProviderFailure` is INTERNAL_ERROR.
+    """
+    code = _code(problem)
+    described: dict[str, Any] = {
+        "code": code.value,
+        "httpStatus": status(code, surface),
+        "requestId": request_id,
+    }
+    if isinstance(problem, Refusal):
+        if problem.required_operation is not None:
+            described["requiredOperation"] = problem.required_operation
+        if problem.reason is not None:
+            described["reason"] = problem.reason
+        if problem.details:
+            described["details"] = [
+                {"field": detail.field, "message": detail.message} for detail in problem.details
+            ]
+        if problem.connected_providers:
+            described["connectedProviders"] = list(problem.connected_providers)
+    retry_after = getattr(problem, "retry_after", None)
+    if retry_after is not None:
+        described["retryAfter"] = retry_after
+    return described
+
+
+def message(problem: BaseException) -> str:
+    """Return the sentence of *problem* that is safe to show."""
+    if isinstance(problem, Refusal | ProviderFailure):
+        return problem.message
+    return INTERNAL
+
+
+def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -> dict[str, Any]:
+    """Turn an error of a running operation into what callers see; log it when it is our bug."""
+    problem = _cause(error)
+    if not isinstance(problem, Refusal | ProviderFailure):
+        _log(problem, error, request_id)
+    described: dict[str, Any] = {"message": message(problem)}
+    if error.locations:
+        described["locations"] = [
+            {"line": location.line, "column": location.column} for location in error.locations
+        ]
+    if error.path is not None:
+        described["path"] = list(error.path)
+    described["extensions"] = extensions(problem, surface=surface, request_id=request_id)
+    return described
+
+
+def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dict[str, Any]:
+    """Turn an error of the document itself into what callers see; its message stays readable."""
+    described: dict[str, Any] = {"message": error.message}
+    if error.locations:
+        described["locations"] = [
+            {"line": location.line, "column": location.column} for location in error.locations
+        ]
+    described["extensions"] = {
+        "code": code.value,
+        "httpStatus": STATUSES[code],
+        "requestId": request_id,
+    }
+    return described
+
+
+def _cause(error: GraphQLError) -> BaseException:
+    problem: BaseException = error
+    while isinstance(problem, GraphQLError) and problem.original_error is not None:
+        problem = problem.original_error
+    return problem
+
+
+def _code(problem: BaseException) -> Code:
+    if isinstance(problem, Refusal):
+        return problem.code
+    for kind in type(problem).__mro__:
+        if kind in FAILURE_CODES:
+            return FAILURE_CODES[kind]
+    return Code.INTERNAL_ERROR
+
+
+def _log(problem: BaseException, error: GraphQLError, request_id: str) -> None:
+    frames = traceback.extract_tb(problem.__traceback__)[-5:]
+    log.error(
+        "an operation failed unexpectedly",
+        extra={
+            "request_id": request_id,
+            "kind": type(problem).__name__,
+            "path": ".".join(str(part) for part in error.path or ()),
+            "at": [f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in frames],
+        },
+    )

@@ -1,0 +1,173 @@
+"""
+POST /graphql: one operation per request, for power users. Source: decisions 13.
+
+    parse and measure → charge and authenticate (`admit`) → validate → run → answer
+
+What costs the caller nothing but text comes first and is bounded; validation and everything after
+it happens for authenticated callers alone. Statuses: 200 when executed, 400, 401, 413, 429.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import orjson
+from graphql import GraphQLError
+
+from graph import errors
+from graph.context import Context
+from graph.limits import MAX_BYTES, MAX_OBJECTS, Measure
+from graph.operations import Document, Graph, Outcome
+from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
+from policy.vocabulary import Code
+
+JSON_TYPE = "application/json"
+GRAPHQL_TYPE = "application/graphql-response+json"
+
+# What a request costs that names no surface: its bucket is `graphql`.
+NOTHING_ASKED: Mapping[str, int] = {"graphql": 1}
+
+Admit = Callable[[Mapping[str, int]], Awaitable[Context]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer; *headers* besides `Content-Type`."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON_TYPE
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    query: str
+    variables: dict[str, Any]
+    operation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A request as far as it got before the caller was known."""
+
+    request: _Request | None = None
+    document: Document | None = None
+    measure: Measure | None = None
+    costs: Mapping[str, int] = field(default_factory=lambda: NOTHING_ASKED)
+    problem: Exception | None = None
+
+
+async def respond(
+    graph: Graph, body: bytes, *, admit: Admit, request_id: str, accept: str = ""
+) -> Reply:
+    """
+    Answer one request.
+
+    Args:
+        admit: Charges the buckets, authenticates and builds the context; called exactly once.
+        accept: The `Accept` header.
+    """
+    kind = GRAPHQL_TYPE if GRAPHQL_TYPE in accept else JSON_TYPE
+    prepared = _prepare(graph, body)
+    try:
+        context = await admit(prepared.costs)
+    except (Unauthenticated, TooManyRequests) as refusal:
+        return _refused(refusal, request_id, kind)
+    if prepared.problem is not None:
+        return _refused(prepared.problem, request_id, kind)
+    assert prepared.request is not None
+    assert prepared.document is not None
+    document = graph.validated(prepared.request.query, prepared.document)
+    if document.invalid:
+        found = [
+            errors.describe_request(error, Code.GRAPHQL_VALIDATION_FAILED, request_id=request_id)
+            for error in document.invalid
+        ]
+        return _reply(400, {"errors": found}, kind)
+    return await _run(graph, prepared.request, document, context, kind)
+
+
+async def _run(
+    graph: Graph, request: _Request, document: Document, context: Context, kind: str
+) -> Reply:
+    node, measure = graph.choose(document, request.operation)
+    operation = graph.operation(document.node, node, measure)
+    context.budget = MAX_OBJECTS
+    outcome = await operation.run(request.variables, context)
+    if outcome.data is None and outcome.errors and "path" not in outcome.errors[0]:
+        return _reply(400, {"errors": list(outcome.errors)}, kind)
+    answer = _answer(outcome)
+    if operation.surface is not None:
+        answer["extensions"] = {"access": operation.access(context)}
+    return _reply(200, answer, kind)
+
+
+def _answer(outcome: Outcome) -> dict[str, Any]:
+    answer: dict[str, Any] = {"data": outcome.data}
+    if outcome.errors:
+        answer["errors"] = list(outcome.errors)
+    return answer
+
+
+def _prepare(graph: Graph, body: bytes) -> _Prepared:
+    try:
+        request = _read(body)
+        document = graph.read(request.query)
+        _, measure = graph.choose(document, request.operation)
+        measure.check(request.variables)
+    except (GraphQLError, Refusal) as problem:
+        return _Prepared(problem=problem)
+    return _Prepared(request, document, measure, measure.costs(request.variables))
+
+
+def _read(body: bytes) -> _Request:
+    """
+    Read the JSON body strictly: an object, no batch, no surrogates, no NaN.
+
+    Raises:
+        Refusal: It is too large, or not of this shape.
+    """
+    if len(body) > MAX_BYTES:
+        raise Conflict(f"The body is larger than {MAX_BYTES} bytes.", code=Code.PAYLOAD_TOO_LARGE)
+    try:
+        read = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise _unreadable("The body is not JSON.") from None
+    if isinstance(read, list):
+        raise _unreadable("Batches are not served: send one operation per request.")
+    if not isinstance(read, dict) or not isinstance(read.get("query"), str):
+        raise _unreadable("The body must be an object with a query.")
+    variables, operation = read.get("variables"), read.get("operationName")
+    if not isinstance(variables, dict | None):
+        raise _unreadable("variables must be an object.")
+    if not isinstance(operation, str | None):
+        raise _unreadable("operationName must be a string.")
+    return _Request(read["query"], variables or {}, operation or None)
+
+
+def _unreadable(message: str) -> InvalidInput:
+    return InvalidInput(message, code=Code.VALIDATION_ERROR)
+
+
+def _refused(problem: Exception, request_id: str, kind: str) -> Reply:
+    if isinstance(problem, GraphQLError):
+        told = errors.describe_request(problem, Code.GRAPHQL_PARSE_FAILED, request_id=request_id)
+    else:
+        told = {
+            "message": errors.message(problem),
+            "extensions": errors.extensions(problem, surface=None, request_id=request_id),
+        }
+    headers = {}
+    if isinstance(problem, Unauthenticated):
+        headers["WWW-Authenticate"] = 'Bearer error="invalid_token"'
+    if isinstance(problem, TooManyRequests):
+        headers["Retry-After"] = str(problem.retry_after)
+    return _reply(told["extensions"]["httpStatus"], {"errors": [told]}, kind, headers)
+
+
+def _reply(
+    status: int, answer: Mapping[str, Any], kind: str, headers: Mapping[str, str] | None = None
+) -> Reply:
+    return Reply(status, msgspec.json.encode(answer), kind, headers or {})

@@ -1,0 +1,42 @@
+"""
+Data loaders of one request: what is asked for twice is fetched once.
+
+They live in the context, so nothing is ever shared between tokens. Keys are typed tuples, because
+what was fetched for one selection may lack what another wants.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, cast
+
+from aiodataloader import DataLoader
+
+from providers.mailbox import Mailbox
+from providers import records
+
+Key = tuple[str, frozenset[str]]
+Found = TypeVar("Found", bound=records.Record)
+
+
+class Loaders:
+    """Made inside the event loop, once per request."""
+
+    def __init__(self, mail: Mailbox) -> None:
+        self._emails = _loader(lambda key: mail.get(key[0], wanted=key[1]))
+        self._threads = _loader(lambda key: mail.thread(key[0], wanted=key[1]))
+
+    async def email(self, email_id: str, wanted: frozenset[str]) -> records.Email:
+        """Read one message by its prefixed id."""
+        return await self._emails.load((email_id, wanted))
+
+    async def thread(self, thread_id: str, wanted: frozenset[str]) -> records.Thread:
+        """Read one conversation by its prefixed id."""
+        return await self._threads.load((thread_id, wanted))
+
+
+def _loader(read: Callable[[Key], Awaitable[Found]]) -> DataLoader[Key, Found]:
+    async def read_all(keys: list[Key]) -> list[Found]:
+        found = await asyncio.gather(*map(read, keys), return_exceptions=True)
+        return cast("list[Found]", found)  # the loader raises the exceptions among them
+
+    return DataLoader(read_all)

@@ -1,0 +1,152 @@
+"""
+Which mask word hides which field of the schema. Source: decisions 5.1, 6.1, 7.2, 8.2.
+
+Every field of every output type is in exactly one of three tables: `MASKED` (one word hides it),
+`HIDDEN_WITH_ALL` (hidden when every one of its sources is), `ALWAYS_VISIBLE`. A masked field is
+null before its record is touched, and its record attribute is never asked for.
+"""
+
+from collections.abc import Callable, Container, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from graphql import GraphQLResolveInfo, GraphQLSchema, default_field_resolver, is_object_type
+
+from policy.grants import Grant
+from policy.vocabulary import CalendarField, CollabField, EmailField, Field, Surface, TaskField
+
+# One row per word and surface, in the contract's order. Words are looked up within their surface:
+# `labels` of mail and `labels` of the calendar are different words with the same text.
+_EMAIL: tuple[tuple[EmailField, tuple[str, ...]], ...] = (
+    (EmailField.SUBJECT, ("Email.subject", "Thread.subject")),
+    (EmailField.FROM, ("Email.from",)),
+    (EmailField.TO, ("Email.to",)),
+    (EmailField.CC, ("Email.cc",)),
+    (EmailField.BCC, ("Email.bcc",)),
+    (EmailField.BODY_PREVIEW, ("Email.bodyPreview",)),
+    (EmailField.BODY, ("Email.body", "Email.bodyType")),
+    (EmailField.SENT_AT, ("Email.sentAt",)),
+    (EmailField.RECEIVED_AT, ("Email.receivedAt", "Thread.lastMessageAt")),
+    (EmailField.ATTACHMENTS, ("Email.attachments",)),
+    (EmailField.LABELS, ("Email.labels",)),
+    (EmailField.IMPORTANCE, ("Email.importance",)),
+)
+
+_SURFACES: Mapping[type, Surface] = MappingProxyType(
+    {
+        EmailField: Surface.EMAIL,
+        CalendarField: Surface.CALENDAR,
+        TaskField: Surface.TASKS,
+        CollabField: Surface.COLLAB,
+    }
+)
+
+# Coordinate -> the word that hides it.
+MASKED: Mapping[str, Field] = MappingProxyType(
+    {coordinate: word for word, coordinates in _EMAIL for coordinate in coordinates}
+)
+
+# Coordinate -> the words that hide it together: it is made of what is left visible.
+HIDDEN_WITH_ALL: Mapping[str, tuple[Field, ...]] = MappingProxyType(
+    {"Thread.participants": (EmailField.FROM, EmailField.TO, EmailField.CC)}
+)
+
+# Type -> its structural fields. What stands below a masked field goes with it.
+ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Query": (
+            "emails",
+            "email",
+            "emailThread",
+            "accessToken",
+        ),
+        "Mutation": ("sendEmail", "replyToEmail", "forwardEmail", "deleteEmail", "modifyEmail"),
+        "EmailPage": (
+            "emails",
+            "totalCount",
+            "totalCountExact",
+            "hasMore",
+            "nextPageToken",
+            "accessInfo",
+            "authWarnings",
+        ),
+        "Email": ("id", "threadId", "isRead", "hasAttachments", "provider", "accessInfo"),
+        "Thread": ("id", "messages", "messageCount", "provider", "accessInfo"),
+        "Participant": ("email", "name"),
+        "Attachment": ("id", "name", "contentType", "size", "isInline"),
+        "EmailActionResult": ("success", "emailId", "threadId", "errorCode", "errorMessage"),
+        "AccessToken": (
+            "id",
+            "name",
+            "expiresAt",
+            "settings",
+            "effectiveEmailOperations",
+            "effectiveTaskOperations",
+            "effectiveCollabOperations",
+            "connections",
+        ),
+        "TokenConnection": (
+            "id",
+            "kind",
+            "provider",
+            "accountEmail",
+            "status",
+            "reconnectUrl",
+        ),
+    }
+)
+
+
+def hidden(grant: Grant) -> frozenset[str]:
+    """Return the coordinates ("Email.body") that a token with *grant* may not see."""
+    return _hidden(grant.visible_email_fields)
+
+
+@lru_cache(maxsize=1024)
+def _hidden(visible_email: frozenset[EmailField]) -> frozenset[str]:
+    single = {
+        coordinate
+        for word, coordinates in _EMAIL
+        if word not in visible_email
+        for coordinate in coordinates
+    }
+    together = {
+        coordinate
+        for coordinate, words in HIDDEN_WITH_ALL.items()
+        if not any(word in visible_email for word in words)
+    }
+    return frozenset(single | together)
+
+
+def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, list[str]]:
+    """Group the *hidden* coordinates of *surfaces* by type, in the order of the tables."""
+    words: dict[str, Field] = {
+        **MASKED,
+        **{coordinate: all_of[0] for coordinate, all_of in HIDDEN_WITH_ALL.items()},
+    }
+    grouped: dict[str, list[str]] = {}
+    for coordinate, word in words.items():
+        if coordinate in hidden and _SURFACES[type(word)] in surfaces:
+            owner, _, field = coordinate.partition(".")
+            grouped.setdefault(owner, []).append(field)
+    return grouped
+
+
+def apply(schema: GraphQLSchema) -> None:
+    """Make every maskable field of *schema* answer null to callers it is hidden from."""
+    for coordinate in (*MASKED, *HIDDEN_WITH_ALL):
+        owner, _, name = coordinate.partition(".")
+        type_ = schema.type_map[owner]
+        assert is_object_type(type_)
+        field = type_.fields[name]
+        field.resolve = _unless_hidden(coordinate, field.resolve or default_field_resolver)
+
+
+def _unless_hidden(coordinate: str, resolve: Callable[..., Any]) -> Callable[..., Any]:
+    def resolve_visible(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
+        if coordinate in info.context.hidden:
+            return None
+        return resolve(source, info, **arguments)
+
+    return resolve_visible

@@ -1,0 +1,110 @@
+"""
+Scalars that GraphQL does not bring: Long, DateTime, JSON. Source: decisions 0.
+
+Their output needs no thought: a record's own value goes to the encoder as it is, and a time is
+written in UTC with `Z`, with a fraction only when it has one.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import NewType
+
+import strawberry
+from graphql import GraphQLError
+from strawberry.types.scalar import ScalarDefinition
+
+Long = NewType("Long", int)
+JSON = NewType("JSON", object)
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+_MOMENT = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})"
+    r"(?:[Tt ](?P<time>\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)"
+    r"(?P<zone>[Zz]|[+\- ]\d{2}:?\d{2})?)?",
+    re.ASCII,
+)
+
+
+def read_moment(text: str) -> datetime:
+    """
+    Read a time: `…Z`, with an offset, date only (00:00 UTC) or naive (UTC).
+
+    A blank before the offset is read as the `+` that was not percent-encoded.
+
+    Returns:
+        An aware time in UTC; fractions beyond microseconds are cut.
+
+    Raises:
+        ValueError: *text* is none of these forms, or no time at all.
+    """
+    match = _MOMENT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("not a time")
+    clock, _, fraction = (match["time"] or "00:00").replace(",", ".").partition(".")
+    zone = (match["zone"] or "Z").upper().replace(" ", "+")
+    fraction = f".{fraction[:6]:0<6}" if fraction else ""
+    try:
+        return datetime.fromisoformat(f"{match['date']}T{clock}{fraction}{zone}").astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("outside the calendar") from error
+
+
+def write_moment(moment: datetime) -> str:
+    """Write an aware time as `YYYY-MM-DDTHH:MM:SSZ`, with a fraction only when it has one."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
+def _read_moment(value: object) -> datetime:
+    if isinstance(value, str):
+        try:
+            return read_moment(value)
+        except ValueError:
+            pass
+    raise GraphQLError(
+        "A DateTime is 2026-11-20T12:00:00Z, the same with an offset such as -06:00, "
+        "or a date (midnight UTC)."
+    )
+
+
+def _write_moment(value: object) -> str:
+    if not isinstance(value, datetime):
+        raise GraphQLError("A DateTime field does not hold a time.")
+    return write_moment(value)
+
+
+def _read_long(value: object) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not _LEAST <= value <= _MOST:
+        raise GraphQLError("A Long is a whole number of 64 bits.")
+    return value
+
+
+SCALARS: Mapping[object, ScalarDefinition] = MappingProxyType(
+    {
+        Long: strawberry.scalar(
+            name="Long",
+            description="A whole number of 64 bits, written as a JSON number.",
+            serialize=_read_long,
+            parse_value=_read_long,
+        ),
+        datetime: strawberry.scalar(
+            name="DateTime",
+            description=(
+                "A time in UTC, `YYYY-MM-DDTHH:MM:SSZ`. Taken in: the same, with an offset, "
+                "a date alone (midnight UTC), or without a zone (UTC)."
+            ),
+            serialize=_write_moment,
+            parse_value=_read_moment,
+        ),
+        JSON: strawberry.scalar(
+            name="JSON",
+            description="Any JSON value.",
+            serialize=lambda value: value,
+            parse_value=lambda value: value,
+        ),
+    }
+)

@@ -1,0 +1,70 @@
+"""
+The schema: root fields in the contract's order, masks applied, committed as `schema.graphql`.
+
+    python -m graph.schema > schema.graphql
+"""
+
+import sys
+from functools import cache
+
+import strawberry
+from graphql import GraphQLSchema
+from strawberry.schema.config import StrawberryConfig
+from strawberry.tools import create_type
+
+from graph import account, masks
+from graph.context import Info
+from graph.emails import mutations as email_mutations
+from graph.emails import queries as email_queries
+from graph.scalars import SCALARS
+
+Query = create_type(
+    "Query",
+    [
+        email_queries.emails,
+        email_queries.email,
+        email_queries.email_thread,
+        account.access_token,
+    ],
+    description="Everything that can be read.",
+)
+
+Mutation = create_type(
+    "Mutation",
+    [
+        email_mutations.send_email,
+        email_mutations.reply_to_email,
+        email_mutations.forward_email,
+        email_mutations.delete_email,
+        email_mutations.modify_email,
+    ],
+    description="Everything that can be changed; one field per request.",
+)
+
+
+@cache
+def build() -> GraphQLSchema:
+    """Build the executable schema, once per process."""
+    schema = _described()._schema  # noqa: SLF001 - strawberry names no public way to it
+    masks.apply(schema)
+    return schema
+
+
+def sdl() -> str:
+    """Print the schema as SDL, descriptions and directives included."""
+    return _described().as_str() + "\n"
+
+
+@cache
+def _described() -> strawberry.Schema:
+    return strawberry.Schema(
+        Query,
+        Mutation,
+        config=StrawberryConfig(
+            scalar_map=SCALARS, disable_field_suggestions=True, info_class=Info
+        ),
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(sdl())
