@@ -5,6 +5,7 @@ Mail to any other address leaves the world without a trace.
 """
 
 import re
+from collections.abc import Collection
 
 from providers.sandbox.mailnames import MAILBOXES, PROVIDER_A
 from providers.sandbox.mailstore import MailStore, StoredMail
@@ -26,12 +27,17 @@ def send(mails: MailStore, mailbox: str, raw: bytes, *, thread_id: str | None = 
         sent = mails.add(mailbox, raw, folder="inbox", labels=("SENT",), thread_id=thread_id)
     else:
         sent = mails.add(mailbox, raw, folder="sent", is_read=True, thread_id=thread_id)
-    for other in MAILBOXES:
-        if other == mailbox and mailbox == PROVIDER_A:
-            continue
-        if mails.account(other).email.casefold() in recipients:
-            mails.add(other, without_bcc(raw), folder="inbox", received_ms=sent.received_ms)
+    own = (PROVIDER_A,) if mailbox == PROVIDER_A else ()
+    deliver(mails, raw, received_ms=sent.received_ms, but=own)
     return sent
+
+
+def deliver(mails: MailStore, raw: bytes, *, received_ms: int, but: Collection[str] = ()) -> None:
+    """Put *raw*, without its Bcc, into the inbox of every recipient's mailbox not in *but*."""
+    recipients = recipients_of(raw)
+    for mailbox in MAILBOXES:
+        if mailbox not in but and mails.account(mailbox).email.casefold() in recipients:
+            mails.add(mailbox, without_bcc(raw), folder="inbox", received_ms=received_ms)
 
 
 def recipients_of(raw: bytes) -> frozenset[str]:

@@ -261,6 +261,7 @@ class MailStore:
         is_read: bool | None = None,
         is_starred: bool | None = None,
         raw: bytes | None = None,
+        received_ms: int | None = None,
         new_id: bool = False,
     ) -> StoredMail:
         """
@@ -280,17 +281,19 @@ class MailStore:
                 is_read=old.is_read if is_read is None else is_read,
                 is_starred=old.is_starred if is_starred is None else is_starred,
                 raw=old.raw if raw is None else raw,
+                received_ms=old.received_ms if received_ms is None else received_ms,
                 change=change,
             )
             self._db.run(
                 "UPDATE mail SET id = ?, folder = ?, labels = ?, is_read = ?, is_starred = ?,"
-                " raw = ?, change = ? WHERE seq = ?",
+                " raw = ?, received_ms = ?, change = ? WHERE seq = ?",
                 new.id,
                 new.folder,
                 json.dumps(new.labels),
                 new.is_read,
                 new.is_starred,
                 new.raw,
+                new.received_ms,
                 new.change,
                 new.seq,
             )

@@ -1,19 +1,33 @@
 """
 What all sandbox wires share: a request with its path in decoded segments, an answer, and a router.
 
-A wire is ``async (Request) -> Answer``; `control.Wire` puts faults and the call log around it and
-makes an ASGI application of it.
+A wire is ``async (Request) -> Answer | None``, None meaning "not mine": wires that share a prefix
+are asked in order. `control` puts faults, the call log and the credential check around them, `app`
+makes an ASGI application of all.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import orjson
 
+from providers.sandbox.tokens import TokenGrant
+
 JSON = "application/json; charset=UTF-8"
+
+
+class ConnectionCut(ConnectionResetError):
+    """The connection breaks without an answer; a socket is closed, an in-process caller sees it."""
+
+
+class Unanswered(Exception):
+    """No answer comes: for *seconds*, or until the caller leaves; then the connection is cut."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +41,11 @@ class Request:
         query: Every parameter in order, decoded, blank ones kept.
         headers: Lower-case names.
         public: The absolute address of the mount, without a trailing slash, for links.
+        grant: What its access token stands for. Never None below the credential check, except on
+            mounts that are open.
         batch: The id of the batch it came in, None for a call of its own.
+        inner: Makes an inner call of a batch against the whole upstream: logged, faulted and
+            checked like any other.
     """
 
     method: str
@@ -36,7 +54,9 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     public: str = ""
+    grant: TokenGrant | None = None
     batch: str | None = None
+    inner: "Callable[[Request], Awaitable[Answer]] | None" = None
 
     @property
     def path(self) -> str:
@@ -50,6 +70,13 @@ class Request:
     def every(self, name: str) -> tuple[str, ...]:
         """Return every value of a query parameter."""
         return tuple(value for key, value in self.query if key == name)
+
+    def link(self, **changed: str) -> str:
+        """Return this call's absolute address, some query parameters set anew."""
+        path = "/".join(quote(segment, safe="") for segment in self.segments)
+        kept = [(name, value) for name, value in self.query if name not in changed]
+        query = urlencode([*kept, *changed.items()])
+        return f"{self.public}/{path}" + (f"?{query}" if query else "")
 
     def json(self) -> Any:
         """
@@ -72,11 +99,11 @@ class Answer:
 
     status: int = 200
     body: bytes = b""
-    headers: Mapping[str, str] = MappingProxyType({})
+    headers: Mapping[str, str] = field(default_factory=dict)
     pieces: AsyncIterator[bytes] | None = None
 
 
-Handler = Callable[[Request], Awaitable[Answer]]
+Handler = Callable[[Request], Awaitable[Answer | None]]
 Endpoint = Callable[..., Answer | Awaitable[Answer]]
 
 

@@ -1,0 +1,127 @@
+"""
+Partial responses: the ``fields`` parameter, as provider A's mail and calendar both take it.
+
+``a,b`` chooses members, ``a/b`` and ``a(b,c)`` go down, ``*`` is every member; lists are seen
+through. Source: reference/wire.md 1A.1.
+"""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+# Member name -> what of it; None is all.
+Selection = Mapping[str, "Selection | None"]
+
+
+class BadSelection(ValueError):
+    """The parameter cannot be read; the message names the place."""
+
+
+@lru_cache(maxsize=512)
+def read(text: str) -> Selection | None:
+    """
+    Read a ``fields`` parameter; None (for "") selects everything.
+
+    Raises:
+        BadSelection: It does not follow the grammar.
+    """
+    if not text:
+        return None
+    reader = _Reader(text)
+    selection = reader.members()
+    if reader.rest():
+        raise BadSelection(f"Invalid field selection {text}")
+    return selection
+
+
+def names(selection: Selection) -> Iterator[str]:
+    """Yield every member name that a selection says, at any depth."""
+    for name, below in selection.items():
+        yield name
+        if below is not None:
+            yield from names(below)
+
+
+def check(selection: Selection | None, known: AbstractSet[str]) -> None:
+    """
+    Refuse member names that no resource of this API has.
+
+    Raises:
+        BadSelection: There is one.
+    """
+    for name in names(selection or {}):
+        if name != "*" and name not in known:
+            raise BadSelection(f"Invalid field selection {name}")
+
+
+def apply(content: Any, selection: Selection | None) -> Any:
+    """Return *content* with the selected members only; what is not there stays away."""
+    if selection is None:
+        return content
+    if isinstance(content, list):
+        return [apply(one, selection) for one in content]
+    if not isinstance(content, dict):
+        return content
+    anything = selection.get("*", _ABSENT)
+    chosen = {}
+    for name, value in content.items():
+        below = selection.get(name, anything)
+        if below is not _ABSENT:
+            chosen[name] = apply(value, below)
+    return chosen
+
+
+_ABSENT: Any = MappingProxyType({"": None})
+_STOPS = frozenset(",/()")
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def rest(self) -> str:
+        return self._text[self._at :]
+
+    def members(self) -> Selection:
+        found: dict[str, Selection | None] = {}
+        while True:
+            name, below = self._member()
+            found[name] = _joined(found[name], below) if name in found else below
+            if self._peek() != ",":
+                return found
+            self._at += 1
+
+    def _member(self) -> tuple[str, Selection | None]:
+        start = self._at
+        while self._at < len(self._text) and self._text[self._at] not in _STOPS:
+            self._at += 1
+        name = self._text[start : self._at].strip()
+        if not name:
+            raise BadSelection(f"Invalid field selection {self._text}")
+        if self._peek() == "/":
+            self._at += 1
+            child, below = self._member()
+            return name, {child: below}
+        if self._peek() == "(":
+            self._at += 1
+            inside = self.members()
+            if self._peek() != ")":
+                raise BadSelection(f"Invalid field selection {self._text}")
+            self._at += 1
+            return name, inside
+        return name, None
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+
+def _joined(one: Selection | None, other: Selection | None) -> Selection | None:
+    if one is None or other is None:
+        return None
+    joined = dict(one)
+    for name, below in other.items():
+        joined[name] = _joined(joined[name], below) if name in joined else below
+    return joined

@@ -1,0 +1,102 @@
+"""
+Provider A's mail wire: its paths, and what holds for every call.
+
+Source: reference/wire.md 1A, 2.1, 7.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from providers.sandbox.ground import Ground
+from providers.sandbox.mailnames import PROVIDER_A
+from providers.sandbox.provider_a import fields
+from providers.sandbox.provider_a.mail_fields import KNOWN
+from providers.sandbox.provider_a.mail_label_calls import Labels
+from providers.sandbox.provider_a.mail_message import Messages
+from providers.sandbox.provider_a.mail_read import Reading
+from providers.sandbox.provider_a.mail_write import Writing
+from providers.sandbox.provider_a.refused import Refused
+from providers.sandbox.wire import Answer, Handler, Request, Routes, as_json
+
+_ROOT = ("gmail", "v1", "users")
+
+
+def open_wire(ground: Ground) -> Handler:
+    """Return the wire below ``gmail``."""
+    messages = Messages(ground)
+    reading = Reading(ground, messages)
+    routes = _routes(reading, Writing(ground, messages, reading), Labels(ground))
+
+    async def wire(request: Request) -> Answer | None:
+        if request.segments[:3] != _ROOT or len(request.segments) < 5:
+            return None
+        found = routes.find(request.method, request.segments[4:])
+        if found is None:
+            return None
+        return answered(ground, request, lambda: found[0](request, **found[1]))
+
+    return wire
+
+
+def answered(ground: Ground, request: Request, run: Callable[[], Any]) -> Answer:
+    """Run an endpoint: check whose mailbox it is, word refusals, cut to the wanted fields."""
+    try:
+        _check_user(ground, request)
+        selection = fields.read(request.first("fields"))
+        fields.check(selection, KNOWN)
+        content = run()
+    except Refused as refusal:
+        return refusal.answer()
+    except fields.BadSelection as problem:
+        return Refused(400, str(problem), "invalidParameter").answer()
+    if content is None:
+        return Answer(status=204)
+    headers = {"cache-control": "private", "vary": "Origin, X-Origin, Referer"}
+    return as_json(fields.apply(content, selection), headers=headers)
+
+
+def _check_user(ground: Ground, request: Request) -> None:
+    user = request.segments[request.segments.index("users") + 1]
+    if user.lower() not in {"me", ground.mails.account(PROVIDER_A).email.lower()}:
+        raise Refused(403, f"Delegation denied for {user}", "forbidden")
+
+
+def _routes(reading: Reading, writing: Writing, labels: Labels) -> Routes:
+    routes = Routes()
+    rows: tuple[tuple[str, str, Any], ...] = (
+        ("GET", "profile", reading.profile),
+        ("GET", "history", reading.history),
+        ("GET", "messages", reading.list_messages),
+        ("POST", "messages", writing.insert),
+        ("POST", "messages/send", writing.send),
+        ("POST", "messages/import", writing.import_),
+        ("POST", "messages/batchModify", writing.batch_modify),
+        ("POST", "messages/batchDelete", writing.batch_delete),
+        ("GET", "messages/{message}", reading.get_message),
+        ("DELETE", "messages/{message}", writing.delete),
+        ("POST", "messages/{message}/modify", writing.modify),
+        ("POST", "messages/{message}/trash", writing.trash),
+        ("POST", "messages/{message}/untrash", writing.untrash),
+        ("GET", "messages/{message}/attachments/{attachment}", reading.get_attachment),
+        ("GET", "threads", reading.list_threads),
+        ("GET", "threads/{thread}", reading.get_thread),
+        ("DELETE", "threads/{thread}", writing.delete_thread),
+        ("POST", "threads/{thread}/modify", writing.modify_thread),
+        ("POST", "threads/{thread}/trash", writing.trash_thread),
+        ("POST", "threads/{thread}/untrash", writing.untrash_thread),
+        ("GET", "labels", labels.list),
+        ("POST", "labels", labels.create),
+        ("GET", "labels/{label}", labels.get),
+        ("PATCH", "labels/{label}", labels.change),
+        ("PUT", "labels/{label}", labels.change),
+        ("DELETE", "labels/{label}", labels.delete),
+        ("GET", "drafts", writing.list_drafts),
+        ("POST", "drafts", writing.create_draft),
+        ("POST", "drafts/send", writing.send_draft),
+        ("GET", "drafts/{draft}", writing.get_draft),
+        ("PUT", "drafts/{draft}", writing.update_draft),
+        ("DELETE", "drafts/{draft}", writing.delete_draft),
+    )
+    for method, pattern, endpoint in rows:
+        routes.add(method, pattern, endpoint)
+    return routes

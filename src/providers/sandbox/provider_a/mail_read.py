@@ -1,0 +1,254 @@
+"""Reading provider A's mail: messages, threads, attachments, profile and history."""
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from providers.sandbox.ground import Ground
+from providers.sandbox.mailnames import PROVIDER_A
+from providers.sandbox.mailstore import StoredMail
+from providers.sandbox.provider_a import mail_query
+from providers.sandbox.provider_a.mail_labels import label_ids, normal
+from providers.sandbox.provider_a.mail_message import FORMATS, Messages
+from providers.sandbox.provider_a.mail_query import Candidate, Indexed
+from providers.sandbox.provider_a.refused import NotFound, Refused, demand, scope_names
+from providers.sandbox.wire import Request
+
+READ = ("gmail.readonly", "gmail.modify", "gmail.metadata")
+BODY = ("gmail.readonly", "gmail.modify")
+
+_MOST = 500
+_USUAL = 100
+# What the real service says for any longer result, whatever its length.
+_ROUGH_ESTIMATE = 201
+_FIRST_PAGE = "0"
+
+
+class Reading:
+    """The reading endpoints; each returns JSON content."""
+
+    def __init__(self, ground: Ground, messages: Messages) -> None:
+        self._ground = ground
+        self._mails = ground.mails
+        self._messages = messages
+        self._indexed: dict[int, Indexed] = {}
+
+    def list_messages(self, request: Request) -> Any:
+        demand(request.grant, *READ)
+        found = self._matching(request)
+        page, token, total = _page(request, found, lambda mail: (mail.received_ms, mail.id))
+        content: dict[str, Any] = {}
+        if page:
+            content["messages"] = [{"id": one.id, "threadId": one.thread_id} for one in page]
+        if token:
+            content["nextPageToken"] = token
+        return {**content, "resultSizeEstimate": total}
+
+    def get_message(self, request: Request, message: str) -> Any:
+        demand(request.grant, *READ)
+        form = self._format(request, FORMATS)
+        return self._messages.write(self.existing(message), form, request.every("metadataHeaders"))
+
+    def get_attachment(self, request: Request, message: str, attachment: str) -> Any:
+        demand(request.grant, *BODY)
+        found = self._messages.attachment(self.existing(message), attachment)
+        if found is None:
+            raise Refused(400, "Invalid attachment token", "invalidArgument")
+        return found
+
+    def list_threads(self, request: Request) -> Any:
+        demand(request.grant, *READ)
+        seen: dict[str, StoredMail] = {}
+
+        def newest() -> Iterator[StoredMail]:
+            for mail in self._matching(request):
+                if mail.thread_id not in seen:
+                    seen[mail.thread_id] = mail
+                    yield self._mails.thread(PROVIDER_A, mail.thread_id)[-1]
+
+        page, token, total = _page(request, newest(), lambda mail: (mail.received_ms, mail.id))
+        content: dict[str, Any] = {}
+        if page:
+            content["threads"] = [
+                {
+                    "id": one.thread_id,
+                    "snippet": self._messages.snippet(one),
+                    "historyId": str(one.change),
+                }
+                for one in page
+            ]
+        if token:
+            content["nextPageToken"] = token
+        return {**content, "resultSizeEstimate": total}
+
+    def get_thread(self, request: Request, thread: str) -> Any:
+        demand(request.grant, *READ)
+        form = self._format(request, FORMATS[:3])
+        mails = self.existing_thread(thread)
+        headers = request.every("metadataHeaders")
+        return {
+            "id": thread,
+            "historyId": str(max(one.change for one in mails)),
+            "messages": [self._messages.write(one, form, headers) for one in mails],
+        }
+
+    def profile(self, request: Request) -> Any:
+        demand(request.grant, *READ, "gmail.compose")
+        return {
+            "emailAddress": self._mails.account(PROVIDER_A).email,
+            "messagesTotal": len(self._mails.all(PROVIDER_A)),
+            "threadsTotal": len(self._mails.threads(PROVIDER_A)),
+            "historyId": str(self._mails.change()),
+        }
+
+    def history(self, request: Request) -> Any:
+        """Answer what came, changed and went since a history id, in one page."""
+        demand(request.grant, *READ)
+        start = request.first("startHistoryId")
+        if not start.isdigit():
+            raise Refused(400, "Missing required parameter: startHistoryId", "required")
+        since = int(start)
+        if since > self._mails.change():
+            raise NotFound
+        records: list[tuple[int, dict[str, Any]]] = []
+        for mail in self._mails.all(PROVIDER_A):
+            if mail.change > since:
+                brief = self._messages.brief(mail)
+                record: dict[str, Any] = {"id": str(mail.change), "messages": [_ids(mail)]}
+                if mail.born > since:
+                    record["messagesAdded"] = [{"message": brief}]
+                records.append((mail.change, record))
+        for change, name, thread in self._mails.gone_since(PROVIDER_A, since):
+            gone = {"id": name, "threadId": thread}
+            records.append(
+                (
+                    change,
+                    {"id": str(change), "messages": [gone], "messagesDeleted": [{"message": gone}]},
+                )
+            )
+        content: dict[str, Any] = {}
+        if records:
+            content["history"] = [record for _, record in sorted(records, key=lambda one: one[0])]
+        return {**content, "historyId": str(self._mails.change())}
+
+    def existing(self, message: str) -> StoredMail:
+        """
+        Return a message by its id.
+
+        Raises:
+            Refused: 400 for what is no id, 404 for what is not there.
+        """
+        found = self._mails.find(PROVIDER_A, message)
+        if found is None:
+            raise _unknown(message)
+        return found
+
+    def existing_thread(self, thread: str) -> tuple[StoredMail, ...]:
+        """Return a thread's messages, oldest first; refusals as in `existing`."""
+        found = self._mails.thread(PROVIDER_A, thread)
+        if not found:
+            raise _unknown(thread)
+        return found
+
+    def _matching(self, request: Request) -> Iterator[StoredMail]:
+        """Yield what the list parameters ask for, newest first."""
+        text = request.first("q")
+        names = scope_names(request.grant)
+        if text and "gmail.metadata" in names and not names & {*BODY, "mail.google.com"}:
+            raise Refused(
+                403, "Metadata scope does not support 'q' parameter", "insufficientPermissions"
+            )
+        query = mail_query.parse(text, now=self._ground.clock())
+        wanted = frozenset(request.every("labelIds"))
+        everything = query.reaches or request.first("includeSpamTrash").lower() in {"true", "1"}
+        everything = everything or bool(wanted & {"TRASH", "SPAM"})
+        # The query is read now, so that its refusal is one of the call's and not of the first item.
+        return self._filtered(query if text else None, wanted, everything=everything)
+
+    def _filtered(
+        self, query: mail_query.Query | None, wanted: frozenset[str], *, everything: bool
+    ) -> Iterator[StoredMail]:
+        for mail in self._mails.all(PROVIDER_A):
+            if not everything and mail.folder in {"trash", "spam"}:
+                continue
+            if wanted and not wanted <= set(label_ids(mail, self._mails)):
+                continue
+            if query is None or query.test(self._candidate(mail)):
+                yield mail
+
+    def _candidate(self, mail: StoredMail) -> Candidate:
+        found = self._indexed.get(mail.seq)
+        if found is None or found.raw is not mail.raw:
+            found = mail_query.index(mail, self._ground.trees.of(mail))
+            self._indexed[mail.seq] = found
+        labels = {one.lower() for one in label_ids(mail, self._mails)}
+        return Candidate(
+            mail=mail, index=found, labels=labels | {normal(name) for name in mail.labels}
+        )
+
+    def _format(self, request: Request, allowed: tuple[str, ...]) -> str:
+        form = request.first("format", "full").lower()
+        if form not in allowed:
+            raise Refused(400, f"Invalid value at 'format': {form}", "invalidArgument")
+        names = scope_names(request.grant)
+        if form in {"full", "raw"} and not names & {*BODY, "mail.google.com"}:
+            raise Refused(
+                403,
+                f"Metadata scope doesn't allow format {form.upper()}",
+                "insufficientPermissions",
+            )
+        return form
+
+
+def _ids(mail: StoredMail) -> Mapping[str, str]:
+    return {"id": mail.id, "threadId": mail.thread_id}
+
+
+def _unknown(name: str) -> Refused:
+    if re.fullmatch(r"[0-9a-f]{1,16}", name):
+        return NotFound()
+    return Refused(400, "Invalid id value", "invalidArgument")
+
+
+def _page(
+    request: Request, found: Iterator[StoredMail], place: Any
+) -> tuple[list[StoredMail], str, int]:
+    """Cut a page; return it, the token of the next one ("" at the end) and the estimate."""
+    size = _size(request)
+    after = _read_token(request.first("pageToken"))
+    page: list[StoredMail] = []
+    passed = 0
+    for mail in found:
+        received, name = place(mail)
+        if after is not None and (-received, name) <= (-after[0], after[1]):
+            passed += 1
+            continue
+        if len(page) == size:
+            last = place(page[-1])
+            estimate = max(_ROUGH_ESTIMATE, passed + len(page) + 1)
+            return page, _write_token(*last), estimate
+        page.append(mail)
+    return page, "", passed + len(page)
+
+
+def _size(request: Request) -> int:
+    text = request.first("maxResults", str(_USUAL))
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise Refused(400, f"Invalid value at 'max_results': {text}", "invalidArgument")
+    return min(int(text) or _USUAL, _MOST)
+
+
+def _write_token(received_ms: int, name: str) -> str:
+    return urlsafe_b64encode(f"{received_ms}/{name}".encode()).decode().rstrip("=")
+
+
+def _read_token(token: str) -> tuple[int, str] | None:
+    if token in {"", _FIRST_PAGE}:
+        return None
+    try:
+        text = urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
+        received, _, name = text.partition("/")
+        return int(received), name
+    except ValueError:
+        raise Refused(400, "Invalid pageToken", "invalidArgument") from None

@@ -1,0 +1,264 @@
+"""Changing provider A's mail: sending, inserting, labels on messages and threads, deleting."""
+
+from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from providers.sandbox import delivery
+from providers.sandbox.ground import Ground
+from providers.sandbox.mailnames import PROVIDER_A
+from providers.sandbox.mailstore import NEW_THREAD, StoredMail
+from providers.sandbox.mime import parse
+from providers.sandbox.provider_a import mail_labels, outgoing
+from providers.sandbox.provider_a.mail_labels import BadLabels
+from providers.sandbox.provider_a.mail_message import Messages, decode
+from providers.sandbox.provider_a.mail_read import Reading
+from providers.sandbox.provider_a.refused import FULL_SCOPE, NotFound, Refused, demand
+from providers.sandbox.wire import Request
+
+MODIFY = "gmail.modify"
+SEND = ("gmail.send", "gmail.compose", MODIFY)
+MOST_BYTES = 36_700_160  # discovery document, messages.send
+_MOST_IDS = 1000
+
+
+class Writing:
+    """The changing endpoints; each returns JSON content, None for 204."""
+
+    def __init__(self, ground: Ground, messages: Messages, reading: Reading) -> None:
+        self._ground = ground
+        self._mails = ground.mails
+        self._messages = messages
+        self._reading = reading
+
+    def send(self, request: Request) -> Any:
+        demand(request.grant, *SEND)
+        content = read_body(request)
+        return self.send_raw(raw_of(content), content.get("threadId"))
+
+    def send_raw(self, raw: bytes, thread_id: str | None) -> Any:
+        """Send a message; the answer is its ids and labels."""
+        account = self._mails.account(PROVIDER_A)
+        ready = outgoing.completed(raw, account, self._ground.clock())
+        thread = outgoing.thread_of(self._mails, ready, thread_id)
+        return self._messages.brief(delivery.send(self._mails, PROVIDER_A, ready, thread_id=thread))
+
+    def insert(self, request: Request) -> Any:
+        demand(request.grant, "gmail.insert", MODIFY)
+        content = read_body(request)
+        return self.insert_raw(
+            raw_of(content), content, dated=request.first("internalDateSource") == "dateHeader"
+        )
+
+    def import_(self, request: Request) -> Any:
+        demand(request.grant, "gmail.insert", MODIFY)
+        content = read_body(request)
+        source = request.first("internalDateSource", "dateHeader")
+        return self.insert_raw(raw_of(content), content, dated=source == "dateHeader")
+
+    def insert_raw(self, raw: bytes, content: dict[str, Any], *, dated: bool) -> Any:
+        """Put a message into the mailbox; *dated* takes the received time from its Date header."""
+        (ids,) = checked(self._ground, content.get("labelIds"), internal=True)
+        thread = content.get("threadId")
+        added = self._mails.add(
+            PROVIDER_A,
+            raw,
+            **mail_labels.names_of(self._mails, ids),
+            received_ms=_header_ms(raw) if dated else None,
+            thread_id=outgoing.thread_of(self._mails, raw, thread) if thread else None,
+        )
+        return self._messages.brief(added)
+
+    def modify(self, request: Request, message: str) -> Any:
+        demand(request.grant, MODIFY)
+        mail = self._reading.existing(message)
+        content = read_body(request)
+        return self._messages.brief(self._relabelled([mail], content)[0])
+
+    def batch_modify(self, request: Request) -> None:
+        demand(request.grant, MODIFY)
+        content = read_body(request)
+        # Ids that are not there are passed over, as by the real service.
+        found = [self._mails.find(PROVIDER_A, one) for one in _ids(content)]
+        self._relabelled([one for one in found if one is not None], content)
+
+    def batch_delete(self, request: Request) -> None:
+        demand(request.grant, FULL_SCOPE)
+        for one in _ids(read_body(request)):
+            if self._mails.find(PROVIDER_A, one) is not None:
+                self._mails.delete(PROVIDER_A, one)
+
+    def trash(self, request: Request, message: str) -> Any:
+        demand(request.grant, MODIFY)
+        return self._messages.brief(self._moved(self._reading.existing(message), trash=True))
+
+    def untrash(self, request: Request, message: str) -> Any:
+        demand(request.grant, MODIFY)
+        return self._messages.brief(self._moved(self._reading.existing(message), trash=False))
+
+    def delete(self, request: Request, message: str) -> None:
+        demand(request.grant, FULL_SCOPE)
+        self._mails.delete(PROVIDER_A, self._reading.existing(message).id)
+
+    def modify_thread(self, request: Request, thread: str) -> Any:
+        demand(request.grant, MODIFY)
+        mails = self._reading.existing_thread(thread)
+        return self._thread(thread, self._relabelled(mails, read_body(request)))
+
+    def trash_thread(self, request: Request, thread: str) -> Any:
+        demand(request.grant, MODIFY)
+        mails = self._reading.existing_thread(thread)
+        return self._thread(thread, [self._moved(one, trash=True) for one in mails])
+
+    def untrash_thread(self, request: Request, thread: str) -> Any:
+        demand(request.grant, MODIFY)
+        mails = self._reading.existing_thread(thread)
+        return self._thread(thread, [self._moved(one, trash=False) for one in mails])
+
+    def delete_thread(self, request: Request, thread: str) -> None:
+        demand(request.grant, FULL_SCOPE)
+        for one in self._reading.existing_thread(thread):
+            self._mails.delete(PROVIDER_A, one.id)
+
+    def create_draft(self, request: Request) -> Any:
+        demand(request.grant, "gmail.compose", MODIFY)
+        content = read_body(request)
+        message = content.get("message") or {}
+        return self._draft(self._new_draft(raw_of(message), message.get("threadId")))
+
+    def list_drafts(self, request: Request) -> Any:
+        demand(request.grant, "gmail.readonly", "gmail.compose", MODIFY)
+        drafts = [one for one in self._mails.all(PROVIDER_A) if one.folder == "drafts"]
+        shown = [
+            {"id": _draft_id(one), "message": {"id": one.id, "threadId": one.thread_id}}
+            for one in drafts
+        ]
+        content: dict[str, Any] = {"drafts": shown} if shown else {}
+        return {**content, "resultSizeEstimate": len(shown)}
+
+    def get_draft(self, request: Request, draft: str) -> Any:
+        demand(request.grant, "gmail.readonly", "gmail.compose", MODIFY)
+        mail = self._existing_draft(draft)
+        form = request.first("format", "full").lower()
+        return {"id": draft, "message": self._messages.write(mail, form)}
+
+    def update_draft(self, request: Request, draft: str) -> Any:
+        demand(request.grant, "gmail.compose", MODIFY)
+        mail = self._existing_draft(draft)
+        message = read_body(request).get("message") or {}
+        return self._draft(self._mails.update(PROVIDER_A, mail.id, raw=raw_of(message)))
+
+    def delete_draft(self, request: Request, draft: str) -> None:
+        demand(request.grant, "gmail.compose", MODIFY)
+        self._mails.delete(PROVIDER_A, self._existing_draft(draft).id)
+
+    def send_draft(self, request: Request) -> Any:
+        demand(request.grant, "gmail.compose", MODIFY)
+        mail = self._existing_draft(str(read_body(request).get("id") or ""))
+        account = self._mails.account(PROVIDER_A)
+        ready = outgoing.completed(mail.raw, account, self._ground.clock())
+        sent = delivery.send(self._mails, PROVIDER_A, ready, thread_id=mail.thread_id)
+        self._mails.delete(PROVIDER_A, mail.id)
+        return self._messages.brief(sent)
+
+    def _new_draft(self, raw: bytes, thread_id: str | None) -> StoredMail:
+        thread = outgoing.thread_of(self._mails, raw, thread_id) if thread_id else NEW_THREAD
+        return self._mails.add(PROVIDER_A, raw, folder="drafts", is_read=True, thread_id=thread)
+
+    def _draft(self, mail: StoredMail) -> Any:
+        return {"id": _draft_id(mail), "message": self._messages.brief(mail)}
+
+    def _existing_draft(self, draft: str) -> StoredMail:
+        name = f"{int(draft[1:]):016x}" if draft[:1] == "r" and draft[1:].isdigit() else ""
+        found = self._mails.find(PROVIDER_A, name)
+        if found is None or found.folder != "drafts":
+            raise NotFound
+        return found
+
+    def _thread(self, thread: str, mails: Sequence[StoredMail]) -> Any:
+        return {
+            "id": thread,
+            "historyId": str(max(one.change for one in mails)),
+            "messages": [self._messages.brief(one) for one in mails],
+        }
+
+    def _moved(self, mail: StoredMail, *, trash: bool) -> StoredMail:
+        add, remove = (("TRASH",), ()) if trash else ((), ("TRASH",))
+        return mail_labels.change(self._mails, mail, add=add, remove=remove)
+
+    def _relabelled(self, mails: Sequence[StoredMail], content: dict[str, Any]) -> list[StoredMail]:
+        add, remove = checked(
+            self._ground, content.get("addLabelIds"), content.get("removeLabelIds")
+        )
+        if not add and not remove:
+            raise Refused(400, "No label add or removes specified", "invalidArgument")
+        if set(add) & set(remove):
+            raise Refused(400, "Cannot both add and remove the same label", "invalidArgument")
+        return [mail_labels.change(self._mails, one, add=add, remove=remove) for one in mails]
+
+
+def read_body(request: Request) -> dict[str, Any]:
+    """
+    Return the JSON object of a call.
+
+    Raises:
+        Refused: 400, it is none.
+    """
+    try:
+        content = request.json()
+    except ValueError:
+        raise Refused(400, "Invalid JSON payload received.", "badRequest") from None
+    if not isinstance(content, dict):
+        raise Refused(400, "Invalid JSON payload received.", "badRequest")
+    return content
+
+
+def raw_of(content: dict[str, Any]) -> bytes:
+    """
+    Return the message bytes of a call.
+
+    Raises:
+        Refused: 400, there are none.
+    """
+    text = content.get("raw")
+    if not isinstance(text, str) or not text:
+        raise Refused(
+            400,
+            "'raw' RFC822 payload message string or uploading message via /upload/* URL required",
+            "invalidArgument",
+        )
+    try:
+        return decode(text)
+    except ValueError:
+        raise Refused(400, "Invalid value at 'raw': not base64", "invalidArgument") from None
+
+
+def checked(ground: Ground, *groups: Any, internal: bool = False) -> tuple[tuple[str, ...], ...]:
+    """
+    Return lists of label ids.
+
+    Raises:
+        Refused: 400, see `mail_labels.check`.
+    """
+    try:
+        return mail_labels.check(ground.mails, *groups, internal=internal)
+    except BadLabels as problem:
+        raise Refused(400, str(problem), "invalidArgument") from None
+
+
+def _ids(content: dict[str, Any]) -> list[str]:
+    ids = content.get("ids") or []
+    if not isinstance(ids, list) or len(ids) > _MOST_IDS:
+        raise Refused(400, "Invalid value at 'ids'", "invalidArgument")
+    return [str(one) for one in ids]
+
+
+def _draft_id(mail: StoredMail) -> str:
+    return f"r{int(mail.id, 16)}"
+
+
+def _header_ms(raw: bytes) -> int | None:
+    try:
+        return int(parsedate_to_datetime(parse(raw).header("date") or "").timestamp() * 1000)
+    except (ValueError, TypeError, OverflowError):
+        return None

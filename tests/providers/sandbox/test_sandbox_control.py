@@ -1,0 +1,243 @@
+import asyncio
+import gzip
+import json
+from base64 import b64encode
+
+import httpx
+import pytest
+
+from providers.sandbox.app import Sandbox, create
+from providers.sandbox.wire import ConnectionCut, read_target
+
+RAW = b"From: a@x.test\r\nTo: me@x.test\r\nSubject: s\r\n\r\nhi"
+LIST = "/provider-a/gmail/v1/users/me/messages"
+
+
+@pytest.fixture
+def sandbox() -> Sandbox:
+    return create(None, public_base="http://sandbox.test/sandbox")
+
+
+@pytest.fixture
+async def client(sandbox):
+    token = sandbox.ground.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
+    transport = httpx.ASGITransport(app=sandbox)
+    headers = {"authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://sandbox.test", headers=headers
+    ) as client:
+        yield client
+
+
+async def test_a_call_without_a_known_token_is_refused_in_the_upstreams_words(client):
+    refused = await client.get(LIST, headers={"authorization": "Bearer nonsense"})
+
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"].startswith("Bearer")
+    error = refused.json()["error"]
+    assert (error["code"], error["status"]) == (401, "UNAUTHENTICATED")
+    assert error["errors"][0]["reason"] == "authError"
+
+
+async def test_a_token_of_another_upstream_or_an_old_one_is_refused(sandbox, client):
+    other = sandbox.ground.tokens.issue("providerB", "me", ["Mail.Read"])
+    old = sandbox.ground.tokens.issue("providerA", "me", ["gmail.modify"], lifetime=0)
+
+    for token in (other, old):
+        answer = await client.get(LIST, headers={"authorization": f"Bearer {token}"})
+        assert answer.status_code == 401
+
+
+async def test_calls_are_listed_until_they_are_deleted(client):
+    await client.get(f"{LIST}?q=a&q=b", headers={"prefer": "x"})
+    seen = (await client.get("/calls/providerA")).json()["calls"]
+
+    (call,) = seen
+    assert call["method"] == "GET"
+    assert call["path"] == "/gmail/v1/users/me/messages"
+    assert call["query"] == {"q": ["a", "b"]}
+    assert call["headers"]["prefer"] == "x"
+    assert (call["bodySize"], call["batch"], call["fault"]) == (0, None, None)
+    assert "authorization" not in json.dumps(call).lower()
+
+    assert (await client.delete("/calls/provider-a")).status_code == 204
+    assert (await client.get("/calls/provider-a")).json() == {"calls": []}
+
+
+async def test_a_fault_hits_matching_calls_as_often_as_it_says(client):
+    fault = {"kind": "429", "count": 2, "retryAfter": 7, "match": "q=lease"}
+    assert (await client.put("/faults/provider-a", json=fault)).status_code == 200
+
+    statuses = [
+        (await client.get(LIST, params=query)).status_code
+        for query in ({}, {"q": "lease"}, {"q": "lease"}, {"q": "lease"})
+    ]
+    assert statuses == [200, 429, 429, 200]
+    calls = (await client.get("/calls/provider-a")).json()["calls"]
+    assert [call["fault"] for call in calls] == [None, "429", "429", None]
+
+
+async def test_a_throttle_says_how_long_and_can_be_a_403(client):
+    await client.put("/faults/provider-a", json={"kind": "429", "count": 1, "retryAfter": 7})
+    answer = await client.get(LIST)
+    assert answer.headers["retry-after"] == "7"
+    assert answer.json()["error"]["errors"][0]["reason"] == "rateLimitExceeded"
+
+    await client.put("/faults/provider-a", json={"kind": "403", "reason": "userRateLimitExceeded"})
+    answer = await client.get(LIST)
+    assert answer.status_code == 403
+    assert answer.json()["error"]["errors"] == [
+        {
+            "message": "Insufficient Permission",
+            "domain": "usageLimits",
+            "reason": "userRateLimitExceeded",
+        }
+    ]
+    assert (await client.delete("/faults/provider-a")).status_code == 204
+    assert (await client.get(LIST)).status_code == 200
+
+
+async def test_several_faults_can_be_set(client):
+    faults = [{"kind": "500", "match": "/labels"}, {"kind": "503", "match": "/messages"}]
+    await client.put("/faults/provider-a", json=faults)
+
+    assert (await client.get(LIST)).status_code == 503
+    assert (await client.get(LIST.replace("messages", "labels"))).status_code == 500
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{}, {"kind": "200"}, {"kind": "429", "count": -1}, {"kind": "429", "often": 1}, "429"],
+    ids=["no kind", "no failure", "a negative count", "an unknown member", "no object"],
+)
+async def test_a_fault_that_is_none_is_refused(client, fault):
+    assert (await client.put("/faults/provider-a", json=fault)).status_code == 400
+
+
+async def test_a_reset_reaches_the_caller_as_a_broken_connection(client, sandbox):
+    await client.put("/faults/provider-a", json={"kind": "reset"})
+    with pytest.raises(ConnectionCut):
+        await client.get(LIST)
+
+
+async def test_a_lost_answer_is_a_call_that_was_made(client, sandbox):
+    await client.put("/faults/provider-a", json={"kind": "lostAnswer", "count": 1})
+    with pytest.raises(ConnectionResetError):
+        await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
+
+    assert [mail.folder for mail in sandbox.ground.mails.all("provider-a")] == ["sent"]
+
+
+async def test_a_timeout_answers_nothing(client):
+    await client.put("/faults/provider-a", json={"kind": "timeout", "count": 1})
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await client.get(LIST)
+
+    await client.put("/faults/provider-a", json={"kind": "timeout", "delay": 0})
+    with pytest.raises(ConnectionCut):
+        await client.get(LIST)
+
+
+async def test_bad_answers_are_bad(client):
+    async def after(fault):
+        await client.put("/faults/provider-a", json=fault)
+        return await client.get(LIST)
+
+    malformed = await after({"kind": "malformed"})
+    assert malformed.status_code == 200
+    with pytest.raises(ValueError):
+        malformed.json()
+    page = await after({"kind": "html"})
+    assert page.headers["content-type"].startswith("text/html")
+    for kind in ("slow", "drip"):
+        answer = await after({"kind": kind, "delay": 0})
+        assert answer.json() == {"resultSizeEstimate": 0}
+    repeated = await after({"kind": "repeatedNextLink"})
+    assert repeated.json()["nextPageToken"] == "0"
+
+
+async def test_a_bomb_is_small_on_the_wire(sandbox, client):
+    await client.put("/faults/provider-a", json={"kind": "gzipbomb"})
+    async with client.stream("GET", LIST) as answer:
+        packed = b"".join([piece async for piece in answer.aiter_raw()])
+
+    assert len(packed) < 2_000_000
+    assert gzip.decompress(packed[:-8] + packed[-8:])[:10] == b'{"value": '
+
+
+async def test_the_controls_answer_on_loopback_only(sandbox):
+    transport = httpx.ASGITransport(app=sandbox, client=("192.0.2.1", 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as far:
+        assert (await far.get("/calls/provider-a")).status_code == 403
+        assert (await far.put("/faults/provider-a", json={"kind": "500"})).status_code == 403
+
+
+async def test_unknown_places_are_404(client):
+    for path in ("/calls/nobody", "/faults", "/nobody/x", "/provider-a/nothing"):
+        assert (await client.get(path)).status_code == 404
+
+
+async def test_it_answers_under_a_mount(sandbox):
+    token = sandbox.ground.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
+    transport = httpx.ASGITransport(app=sandbox, root_path="/sandbox")
+    async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as client:
+        answer = await client.get(f"/sandbox{LIST}", headers={"authorization": f"Bearer {token}"})
+
+    assert answer.json() == {"resultSizeEstimate": 0}
+
+
+def test_an_id_may_contain_a_slash():
+    assert read_target("/a/b%2Fc%3D/d?x=1&y=") == (("a", "b/c=", "d"), (("x", "1"), ("y", "")))
+    assert read_target("/") == ((), ())
+
+
+async def test_a_refresh_of_provider_a_keeps_its_token(sandbox, client):
+    refresh = sandbox.ground.tokens.issue_refresh("providerA", "me@x.test", ["gmail.readonly"])
+    form = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": "c"}
+    for _ in range(2):
+        answer = (await client.post("/oauth/provider-a/token", data=form)).json()
+        assert sorted(answer) == ["access_token", "expires_in", "scope", "token_type"]
+        token = answer["access_token"]
+        headers = {"authorization": f"Bearer {token}"}
+        assert (await client.get(LIST, headers=headers)).status_code == 200
+
+    sandbox.ground.tokens.revoke(refresh)
+    refused = await client.post("/oauth/provider-a/token", data=form)
+    assert refused.status_code == 400
+    assert refused.json() == {
+        "error": "invalid_grant",
+        "error_description": "Token has been expired or revoked.",
+    }
+
+
+async def test_a_refresh_of_provider_b_rotates(sandbox, client):
+    refresh = sandbox.ground.tokens.issue_refresh("providerB", "me@x.test", ["Mail.Read"])
+    form = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": "c"}
+    path = "/oauth/provider-b/common/oauth2/v2.0/token"
+    first = (await client.post(path, data=form)).json()
+    reused = await client.post(path, data=form)
+    second = await client.post(path, data={**form, "refresh_token": first["refresh_token"]})
+
+    assert first["scope"] == "Mail.Read"
+    assert sandbox.ground.tokens.read("providerB", first["access_token"]) is not None
+    assert reused.status_code == 400
+    assert (reused.json()["error"], reused.json()["error_codes"]) == ("invalid_grant", [70008])
+    assert second.status_code == 200
+
+
+async def test_an_application_gets_a_token_of_its_own(sandbox, client):
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": "app",
+        "client_secret": "secret",
+        "scope": "https://graph.example/.default",
+    }
+    path = "/oauth/provider-b/{}/oauth2/v2.0/token"
+    answer = (await client.post(path.format("t1"), data=form)).json()
+    grant = sandbox.ground.tokens.read("collab", answer["access_token"])
+
+    assert "refresh_token" not in answer
+    assert grant is not None
+    assert (grant.app_only, grant.account) == (True, "app")
+    assert (await client.post(path.format("common"), data=form)).status_code == 400
