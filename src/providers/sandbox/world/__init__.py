@@ -1,0 +1,1 @@
+"""The deterministic world of the sandbox: what a small company's accounts hold."""

@@ -1,0 +1,28 @@
+"""The prose of the world, kept as text files beside this module."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from providers.sandbox.world import stories
+
+
+@cache
+def conversations(name: str) -> tuple[stories.Story, ...]:
+    """Return the stories told in ``<name>.txt``."""
+    return stories.read(_read(name))
+
+
+@cache
+def phrases() -> Mapping[str, tuple[str, ...]]:
+    """Return the phrases of ``phrases.txt`` by their heading, one per line."""
+    found: dict[str, tuple[str, ...]] = {}
+    for chunk in _read("phrases").removeprefix("== ").split("\n== "):
+        heading, *lines = chunk.strip().split("\n")
+        found[heading] = tuple(lines)
+    return MappingProxyType(found)
+
+
+def _read(name: str) -> str:
+    return files(__name__).joinpath(f"{name}.txt").read_text(encoding="utf-8")
