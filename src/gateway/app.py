@@ -1,0 +1,197 @@
+"""
+The process as one ASGI application: the REST table, /graphql, the management API, the pages.
+
+Building it touches nothing; starting it (ASGI lifespan, or `running()`) migrates the database.
+"""
+
+import hashlib
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI
+from providers.registry import open_mail
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway import pages, tokens
+from gateway.background import Background
+from gateway.callers import Callers
+from gateway.credentials import Vault
+from gateway.database import Database
+from gateway.door import Door
+from gateway.edge import Edge
+from gateway.idempotency import Deliveries
+from gateway.keyring import Keyring
+from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
+from gateway.lookup import open_lookup
+from gateway.mailboxes import Mailboxes
+from gateway.management import answers
+from gateway.management import connections as managed_connections
+from gateway.management import operators as managed_operators
+from gateway.management import resources as managed_resources
+from gateway.management import rules as managed_rules
+from gateway.management import tokens as managed_tokens
+from gateway.management.admission import admitted
+from gateway.moments import now_ms
+from gateway.parts import Parts
+from gateway.settings import Settings
+from graph import schema
+from graph.operations import Graph
+from policy.quota import Counter
+from policy.vocabulary import Surface
+from providers.origins import Origins
+from rest_compat.router import rest_app
+from rest_compat.table import ENDPOINTS, Endpoint
+
+INTERNAL = "/internal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gateway:
+    """
+    The assembled process.
+
+    Attributes:
+        app: The management API and the pages; everything else falls through to the table.
+        edge: What the server is given.
+    """
+
+    parts: Parts
+    app: FastAPI
+    edge: Edge
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        await self.edge(scope, receive, send)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Gateway"]:
+        """Start and stop without a server."""
+        async with self.app.router.lifespan_context(self.app):
+            yield self
+
+
+def assemble(
+    settings: Settings,
+    *,
+    sandbox: ASGIApp | None = None,
+    clock: Callable[[], float] = time.time,
+    origins: Origins | None = None,
+) -> Gateway:
+    """
+    Put the process together.
+
+    Args:
+        settings: Must hold the secrets (`Settings.ready_to_serve`).
+        sandbox: Answers the sandbox upstreams in this process, at `/sandbox`.
+        clock: Seconds since the epoch, for limits and expiry.
+        origins: The HTTP clients; None makes new ones.
+    """
+    settings.ready_to_serve()
+    database = Database.open(settings.database)
+    keyring = Keyring.read(_secret(settings.secret_keys))
+    lookup = open_lookup(database)
+    background = Background()
+    clients = origins or Origins(apps=_in_process(settings, sandbox))
+
+    def touch(token_id: int, now: int) -> None:
+        background.run(("touch", token_id), _touch(database, token_id, now))
+
+    upstreams = settings.upstreams
+    parts = Parts(
+        settings=settings,
+        database=database,
+        keyring=keyring,
+        callers=Callers(
+            lookup,
+            base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
+            touch=touch,
+            clock=now_ms if clock is time.time else lambda: int(clock() * 1000),
+        ),
+        counter=_counter(settings, clock),
+        windows=windows(settings.rate_limit_windows),
+        proxies=settings.proxies,
+        admin_digest=hashlib.sha256(_secret(settings.admin_token).encode()).digest(),
+    )
+    mailboxes = Mailboxes(
+        clients, Vault(lookup, database, keyring), database, upstreams, open_mail=open_mail
+    )
+    door = Door(parts, mailboxes)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await database.migrate()
+        try:
+            yield
+        finally:
+            await background.drain()
+            lookup.close()
+            await clients.aclose()
+            await database.close()
+
+    app = FastAPI(
+        title="access-gateway",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+        telemetry={"logs": False, "operation_spans": False, "auto_configure": False},
+    )
+    app.state.parts, app.state.door, app.state.mailboxes = parts, door, mailboxes
+    answers.install(app)
+    app.include_router(_management())
+    graph = Graph(schema.build())
+    pages.install(app, door=door, graph=graph, sandbox=sandbox)
+    ledger = Deliveries(database, keyring)
+    app.router.default = rest_app(_endpoints(settings), graph=graph, door=door, ledger=ledger)
+    return Gateway(parts=parts, app=app, edge=Edge(app, peek=door.peek))
+
+
+def _management() -> APIRouter:
+    router = APIRouter(dependencies=[Depends(admitted)])
+    for part in (
+        managed_tokens,
+        managed_rules,
+        managed_operators,
+        managed_resources,
+        managed_connections,
+    ):
+        router.include_router(part.router)
+    return router
+
+
+def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:
+    if not settings.internal_enabled:
+        return ENDPOINTS
+    collab = [row.mounted(INTERNAL) for row in ENDPOINTS if row.surface is Surface.COLLAB]
+    return (*ENDPOINTS, *collab)
+
+
+def _counter(settings: Settings, clock: Callable[[], float]) -> Counter:
+    if settings.rate_limits == "off":
+        return Unlimited()
+    return Limiter(SlidingLog(clock=clock), clock=clock)
+
+
+def _in_process(settings: Settings, sandbox: ASGIApp | None) -> Mapping[str, Any]:
+    """Map the sandbox's origin to the app itself, so that its upstreams need no socket."""
+    if sandbox is None:
+        return MappingProxyType({})
+
+    async def mounted(scope: Scope, receive: Receive, send: Send) -> None:
+        await sandbox({**scope, "root_path": "/sandbox"}, receive, send)
+
+    return MappingProxyType({settings.origin: mounted})
+
+
+async def _touch(database: Database, token_id: int, now: int) -> None:
+    async with database.writing() as session:
+        await tokens.touch(session, token_id, now)
+
+
+def _secret(setting: Any) -> str:
+    return str(setting.get_secret_value()) if setting is not None else ""

@@ -1,0 +1,38 @@
+"""Small writes that no answer waits for: last use of a token, health of a connection."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from gateway.database import StorageUnavailable
+
+log = logging.getLogger("gateway")
+
+
+class Background:
+    """Runs small jobs of this process; one per key at a time."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[object, asyncio.Task[None]] = {}
+
+    def run(self, key: object, job: Coroutine[Any, Any, None]) -> None:
+        """Start *job*, unless one of the same *key* is under way."""
+        if key in self._jobs:
+            job.close()
+            return
+        task = asyncio.get_running_loop().create_task(_quietly(job))
+        self._jobs[key] = task
+        task.add_done_callback(lambda _: self._jobs.pop(key, None))
+
+    async def drain(self) -> None:
+        """Wait for everything that was started."""
+        while self._jobs:
+            await asyncio.gather(*self._jobs.values(), return_exceptions=True)
+
+
+async def _quietly(job: Coroutine[Any, Any, None]) -> None:
+    try:
+        await job
+    except StorageUnavailable:
+        log.warning("a background write did not get through")

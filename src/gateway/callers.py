@@ -1,0 +1,173 @@
+"""
+From an Authorization header to a Caller, once per request. Decisions 2, step 2.
+
+Nothing about the verdict is cached: the token's row and its connections are read every time, so a
+revocation holds at the next request in every process. Only the compiled Grant is kept, under
+(token id, policy revision).
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from gateway import token_text
+from gateway.lookup import Lookup, Row
+from gateway.moments import from_ms, now_ms
+from policy.caller import Caller
+from policy.grants import Grant
+from policy.refusals import Unauthenticated
+from policy.vocabulary import UnauthorizedReason
+from providers.ports import ConnectionInfo
+
+_HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
+_MAX_GRANTS = 1024
+_LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
+
+_BY_DIGEST = """
+SELECT id, name, key_id, digest, previous_until, operator_id, policy_rev,
+       expires_at, revoked_at, last_used_at
+  FROM access_tokens WHERE digest = :digest OR previous_digest = :digest
+"""
+_SETTINGS = "SELECT settings, policy_rev FROM access_tokens WHERE id = :id"
+_CONNECTIONS = """
+SELECT c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
+       c.base_url, c.selected_site_ids, c.granted_scopes
+  FROM token_resources t JOIN connections c ON c.resource_id = t.resource_id
+ WHERE t.token_id = :id ORDER BY c.id
+"""
+
+Settings = Mapping[str, object]
+Touch = Callable[[int, int], None]
+
+
+class Callers:
+    """Knows tokens. One per process."""
+
+    def __init__(
+        self,
+        lookup: Lookup,
+        *,
+        base_url: Callable[[str, str], str],
+        touch: Touch = lambda _token, _now: None,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
+        """
+        Wire it up.
+
+        Args:
+            lookup: Where rows are read.
+            base_url: (kind, provider) -> the deployment's upstream, for connections without one.
+            touch: Told (token id, now) when a token's last use should be written down.
+            clock: Milliseconds since the epoch.
+        """
+        self._lookup = lookup
+        self._base_url = base_url
+        self._touch = touch
+        self._clock = clock
+        self._grants: OrderedDict[tuple[int, int], tuple[Grant, Settings]] = OrderedDict()
+
+    async def authenticate(self, headers: list[tuple[bytes, bytes]]) -> Caller:
+        """
+        Find out who calls.
+
+        Raises:
+            Unauthenticated: No token, or not one that is alive; the reason says which.
+            StorageUnavailable: The token could not be looked up, so nobody passes.
+        """
+        digest = _digest(headers)
+        found = await self._lookup.rows(_BY_DIGEST, {"digest": digest})
+        if not found:
+            raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+        return await self._caller(found[0], digest)
+
+    async def _caller(self, row: Row, digest: bytes) -> Caller:
+        token, name, key_id, current, previous_until, operator, rev, expires, revoked, used = row
+        now = self._clock()
+        if revoked is not None:
+            raise Unauthenticated(UnauthorizedReason.REVOKED)
+        if bytes(current) != digest and (previous_until is None or previous_until <= now):
+            raise Unauthenticated(UnauthorizedReason.REVOKED)  # replaced by a rotation
+        if expires is not None and expires <= now:
+            raise Unauthenticated(UnauthorizedReason.EXPIRED)
+        grant, settings = await self._grant(token, rev)
+        connections = await self._lookup.rows(_CONNECTIONS, {"id": token})
+        if used is None or now - used >= _LAST_USED_STEP:
+            self._touch(token, now)
+        return Caller(
+            token_id=token,
+            token_name=name,
+            key_id=key_id,
+            expires_at=None if expires is None else from_ms(expires),
+            policy_rev=rev,
+            operator_id=operator,
+            grant=grant,
+            settings=settings,
+            connections=tuple(map(self._connection, connections)),
+        )
+
+    async def _grant(self, token: int, rev: int) -> tuple[Grant, Settings]:
+        kept = self._grants.get((token, rev))
+        if kept is not None:
+            self._grants.move_to_end((token, rev))
+            return kept
+        found = await self._lookup.rows(_SETTINGS, {"id": token})
+        if not found:
+            raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+        settings = _json(found[0][0], {})
+        read = (Grant.read(settings), settings)
+        self._grants[(token, int(found[0][1]))] = read
+        while len(self._grants) > _MAX_GRANTS:
+            self._grants.popitem(last=False)
+        return read
+
+    def _connection(self, row: Row) -> ConnectionInfo:
+        return ConnectionInfo(
+            id=row[0],
+            resource_id=row[1],
+            kind=row[2],
+            provider=row[3],
+            mode=row[4],
+            account_email=row[5],
+            can_write=bool(row[6]),
+            status=row[7],
+            base_url=row[8] or self._base_url(row[2], row[3]),
+            selected_site_ids=tuple(_json(row[9], [])),
+            granted_scopes=tuple(_json(row[10], [])),
+        )
+
+
+def _digest(headers: list[tuple[bytes, bytes]]) -> bytes:
+    return credential(headers, token_text.digest)
+
+
+def credential(headers: list[tuple[bytes, bytes]], read: Callable[[str], bytes | None]) -> bytes:
+    """
+    Take the bearer credential out of *headers* and let *read* judge its text.
+
+    Raises:
+        Unauthenticated: No header, not exactly one bearer credential, or *read* does not know it.
+    """
+    values = [value for name, value in headers if name == b"authorization"]
+    if not values:
+        raise Unauthenticated(UnauthorizedReason.MISSING_HEADER)
+    form = _HEADER.fullmatch(values[0].strip(b" \t")) if len(values) == 1 else None
+    if form is None:
+        raise Unauthenticated(UnauthorizedReason.MALFORMED_HEADER)
+    known = read(form[1].decode("latin-1"))
+    if known is None:
+        raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+    return known
+
+
+def _json(stored: Any, otherwise: Any) -> Any:
+    """Decode a JSON column as the driver gave it; what cannot be read is *otherwise*."""
+    if not isinstance(stored, str | bytes):
+        return otherwise if stored is None else stored
+    try:
+        value = orjson.loads(stored)
+    except orjson.JSONDecodeError:
+        return otherwise
+    return value if isinstance(value, type(otherwise)) else otherwise

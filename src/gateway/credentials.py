@@ -1,0 +1,164 @@
+"""
+A stored connection's credentials as the HTTP layer asks for them (`providers.http.Credentials`).
+
+They are read and opened when a call needs them, so a changed or removed credential counts at once.
+Renewal is `providers.oauth`'s; what it keeps in memory is dropped when the stored version differs
+from the one it knows.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from gateway import connections, moments
+from gateway.database import Database, StorageUnavailable
+from gateway.keyring import Keyring, place
+from gateway.lookup import Lookup
+from providers.failures import NeedsReauth, Unreachable
+from providers.http import Credentials
+from providers.oauth import (
+    ClientCredentials,
+    RefreshingCredentials,
+    StaticToken,
+    StoredCredentials,
+    TokenEndpoint,
+)
+
+_SEALED = "SELECT credentials, status FROM connections WHERE id = :id"
+
+# (connection id, stored credentials) -> where its tokens are renewed; None: they cannot be.
+Endpoints = Callable[[int, Mapping[str, Any]], TokenEndpoint | None]
+
+log = logging.getLogger("gateway")
+
+
+class Vault:
+    """Opens the credentials of connections. One per process."""
+
+    def __init__(
+        self,
+        lookup: Lookup,
+        database: Database,
+        keyring: Keyring,
+        *,
+        endpoints: Endpoints = lambda _connection, _stored: None,
+    ) -> None:
+        self._lookup = lookup
+        self._database = database
+        self._keyring = keyring
+        self._endpoints = endpoints
+        self._kept: dict[int, tuple[int, Credentials]] = {}
+
+    def of(self, connection_id: int, *, scheme: str = "Bearer") -> "ConnectionCredentials":
+        """Return the credentials of one connection; nothing is read yet."""
+        return ConnectionCredentials(self, connection_id, scheme)
+
+    async def read(self, connection_id: int) -> Mapping[str, Any]:
+        """
+        Read and open.
+
+        Raises:
+            NeedsReauth: Nothing is stored, or it cannot be opened.
+            Unreachable: The database did not answer.
+        """
+        try:
+            rows = await self._lookup.rows(_SEALED, {"id": connection_id})
+        except StorageUnavailable as failure:
+            raise Unreachable from failure
+        if not rows or rows[0][0] is None:
+            raise NeedsReauth
+        where = place("connections", connection_id, "credentials")
+        try:
+            opened: Mapping[str, Any] = orjson.loads(
+                self._keyring.decrypt(bytes(rows[0][0]), place=where)
+            )
+        except ValueError as damage:
+            log.warning("credentials cannot be opened", extra={"connection_id": connection_id})
+            raise NeedsReauth from damage
+        return opened
+
+    async def fitting(self, connection_id: int, scheme: str) -> Credentials:
+        """Return what knows how to use the stored credentials, the same until they change."""
+        stored = await self.read(connection_id)
+        version = int(stored.get("version", 0))
+        kept = self._kept.get(connection_id)
+        if kept is not None and kept[0] == version:
+            return kept[1]
+        made = self._make(connection_id, stored, scheme)
+        self._kept[connection_id] = (version, made)
+        return made
+
+    async def save(self, connection_id: int, new: StoredCredentials, expected: int) -> bool:
+        """Store renewed tokens when the stored version is still *expected*."""
+        renewed = {
+            "accessToken": new.access_token,
+            "refreshToken": new.refresh_token,
+            "expiresAt": None if new.expires_at is None else moments.to_ms(new.expires_at),
+            "version": new.version,
+        }
+        saved = await connections.store_credentials(
+            self._database, connection_id, renewed, self._keyring, expected_version=expected
+        )
+        kept = self._kept.get(connection_id)
+        if saved and kept is not None:
+            self._kept[connection_id] = (new.version, kept[1])
+        return saved
+
+    async def refused(self, connection_id: int) -> None:
+        """Note that a person must reconnect the account."""
+        await connections.set_status(
+            self._database, connection_id, "needs_reauth", NeedsReauth.sentence
+        )
+
+    def _make(self, connection_id: int, stored: Mapping[str, Any], scheme: str) -> Credentials:
+        endpoint = self._endpoints(connection_id, stored)
+        if endpoint is not None and "clientId" in stored:
+            return ClientCredentials(endpoint)
+        if endpoint is not None and stored.get("refreshToken"):
+            return RefreshingCredentials(_Store(self, connection_id), endpoint)
+        return StaticToken(str(stored.get("accessToken") or stored.get("apiToken") or ""), scheme)
+
+
+class ConnectionCredentials:
+    """See `providers.http.Credentials`."""
+
+    def __init__(self, vault: Vault, connection_id: int, scheme: str) -> None:
+        self._vault = vault
+        self._connection_id = connection_id
+        self.scheme = scheme
+
+    async def token(self, *, rejected: str | None = None) -> str:
+        """Return a token to call with; one that is refused for good marks the connection."""
+        fitting = await self._vault.fitting(self._connection_id, self.scheme)
+        try:
+            return await fitting.token(rejected=rejected)
+        except NeedsReauth:
+            await self._vault.refused(self._connection_id)
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """One connection's row, as `providers.oauth.CredentialStore`."""
+
+    vault: Vault
+    connection_id: int
+
+    async def load(self) -> StoredCredentials:
+        stored = await self.vault.read(self.connection_id)
+        expires = stored.get("expiresAt")
+        return StoredCredentials(
+            access_token=str(stored.get("accessToken", "")),
+            refresh_token=stored.get("refreshToken"),
+            expires_at=None if expires is None else moments.from_ms(expires),
+            version=int(stored.get("version", 0)),
+        )
+
+    async def save(self, new: StoredCredentials, *, expected_version: int) -> bool:
+        return await self.vault.save(self.connection_id, new, expected_version)
+
+    async def mark_needs_reauth(self) -> None:
+        await self.vault.refused(self.connection_id)

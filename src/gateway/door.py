@@ -1,0 +1,172 @@
+"""
+The one way in, for REST and GraphQL alike: the same caller, the same context, the same charges.
+
+Gates 1 to 3 of decisions 2, in this order: the address's limits, the bearer token, the token's own
+quota. What comes out is a `graph.context.Context`.
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import Scope
+
+from gateway import addresses
+from gateway.database import StorageUnavailable
+from gateway.edge import passage
+from gateway.mailboxes import Mailboxes
+from gateway.parts import Parts
+from graph import errors
+from graph.context import Context, Delivery
+from policy.caller import Caller
+from policy.quota import Charge, token_windows
+from policy.refusals import Refusal, TooManyRequests, Unauthenticated
+from policy.vocabulary import Code, Surface
+from rest_compat import ports
+
+MANAGEMENT = "management"
+
+
+class Overloaded(Refusal):
+    """The database did not answer in time: nobody passes, and nobody is told no."""
+
+    code = Code.OVERLOADED
+
+    def __init__(self) -> None:
+        super().__init__("The service is overloaded. Try again shortly.")
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request that came through; see `rest_compat.ports.Visit`."""
+
+    token_id: int
+    request_id: str
+    context: Context
+
+
+class Door:
+    """Lets requests in. One per process."""
+
+    def __init__(self, parts: Parts, mailboxes: Mailboxes) -> None:
+        self._parts = parts
+        self._mailboxes = mailboxes
+
+    # -- what REST asks; see `rest_compat.ports.Door` ------------------------------------------
+
+    def request_id(self, scope: Scope) -> str:
+        """Return the request's id."""
+        return passage(scope).request_id
+
+    async def enter(self, scope: Scope, charge: ports.Charge, *, partial_fail: bool) -> Visit:
+        """Let a request to the table in."""
+        try:
+            context = await self.open(scope, {charge.windows: 1}, mount=charge.mount)
+        except Refusal as refusal:
+            raise _problem(refusal, None, self.request_id(scope)) from refusal
+        context.require_all = partial_fail
+        return Visit(context.caller.token_id, context.request_id, context)
+
+    def admit(self, operation: Any, visit: ports.Visit) -> None:
+        """Pass gates 4 to 6; *operation* is a `graph.operations.Operation`."""
+        try:
+            operation.admit(visit.context)
+        except Refusal as refusal:
+            request_id = visit.context.request_id
+            raise _problem(refusal, operation.surface, request_id) from refusal
+
+    def deliver(self, visit: ports.Visit, *, seed: str, maybe_sent: bool) -> None:
+        """Tell the context which intent this is."""
+        digest = hashlib.sha256(f"{visit.token_id}:{seed}".encode()).digest()[:20]
+        name = base64.b32encode(digest).decode().lower()
+        visit.context.delivery = Delivery(f"{name}@access-gateway.invalid", maybe_sent)
+
+    def notes(self, visit: ports.Visit) -> ports.Notes:
+        """Return what the operations noted so far."""
+        context: Context = visit.context
+        return context
+
+    # -- what everybody asks -------------------------------------------------------------------
+
+    async def open(self, scope: Scope, costs: Mapping[str, int], *, mount: str = "") -> Context:
+        """
+        Let a request in that costs *costs*: bucket to number of operations.
+
+        The token is looked at first, but a full bucket is told before a bad token is. Everything
+        is charged at once or not at all; a bad token charges the address alone.
+
+        Raises:
+            TooManyRequests: A window of the address or of the token has not enough left.
+            Unauthenticated: See `callers`.
+            Overloaded: The database did not answer.
+        """
+        charges = self._address_charges(scope, costs, mount)
+        try:
+            caller = await self._parts.callers.authenticate(scope["headers"])
+        except Unauthenticated:
+            await self._take(scope, *charges)
+            raise
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+        await self._take(scope, *charges, *_token_charges(caller, sum(costs.values())))
+        return Context(
+            caller=caller,
+            request_id=self.request_id(scope),
+            sealer=self._parts.keyring,
+            mail=self._mailboxes.of(caller),
+        )
+
+    async def open_management(self, scope: Scope) -> None:
+        """
+        Charge the management bucket of the address.
+
+        Raises:
+            TooManyRequests: It is full.
+        """
+        await self._take(scope, *self._address_charges(scope, {MANAGEMENT: 1}, ""))
+
+    async def peek(self, scope: Scope) -> None:
+        """Look up the rate state for an answer on a surface's path that nothing charged."""
+        bucket, mount = bucket_of(scope["path"])
+        if bucket:
+            charges = self._address_charges(scope, {bucket: 0}, mount)
+            passage(scope).met(await self._parts.counter.take(charges))
+
+    def _address_charges(self, scope: Scope, costs: Mapping[str, int], mount: str) -> list[Charge]:
+        address = addresses.bucket(scope, self._parts.proxies)
+        return [
+            Charge(f"{mount}{bucket}:{address}", self._parts.windows[bucket], cost)
+            for bucket, cost in costs.items()
+        ]
+
+    async def _take(self, scope: Scope, *charges: Charge) -> None:
+        verdict = await self._parts.counter.take(charges)
+        passage(scope).met(verdict)
+        if not verdict.allowed:
+            raise TooManyRequests(verdict.retry_after)
+
+
+def bucket_of(path: str) -> tuple[str, str]:
+    """Return (bucket, mount) that *path* belongs to; ("", "") for pages and health."""
+    mount = "/internal" if path.startswith("/internal/") else ""
+    words = path.removeprefix(mount).split("/")
+    if words[:3] == ["", "api", "access"] and len(words) > 3 and words[3] in _SURFACES:
+        return words[3], mount
+    if words[:2] == ["", "api"]:
+        return MANAGEMENT, mount
+    return ("graphql", "") if path == "/graphql" else ("", "")
+
+
+_SURFACES = frozenset(surface.value for surface in Surface)
+
+
+def _token_charges(caller: Caller, cost: int) -> list[Charge]:
+    windows = token_windows(caller.grant.quota)
+    return [Charge(f"token:{caller.token_id}", windows, cost)] if windows else []
+
+
+def _problem(refusal: Refusal, surface: Surface | None, request_id: str) -> ports.Problem:
+    extensions = errors.extensions(refusal, surface=surface, request_id=request_id)
+    return ports.Problem(refusal.message, extensions)

@@ -1,0 +1,153 @@
+"""
+What every answer of the process has in common, whoever wrote it.
+
+Outermost and pure ASGI: the request id, the version, the rate headers, the security headers, and
+the last resort for an exception: a 500 in the error shape, without a trace.
+"""
+
+import logging
+import re
+import traceback
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import orjson
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graph.errors import INTERNAL
+from policy.quota import Verdict
+from policy.vocabulary import Code
+
+API_VERSION = "2026-11-20"  # the date of the contract; decisions 11
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+_KEY = "gateway.passage"
+_COLLAB = ("/api/access/collab", "/internal/api/access/collab")
+
+log = logging.getLogger("gateway")
+
+
+@dataclass(slots=True)
+class Passage:
+    """One request on its way through; *verdict* is the tightest one that it met."""
+
+    request_id: str
+    verdict: Verdict | None = None
+
+    def met(self, verdict: Verdict) -> None:
+        """Keep *verdict* for the rate headers if it is the tightest, or a refusal."""
+        if not verdict.limit:
+            return
+        if (
+            self.verdict is None
+            or not verdict.allowed
+            or verdict.remaining < self.verdict.remaining
+        ):
+            self.verdict = verdict
+
+
+def passage(scope: Scope) -> Passage:
+    """Return the passage of the request that *scope* describes."""
+    found = scope.get(_KEY)
+    return found if isinstance(found, Passage) else Passage(str(uuid.uuid4()))
+
+
+Peek = Callable[[Scope], Awaitable[None]]
+
+
+class Edge:
+    """The outermost layer around *app*."""
+
+    def __init__(self, app: ASGIApp, *, peek: Peek) -> None:
+        """*peek* looks up the rate state of a request that nobody has charged."""
+        self.app = app
+        self._peek = peek
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        current = Passage(_request_id(scope))
+        scope[_KEY] = current
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                if current.verdict is None:
+                    await self._peek(scope)
+                message["headers"] = _with_common(message.get("headers", ()), scope, current)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except Exception as bug:  # noqa: BLE001 - the last resort of the process
+            _report(bug, current.request_id)
+            if not started:
+                await _fail(scope, sending, current.request_id)
+
+
+def _request_id(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return str(value.decode())
+    return str(uuid.uuid4())
+
+
+def _with_common(headers: object, scope: Scope, current: Passage) -> list[tuple[bytes, bytes]]:
+    named = [(bytes(name).lower(), value) for name, value in headers]  # type: ignore[attr-defined]
+    present = {name for name, _ in named}
+    added = [
+        (b"x-request-id", current.request_id.encode()),
+        (b"x-api-version", API_VERSION.encode()),
+        *_SECURITY,
+    ]
+    if not scope["path"].startswith(_CACHEABLE):
+        added.append((b"cache-control", b"no-store"))
+    if current.verdict is not None:
+        added += [
+            (b"x-ratelimit-limit", str(current.verdict.limit).encode()),
+            (b"x-ratelimit-remaining", str(current.verdict.remaining).encode()),
+            (b"x-ratelimit-reset", str(current.verdict.reset).encode()),
+        ]
+    return named + [(name, value) for name, value in added if name not in present]
+
+
+_SECURITY = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+)
+_CACHEABLE = ("/explorer/", "/docs/", "/sandbox/")
+
+
+def _report(bug: Exception, request_id: str) -> None:
+    """Log kind and place; the text of an exception may quote content."""
+    frames = traceback.extract_tb(bug.__traceback__)[-5:]
+    log.error(
+        "a request failed unexpectedly",
+        extra={
+            "request_id": request_id,
+            "kind": type(bug).__name__,
+            "at": [f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in frames],
+        },
+    )
+
+
+async def _fail(scope: Scope, send: Send, request_id: str) -> None:
+    wordless = scope["path"].startswith(_COLLAB)
+    body = {
+        "error": None if wordless else Code.INTERNAL_ERROR.value,
+        "message": INTERNAL,
+        "requestId": request_id,
+    }
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 500,
+            "headers": [(b"content-type", b"application/json")],
+        }
+    )
+    await send({"type": "http.response.body", "body": orjson.dumps(body)})

@@ -1,0 +1,53 @@
+"""Who may manage: the holder of the deployment's admin token, and no access token. Decisions 3."""
+
+import hashlib
+import hmac
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from gateway import token_text
+from gateway.callers import credential
+from gateway.door import Door
+from gateway.parts import Parts
+from policy.refusals import AccessDenied, Unauthenticated
+from policy.vocabulary import Code, UnauthorizedReason
+
+
+def parts(request: Request) -> Parts:
+    """Return the process's parts."""
+    found: Parts = request.app.state.parts
+    return found
+
+
+def _door(request: Request) -> Door:
+    found: Door = request.app.state.door
+    return found
+
+
+async def admitted(
+    request: Request,
+    door: Annotated[Door, Depends(_door)],
+    process: Annotated[Parts, Depends(parts)],
+) -> None:
+    """
+    Let the admin in.
+
+    Raises:
+        TooManyRequests: The address used up its management bucket.
+        Unauthenticated: No credential, or not the admin token.
+        AccessDenied: 403 `ADMIN_REQUIRED` for anything that has the form of an access token.
+    """
+    await door.open_management(request.scope)
+    text = credential(request.scope["headers"], str.encode)
+    if hmac.compare_digest(hashlib.sha256(text).digest(), process.admin_digest):
+        return
+    if token_text.digest(text.decode("utf-8", "replace")) is not None:
+        raise AccessDenied(
+            "An access token cannot manage anything; this needs the admin token.",
+            code=Code.ADMIN_REQUIRED,
+        )
+    raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+
+
+Process = Annotated[Parts, Depends(parts)]

@@ -1,0 +1,86 @@
+"""How the management API says no: every refusal in the one error shape. Decisions 1."""
+
+from collections.abc import Iterable
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from gateway.database import StorageUnavailable
+from gateway.door import Overloaded
+from gateway.edge import passage
+from gateway.management.complaints import details_of
+from graph import errors as graph_errors
+from policy.refusals import InvalidInput, NotFound, Refusal
+from policy.vocabulary import Code
+from rest_compat import errors
+from rest_compat.ports import Problem
+
+
+def install(app: FastAPI) -> None:
+    """Answer every exception of the management routes, and unknown paths, in the error shape."""
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(StorageUnavailable, _storage)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+
+
+def not_found(code: Code, what: str) -> NotFound:
+    """Refuse with 404 and the *code* of a kind of thing."""
+    return NotFound(f"There is no such {what}.", code=code)
+
+
+async def _refused(request: Request, refusal: Exception) -> Response:
+    extensions = graph_errors.extensions(
+        refusal, surface=None, request_id=passage(request.scope).request_id
+    )
+    return _answer(request, Problem(graph_errors.message(refusal), extensions))
+
+
+async def _problem(request: Request, problem: Exception) -> Response:
+    if not isinstance(problem, Problem):
+        raise problem
+    return _answer(request, problem)
+
+
+async def _storage(request: Request, _failure: Exception) -> Response:
+    return await _refused(request, Overloaded())
+
+
+async def _invalid(request: Request, complaint: Exception) -> Response:
+    found = complaint.errors() if isinstance(complaint, RequestValidationError) else ()
+    refusal = InvalidInput("The request cannot be read.", details=details_of(found, skip=1))
+    return await _refused(request, refusal)
+
+
+async def _http(request: Request, failure: Exception) -> Response:
+    if not isinstance(failure, HTTPException):
+        raise failure
+    code, message = _HTTP.get(failure.status_code, (Code.INVALID_REQUEST, "This is not possible."))
+    problem = errors.problem(code, message, status=failure.status_code)
+    answer = _answer(request, problem)
+    for name, value in (failure.headers or {}).items():
+        answer.headers[name] = value
+    return answer
+
+
+_HTTP = {
+    404: (Code.NOT_FOUND, "There is nothing at this path."),
+    405: (Code.METHOD_NOT_ALLOWED, "This method is not possible here."),
+    413: (Code.PAYLOAD_TOO_LARGE, "The request body is too large."),
+}
+
+
+def _answer(request: Request, problem: Problem) -> Response:
+    request_id = passage(request.scope).request_id
+    shaped = errors.answer(problem, request_id=request_id, surface=None)
+    return Response(
+        shaped.body,
+        status_code=shaped.status,
+        headers=dict(_with_type(shaped.headers)),
+    )
+
+
+def _with_type(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [*headers, ("Content-Type", "application/json")]

@@ -1,0 +1,252 @@
+"""`/api/connections`: connected accounts; their credentials go in and never come back."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway import connections, moments, tokens
+from gateway.mailboxes import Mailboxes
+from gateway.management.admission import Process
+from gateway.management.answers import not_found
+from gateway.management.bodies import (
+    Address,
+    Body,
+    Long,
+    Name,
+    Secret,
+    Text,
+    Time,
+    body,
+    described,
+    invalid,
+)
+from gateway.management.ids import long
+from gateway.management.paging import Filters, Pager, Whole, read_query
+from gateway.tables import ConnectionRow, Operator, Resource
+from policy.vocabulary import Code
+
+router = APIRouter(prefix="/api/connections", tags=["connections"])
+Kind = Literal["email", "calendar", "tasks", "collab"]
+Mode = Literal["delegated", "selected_sites"]
+Scopes = Annotated[list[Text], Field(max_length=200)]
+
+
+def _opener(request: Request) -> Mailboxes:
+    found: Mailboxes = request.app.state.mailboxes
+    return found
+
+
+Opener = Annotated[Mailboxes, Depends(_opener)]
+SiteIds = Annotated[list[Annotated[Text, Field(max_length=500)]], Field(max_length=1000)]
+
+
+class Credentials(Body):
+    """One of: accessToken with what renews it, a client of its own, or an API token."""
+
+    access_token: Secret | None = None
+    refresh_token: Secret | None = None
+    expires_at: Time | None = None
+    client_id: Secret | None = None
+    client_secret: Secret | None = None
+    tenant: Secret | None = None
+    api_token: Secret | None = None
+
+    def stored(self) -> Mapping[str, Any]:
+        """
+        Return the members to be sealed.
+
+        Raises:
+            InvalidInput: Not exactly one of the three forms.
+        """
+        given = self.model_dump(by_alias=True, exclude_none=True)
+        for required, optional in _FORMS:
+            if required <= set(given) <= required | optional:
+                return given
+        raise invalid("credentials", f"must be one of: {_FORM_WORDS}")
+
+
+_FORMS = (
+    ({"accessToken"}, {"refreshToken", "expiresAt"}),
+    ({"clientId", "clientSecret", "tenant"}, set[str]()),
+    ({"apiToken"}, set[str]()),
+)
+_FORM_WORDS = "accessToken (refreshToken, expiresAt); clientId, clientSecret, tenant; apiToken"
+
+
+class NewConnection(Body):
+    resource_id: Long
+    operator_id: str
+    kind: Kind
+    provider: Name
+    mode: Mode | None = None
+    account_email: Address
+    granted_scopes: Scopes = Field(default_factory=list)
+    selected_site_ids: SiteIds = Field(default_factory=list)
+    credentials: Credentials | None = None
+    base_url: Text | None = None
+
+
+class ConnectionChange(Body):
+    mode: Mode | None = None
+    account_email: Address | None = None
+    granted_scopes: Scopes | None = None
+    selected_site_ids: SiteIds | None = None
+    credentials: Credentials | None = None
+    base_url: Text | None = None
+    status: Literal["active", "disabled"] | None = None
+
+
+class ConnectionFilters(Filters):
+    resource_id: Whole | None = None
+    operator_id: str | None = None
+    kind: Kind | None = None
+    status: Literal["active", "needs_reauth", "disabled", "error"] | None = None
+
+
+@router.post("", status_code=201, openapi_extra=described(NewConnection))
+async def create_connection(
+    process: Process, new: Annotated[NewConnection, Depends(body(NewConnection))]
+) -> dict[str, Any]:
+    """Connect an account."""
+    known = connections.KINDS[new.kind]
+    if new.provider not in known:
+        raise invalid("provider", f"must be one of {', '.join(known)} for {new.kind}")
+    if new.kind != "collab" and (new.mode or new.selected_site_ids):
+        raise invalid("mode", "and selectedSiteIds are for collab connections alone")
+    base_url = _base_url(process, new.base_url)
+    now = moments.now_ms()
+    row = ConnectionRow(
+        resource_id=new.resource_id,
+        operator_id=new.operator_id,
+        kind=new.kind,
+        provider=new.provider,
+        mode=(new.mode or "delegated") if new.kind == "collab" else None,
+        account_email=new.account_email,
+        granted_scopes=new.granted_scopes,
+        can_write=connections.can_write(new.granted_scopes),
+        status="active",
+        base_url=base_url,
+        selected_site_ids=new.selected_site_ids,
+        created_at=now,
+        updated_at=now,
+    )
+    async with process.database.writing() as session:
+        if await session.get(Resource, new.resource_id) is None:
+            raise invalid("resourceId", "is not a resource")
+        if await session.get(Operator, new.operator_id) is None:
+            raise invalid("operatorId", "is not an operator")
+        session.add(row)
+        await session.flush()
+        if new.credentials is not None:
+            connections.replace(row, new.credentials.stored(), process.keyring)
+        await tokens.policy_changed(session, [row.resource_id])
+    return connections.view(row)
+
+
+@router.get("")
+async def list_connections(
+    process: Process, request: Request, response: Response
+) -> dict[str, Any]:
+    """List connections by id."""
+    query = read_query(request, ConnectionFilters)
+    pager = Pager(process.keyring, "connections", 200)
+    limit, after = pager.limit(query, response), pager.after(query)
+    rows = select(ConnectionRow).order_by(col(ConnectionRow.id)).limit(limit + 1)
+    if after is not None:
+        rows = rows.where(col(ConnectionRow.id) > after[0])
+    for column, wanted in (
+        (ConnectionRow.resource_id, query.resource_id),
+        (ConnectionRow.operator_id, query.operator_id),
+        (ConnectionRow.kind, query.kind),
+        (ConnectionRow.status, query.status),
+    ):
+        if wanted is not None:
+            rows = rows.where(col(column) == wanted)
+    async with process.database.reading() as session:
+        found = (await session.exec(rows)).all()
+    positions = [(row.id or 0,) for row in found]
+    return {
+        "connections": [connections.view(row) for row in found[:limit]],
+        **pager.page(query, found, limit, positions),
+    }
+
+
+@router.get("/{connection_id}")
+async def get_connection(process: Process, connection_id: str) -> dict[str, Any]:
+    """Read one connection."""
+    async with process.database.reading() as session:
+        return connections.view(await _known(session, connection_id))
+
+
+@router.patch("/{connection_id}", openapi_extra=described(ConnectionChange))
+async def change_connection(
+    process: Process,
+    connection_id: str,
+    change: Annotated[ConnectionChange, Depends(body(ConnectionChange))],
+) -> dict[str, Any]:
+    """Change a connection; new credentials or status `active` make it usable again."""
+    async with process.database.writing() as session:
+        row = await _known(session, connection_id)
+        _apply(process, row, change)
+        row.updated_at = moments.now_ms()
+        session.add(row)
+        await tokens.policy_changed(session, [row.resource_id])
+    return connections.view(row)
+
+
+def _apply(process: Process, row: ConnectionRow, change: ConnectionChange) -> None:
+    given = change.model_dump(
+        include={"account_email", "granted_scopes", "selected_site_ids", "mode"}, exclude_none=True
+    )
+    if row.kind != "collab" and (change.mode or change.selected_site_ids):
+        raise invalid("mode", "and selectedSiteIds are for collab connections alone")
+    for name, value in given.items():
+        setattr(row, name, value)
+    row.can_write = connections.can_write(row.granted_scopes)
+    if "base_url" in change.model_fields_set:
+        row.base_url = _base_url(process, change.base_url)
+    if change.credentials is not None:
+        connections.replace(row, change.credentials.stored(), process.keyring)
+        if row.status != "disabled":
+            row.status, row.status_detail = "active", None
+    if change.status is not None:
+        row.status, row.status_detail = change.status, None
+
+
+@router.delete("/{connection_id}", status_code=204)
+async def delete_connection(process: Process, connection_id: str) -> None:
+    """Remove a connection and its credentials."""
+    async with process.database.writing() as session:
+        row = await _known(session, connection_id)
+        await tokens.policy_changed(session, [row.resource_id])
+        await session.delete(row)
+
+
+@router.post("/{connection_id}/test")
+async def test_connection(process: Process, opener: Opener, connection_id: str) -> dict[str, Any]:
+    """Make one harmless upstream read and tell how it went."""
+    async with process.database.reading() as session:
+        row = await _known(session, connection_id)
+    return dict(await opener.test(row))
+
+
+def _base_url(process: Process, url: str | None) -> str | None:
+    if url is None:
+        return None
+    try:
+        return connections.check_base_url(url, process.settings.upstream_hosts)
+    except connections.HostNotAllowed:
+        raise invalid(
+            "baseUrl", "must be an http or https URL whose host this deployment allows"
+        ) from None
+
+
+async def _known(session: AsyncSession, connection_id: str) -> ConnectionRow:
+    row = await session.get(ConnectionRow, long(connection_id))
+    if row is None:
+        raise not_found(Code.CONNECTION_NOT_FOUND, "connection")
+    return row

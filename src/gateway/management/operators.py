@@ -1,0 +1,122 @@
+"""`/api/operators`: the people whose accounts are connected. Decisions 3."""
+
+import uuid
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
+from sqlalchemy import delete, tuple_
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway import moments, tokens
+from gateway.management.admission import Process
+from gateway.management.answers import not_found
+from gateway.management.bodies import Address, Body, Name, body, described
+from gateway.management.paging import Filters, Pager, read_query
+from gateway.tables import AccessToken, ConnectionRow, Operator, OperatorResource
+from policy.vocabulary import Code
+
+router = APIRouter(prefix="/api/operators", tags=["operators"])
+DisplayName = Annotated[Name, Field(max_length=200)]
+
+
+class NewOperator(Body):
+    email: Address
+    display_name: DisplayName
+
+
+class OperatorChange(Body):
+    email: Address | None = None
+    display_name: DisplayName | None = None
+
+
+@router.post("", status_code=201, openapi_extra=described(NewOperator))
+async def create_operator(
+    process: Process, new: Annotated[NewOperator, Depends(body(NewOperator))]
+) -> dict[str, Any]:
+    """Add an operator."""
+    operator = Operator(
+        id=str(uuid.uuid4()),
+        email=new.email,
+        display_name=new.display_name,
+        created_at=moments.now_ms(),
+    )
+    async with process.database.writing() as session:
+        session.add(operator)
+    return view(operator)
+
+
+@router.get("")
+async def list_operators(process: Process, request: Request, response: Response) -> dict[str, Any]:
+    """List operators, oldest first."""
+    query = read_query(request, Filters)
+    pager = Pager(process.keyring, "operators", 200)
+    limit, after = pager.limit(query, response), pager.after(query)
+    order = (col(Operator.created_at), col(Operator.id))
+    rows = select(Operator).order_by(*order).limit(limit + 1)
+    if after is not None:
+        rows = rows.where(tuple_(*order) > tuple_(*after))
+    async with process.database.reading() as session:
+        found = (await session.exec(rows)).all()
+    positions = [(row.created_at, row.id) for row in found]
+    return {
+        "operators": [view(row) for row in found[:limit]],
+        **pager.page(query, found, limit, positions),
+    }
+
+
+@router.get("/{operator_id}")
+async def get_operator(process: Process, operator_id: str) -> dict[str, Any]:
+    """Read one operator."""
+    async with process.database.reading() as session:
+        return view(await _known(session, operator_id))
+
+
+@router.patch("/{operator_id}", openapi_extra=described(OperatorChange))
+async def change_operator(
+    process: Process,
+    operator_id: str,
+    change: Annotated[OperatorChange, Depends(body(OperatorChange))],
+) -> dict[str, Any]:
+    """Change address or name."""
+    async with process.database.writing() as session:
+        operator = await _known(session, operator_id)
+        if change.email is not None:
+            operator.email = change.email
+        if change.display_name is not None:
+            operator.display_name = change.display_name
+        session.add(operator)
+    return view(operator)
+
+
+@router.delete("/{operator_id}", status_code=204)
+async def delete_operator(process: Process, operator_id: str) -> None:
+    """Remove an operator: its tokens are revoked, its connections removed."""
+    async with process.database.writing() as session:
+        operator = await _known(session, operator_id)
+        await tokens.revoke(session, col(AccessToken.operator_id) == operator.id)
+        touched = await session.exec(
+            select(ConnectionRow.resource_id).where(col(ConnectionRow.operator_id) == operator.id)
+        )
+        await tokens.policy_changed(session, set(touched))
+        for table in (ConnectionRow, OperatorResource):
+            await session.exec(delete(table).where(col(table.operator_id) == operator.id))
+        await session.delete(operator)
+
+
+def view(operator: Operator) -> dict[str, Any]:
+    """Return the Operator object."""
+    return {
+        "id": operator.id,
+        "email": operator.email,
+        "displayName": operator.display_name,
+        "createdAt": moments.text(operator.created_at),
+    }
+
+
+async def _known(session: AsyncSession, operator_id: str) -> Operator:
+    operator = await session.get(Operator, operator_id)
+    if operator is None:
+        raise not_found(Code.OPERATOR_NOT_FOUND, "operator")
+    return operator

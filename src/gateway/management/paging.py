@@ -1,0 +1,123 @@
+"""Pages of the management lists: sealed positions, bound to list and filters. Decisions 0."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import orjson
+from fastapi import Request, Response
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from gateway import moments
+from gateway.keyring import Keyring
+from gateway.management.complaints import details_of
+from policy.refusals import InvalidInput
+from policy.vocabulary import Code
+
+MAX_AGE = 24 * 3600 * 1000  # milliseconds; decisions 0
+MAX_TOKEN = 4096  # characters
+
+Row = TypeVar("Row")
+Position = Sequence[int | str]
+
+
+def _whole(text: object) -> object:
+    if isinstance(text, str) and not text.removeprefix("-").isdecimal():
+        raise ValueError("must be a whole number")
+    return text
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+
+
+class Filters(BaseModel):
+    """The query of a list; every list adds its own filters. Unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
+
+    limit: Annotated[Whole, Field(ge=1)] = 50
+    page_token: str | None = None
+
+
+Query = TypeVar("Query", bound=Filters)
+
+
+def read_query(request: Request, model: type[Query]) -> Query:
+    """
+    Read the query string; an empty value is as good as none.
+
+    Raises:
+        InvalidInput: `INVALID_PARAMETER` with one detail per bad or unknown name.
+    """
+    given = {name: value for name, value in request.query_params.multi_items() if value}
+    try:
+        return model.model_validate(given)
+    except ValidationError as problem:
+        details = details_of(problem.errors(include_url=False, include_input=False))
+        first = details[0]
+        raise InvalidInput(f"{first.field} {first.message}.", details=details) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """Pages of one list."""
+
+    keyring: Keyring
+    name: str
+    most: int
+
+    def limit(self, query: Filters, response: Response) -> int:
+        """Return the page size; above the maximum it is lowered, and the answer says so."""
+        if query.limit > self.most:
+            response.headers["X-Applied-Limit"] = str(self.most)
+        return min(query.limit, self.most)
+
+    def after(self, query: Filters) -> Position | None:
+        """
+        Return where the page starts, None for the first.
+
+        Raises:
+            InvalidInput: `INVALID_PAGE_TOKEN`: damaged, of another list or filter, or too old.
+        """
+        if query.page_token is None:
+            return None
+        if len(query.page_token) > MAX_TOKEN:
+            raise _bad_token()
+        try:
+            opened = self.keyring.unseal(query.page_token, context=self._context(query))
+            issued, position = orjson.loads(opened)
+        except ValueError:
+            raise _bad_token() from None
+        if not 0 <= moments.now_ms() - issued <= MAX_AGE:
+            raise _bad_token()
+        return list(position)
+
+    def page(
+        self, query: Filters, rows: Sequence[Row], limit: int, positions: Sequence[Position]
+    ) -> Mapping[str, Any]:
+        """
+        Return the paging members of an answer.
+
+        Args:
+            query: The filters of the list.
+            rows: Up to one more than *limit*; the one too many only says that there is more.
+            limit: The page size.
+            positions: Where each of *rows* stands.
+        """
+        more = len(rows) > limit
+        token = None
+        if more:
+            payload = orjson.dumps([moments.now_ms(), list(positions[limit - 1])])
+            token = self.keyring.seal(payload, context=self._context(query))
+        return {"nextPageToken": token, "hasMore": more}
+
+    def _context(self, query: Filters) -> bytes:
+        filters = query.model_dump(exclude={"limit", "page_token"})
+        return orjson.dumps(["management", self.name, filters], option=orjson.OPT_SORT_KEYS)
+
+
+def _bad_token() -> InvalidInput:
+    return InvalidInput(
+        "The page token is not one of this list, or it is too old.", code=Code.INVALID_PAGE_TOKEN
+    )

@@ -1,0 +1,132 @@
+"""`/api/resources`: the containers that connections hang on. Decisions 3."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
+from sqlalchemy import delete
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway import moments, tokens
+from gateway.management.admission import Process
+from gateway.management.answers import not_found
+from gateway.management.bodies import Body, Name, body, described, invalid
+from gateway.management.ids import long
+from gateway.management.paging import Filters, Pager, read_query
+from gateway.tables import Operator, OperatorResource, Resource
+from policy.vocabulary import Code
+
+router = APIRouter(prefix="/api/resources", tags=["resources"])
+OperatorIds = Annotated[list[str], Field(max_length=1000)]
+
+
+class NewResource(Body):
+    name: Name
+    operator_ids: OperatorIds = Field(default_factory=list)
+
+
+class ResourceChange(Body):
+    name: Name | None = None
+    operator_ids: OperatorIds | None = None
+
+
+@router.post("", status_code=201, openapi_extra=described(NewResource))
+async def create_resource(
+    process: Process, new: Annotated[NewResource, Depends(body(NewResource))]
+) -> dict[str, Any]:
+    """Add a resource, linked to operators."""
+    resource = Resource(name=new.name, created_at=moments.now_ms())
+    async with process.database.writing() as session:
+        session.add(resource)
+        await session.flush()
+        await _link(session, resource, new.operator_ids)
+        return await _view(session, resource)
+
+
+@router.get("")
+async def list_resources(process: Process, request: Request, response: Response) -> dict[str, Any]:
+    """List resources by id."""
+    query = read_query(request, Filters)
+    pager = Pager(process.keyring, "resources", 200)
+    limit, after = pager.limit(query, response), pager.after(query)
+    rows = select(Resource).order_by(col(Resource.id)).limit(limit + 1)
+    if after is not None:
+        rows = rows.where(col(Resource.id) > after[0])
+    async with process.database.reading() as session:
+        found = (await session.exec(rows)).all()
+        views = [await _view(session, row) for row in found[:limit]]
+    positions = [(row.id or 0,) for row in found]
+    return {"resources": views, **pager.page(query, found, limit, positions)}
+
+
+@router.get("/{resource_id}")
+async def get_resource(process: Process, resource_id: str) -> dict[str, Any]:
+    """Read one resource."""
+    async with process.database.reading() as session:
+        return await _view(session, await known(session, long(resource_id)))
+
+
+@router.patch("/{resource_id}", openapi_extra=described(ResourceChange))
+async def change_resource(
+    process: Process,
+    resource_id: str,
+    change: Annotated[ResourceChange, Depends(body(ResourceChange))],
+) -> dict[str, Any]:
+    """Change the name or the operators; a list replaces the one before."""
+    async with process.database.writing() as session:
+        resource = await known(session, long(resource_id))
+        if change.name is not None:
+            resource.name = change.name
+            session.add(resource)
+        if change.operator_ids is not None:
+            await _link(session, resource, change.operator_ids)
+        return await _view(session, resource)
+
+
+@router.delete("/{resource_id}", status_code=204)
+async def delete_resource(process: Process, resource_id: str) -> None:
+    """Remove a resource, its connections and its links to tokens."""
+    async with process.database.writing() as session:
+        resource = await known(session, long(resource_id))
+        await tokens.policy_changed(session, [resource.id or 0])
+        await session.delete(resource)
+
+
+async def known(session: AsyncSession, resource_id: int) -> Resource:
+    """
+    Return the resource.
+
+    Raises:
+        NotFound: `RESOURCE_NOT_FOUND`.
+    """
+    resource = await session.get(Resource, resource_id)
+    if resource is None:
+        raise not_found(Code.RESOURCE_NOT_FOUND, "resource")
+    return resource
+
+
+async def _link(session: AsyncSession, resource: Resource, operator_ids: Sequence[str]) -> None:
+    for position, operator_id in enumerate(operator_ids):
+        if await session.get(Operator, operator_id) is None:
+            raise invalid(f"operatorIds[{position}]", "is not an operator")
+    linked = OperatorResource
+    await session.exec(delete(linked).where(col(linked.resource_id) == resource.id))
+    for operator_id in dict.fromkeys(operator_ids):
+        session.add(linked(operator_id=operator_id, resource_id=resource.id or 0))
+    await session.flush()
+
+
+async def _view(session: AsyncSession, resource: Resource) -> dict[str, Any]:
+    operators = await session.exec(
+        select(OperatorResource.operator_id)
+        .where(col(OperatorResource.resource_id) == resource.id)
+        .order_by(col(OperatorResource.operator_id))
+    )
+    return {
+        "id": resource.id,
+        "name": resource.name,
+        "operatorIds": list(operators),
+        "createdAt": moments.text(resource.created_at),
+    }

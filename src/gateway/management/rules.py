@@ -1,0 +1,228 @@
+"""`/api/access-tokens/{tokenId}/collab-rules`: which content a token may reach. Decisions 4."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
+from sqlalchemy import delete, func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway import moments
+from gateway.management.admission import Process
+from gateway.management.answers import not_found
+from gateway.management.bodies import Body, Text, body, described
+from gateway.management.ids import long
+from gateway.management.paging import Filters, Pager, Whole, read_query
+from gateway.management.tokens import known
+from gateway.tables import AccessToken, CollabRule
+from policy import patterns
+from policy.refusals import Conflict, InvalidInput
+from policy.vocabulary import Code, RuleAction, RuleType
+
+router = APIRouter(prefix="/api/access-tokens/{token_id}/collab-rules", tags=["collab rules"])
+MAX_RULES = 100_000  # per token; decisions 4
+
+
+class NewRule(Body):
+    rule_type: Any
+    pattern: Any
+    action: Any
+    description: Text | None = None
+
+
+class RuleChange(Body):
+    pattern: Any = None
+    action: Any = None
+    description: Text | None = None
+
+
+class Rules(Body):
+    rules: list[NewRule]
+
+
+class RuleFilters(Filters):
+    limit: Annotated[Whole, Field(ge=1)] = 100
+    rule_type: RuleType | None = None
+    action: RuleAction | None = None
+
+
+@router.get("")
+async def list_rules(
+    process: Process, token_id: str, request: Request, response: Response
+) -> dict[str, Any]:
+    """List a token's rules by id."""
+    async with process.database.reading() as session:
+        token = await known(session, token_id)
+        query = read_query(request, RuleFilters)
+        pager = Pager(process.keyring, f"rules:{token.id}", 500)
+        limit, after = pager.limit(query, response), pager.after(query)
+        rows = select(CollabRule).where(col(CollabRule.token_id) == token.id)
+        if query.rule_type is not None:
+            rows = rows.where(col(CollabRule.rule_type) == query.rule_type.value)
+        if query.action is not None:
+            rows = rows.where(col(CollabRule.action) == query.action.value)
+        if after is not None:
+            rows = rows.where(col(CollabRule.id) > after[0])
+        found = (await session.exec(rows.order_by(col(CollabRule.id)).limit(limit + 1))).all()
+    positions = [(row.id or 0,) for row in found]
+    return {
+        "rules": [view(row) for row in found[:limit]],
+        **pager.page(query, found, limit, positions),
+    }
+
+
+@router.post("", status_code=201, openapi_extra=described(NewRule))
+async def create_rule(
+    process: Process, token_id: str, new: Annotated[NewRule, Depends(body(NewRule))]
+) -> dict[str, Any]:
+    """Add a rule."""
+    async with process.database.writing() as session:
+        token = await known(session, token_id)
+        row = _row(token, new)
+        held = await session.exec(select(func.count()).where(col(CollabRule.token_id) == token.id))
+        if held.one() >= MAX_RULES:
+            raise _too_many()
+        await _unique(session, row)
+        session.add(row)
+        _changed(session, token)
+        await session.flush()
+    return view(row)
+
+
+@router.put("", openapi_extra=described(Rules))
+async def replace_rules(
+    process: Process, token_id: str, new: Annotated[Rules, Depends(body(Rules))]
+) -> dict[str, Any]:
+    """Replace every rule, or none."""
+    async with process.database.writing() as session:
+        token = await known(session, token_id)
+        if len(new.rules) > MAX_RULES:
+            raise _too_many()
+        rows = [_row(token, rule) for rule in new.rules]
+        if len({(row.rule_type, row.pattern, row.action) for row in rows}) < len(rows):
+            raise _duplicate()
+        await session.exec(delete(CollabRule).where(col(CollabRule.token_id) == token.id))
+        session.add_all(rows)
+        _changed(session, token)
+        await session.flush()
+    return {"rules": [view(row) for row in rows]}
+
+
+@router.get("/{rule_id}")
+async def get_rule(process: Process, token_id: str, rule_id: str) -> dict[str, Any]:
+    """Read one rule."""
+    async with process.database.reading() as session:
+        return view(await _known_rule(session, await known(session, token_id), rule_id))
+
+
+@router.patch("/{rule_id}", openapi_extra=described(RuleChange))
+async def change_rule(
+    process: Process,
+    token_id: str,
+    rule_id: str,
+    change: Annotated[RuleChange, Depends(body(RuleChange))],
+) -> dict[str, Any]:
+    """Change pattern, action or description; the type stays."""
+    async with process.database.writing() as session:
+        token = await known(session, token_id)
+        row = await _known_rule(session, token, rule_id)
+        given = change.model_fields_set
+        action = _action(change.action) if "action" in given else RuleAction(row.action)
+        pattern = change.pattern if "pattern" in given else row.pattern
+        raw = patterns.normalise(RuleType(row.rule_type), pattern, action)
+        if (raw, action) != (row.pattern, row.action):
+            row.pattern, row.action = raw, action
+            with session.no_autoflush:
+                await _unique(session, row)
+        if "description" in given:
+            row.description = change.description
+        row.updated_at = moments.now_ms()
+        session.add(row)
+        _changed(session, token)
+        await session.flush()
+    return view(row)
+
+
+@router.delete("/{rule_id}", status_code=204)
+async def delete_rule(process: Process, token_id: str, rule_id: str) -> None:
+    """Remove a rule."""
+    async with process.database.writing() as session:
+        token = await known(session, token_id)
+        await session.delete(await _known_rule(session, token, rule_id))
+        _changed(session, token)
+
+
+def view(row: CollabRule) -> dict[str, Any]:
+    """Return the rule object of decisions 4."""
+    return {
+        "id": row.id,
+        "ruleType": row.rule_type,
+        "pattern": row.pattern,
+        "action": row.action,
+        "description": row.description,
+        "source": row.source,
+        "createdAt": moments.text(row.created_at),
+        "updatedAt": moments.text(row.updated_at),
+    }
+
+
+def _row(token: AccessToken, new: NewRule) -> CollabRule:
+    rule_type, action = _rule_type(new.rule_type), _action(new.action)
+    now = moments.now_ms()
+    return CollabRule(
+        token_id=token.id or 0,
+        rule_type=rule_type.value,
+        pattern=patterns.normalise(rule_type, new.pattern, action),
+        action=action.value,
+        description=new.description,
+        source="manual",
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _rule_type(word: object) -> RuleType:
+    if word not in [member.value for member in RuleType]:
+        known_types = ", ".join(RuleType)
+        raise InvalidInput(f"ruleType must be one of: {known_types}.", code=Code.INVALID_RULE_TYPE)
+    return RuleType(word)
+
+
+def _action(word: object) -> RuleAction:
+    if word not in [member.value for member in RuleAction]:
+        raise InvalidInput("action must be allow or block.", code=Code.INVALID_ACTION)
+    return RuleAction(word)
+
+
+async def _unique(session: AsyncSession, row: CollabRule) -> None:
+    same = await session.exec(
+        select(CollabRule.id).where(
+            col(CollabRule.token_id) == row.token_id,
+            col(CollabRule.rule_type) == row.rule_type,
+            col(CollabRule.pattern) == row.pattern,
+            col(CollabRule.action) == row.action,
+        )
+    )
+    if any(rule_id != row.id for rule_id in same):
+        raise _duplicate()
+
+
+async def _known_rule(session: AsyncSession, token: AccessToken, rule_id: str) -> CollabRule:
+    row = await session.get(CollabRule, long(rule_id))
+    if row is None or row.token_id != token.id:
+        raise not_found(Code.RULE_NOT_FOUND, "rule")
+    return row
+
+
+def _changed(session: AsyncSession, token: AccessToken) -> None:
+    token.policy_rev += 1
+    session.add(token)
+
+
+def _duplicate() -> Conflict:
+    return Conflict("This token has the same rule already.", code=Code.DUPLICATE_RULE)
+
+
+def _too_many() -> Conflict:
+    return Conflict(f"A token has at most {MAX_RULES} rules.", code=Code.RULE_LIMIT)

@@ -1,0 +1,170 @@
+"""`/api/access-tokens`: making, changing and revoking access tokens. Decisions 3."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway import moments, tokens
+from gateway.management.admission import Process
+from gateway.management.answers import not_found
+from gateway.management.bodies import Body, Long, Name, Time, body, described, invalid
+from gateway.management.ids import long
+from gateway.management.paging import Filters, Pager, read_query
+from gateway.tables import AccessToken, Operator, Resource
+from policy import grants
+from policy.vocabulary import Code
+
+router = APIRouter(prefix="/api/access-tokens", tags=["access tokens"])
+ResourceIds = Annotated[list[Long], Field(min_length=1, max_length=1000)]
+MAX_GRACE = 86_400  # seconds; decisions 3
+
+
+class NewToken(Body):
+    name: Name
+    operator_id: str
+    resource_ids: ResourceIds
+    expires_at: Time | None = None
+    settings: dict[str, Any] | None = None
+
+
+class TokenChange(Body):
+    name: Name | None = None
+    resource_ids: ResourceIds | None = None
+    expires_at: Time | None = None
+    settings: dict[str, Any] | None = None
+
+
+class Rotation(Body):
+    grace_seconds: Annotated[int, Field(ge=0, le=MAX_GRACE)] = 0
+
+
+class TokenFilters(Filters):
+    operator_id: str | None = None
+    status: tokens.Status | None = None
+
+
+@router.post("", status_code=201, openapi_extra=described(NewToken))
+async def create_token(
+    process: Process, new: Annotated[NewToken, Depends(body(NewToken))]
+) -> dict[str, Any]:
+    """Make a token; its text is in the answer and never seen again."""
+    settings = grants.validate(new.settings or {})
+    async with process.database.writing() as session:
+        if await session.get(Operator, new.operator_id) is None:
+            raise invalid("operatorId", "is not an operator")
+        await _all_known(session, new.resource_ids)
+        token, text = await tokens.create(
+            session,
+            tokens.NewToken(
+                name=new.name,
+                operator_id=new.operator_id,
+                resource_ids=new.resource_ids,
+                expires_at=new.expires_at,
+                settings=settings,
+            ),
+        )
+        return {**await _view(session, token), "token": text}
+
+
+@router.get("")
+async def list_tokens(process: Process, request: Request, response: Response) -> dict[str, Any]:
+    """List tokens by id."""
+    query = read_query(request, TokenFilters)
+    pager = Pager(process.keyring, "tokens", 200)
+    limit, after = pager.limit(query, response), pager.after(query)
+    rows = select(AccessToken).order_by(col(AccessToken.id)).limit(limit + 1)
+    if after is not None:
+        rows = rows.where(col(AccessToken.id) > after[0])
+    if query.operator_id is not None:
+        rows = rows.where(col(AccessToken.operator_id) == query.operator_id)
+    if query.status is not None:
+        rows = rows.where(*tokens.standing(query.status, moments.now_ms()))
+    async with process.database.reading() as session:
+        found = (await session.exec(rows)).all()
+        linked = await tokens.resources_of(session, found)
+    positions = [(row.id or 0,) for row in found]
+    return {
+        "tokens": [tokens.view(row, linked[row.id or 0]) for row in found[:limit]],
+        **pager.page(query, found, limit, positions),
+    }
+
+
+@router.get("/{token_id}")
+async def get_token(process: Process, token_id: str) -> dict[str, Any]:
+    """Read one token."""
+    async with process.database.reading() as session:
+        return await _view(session, await known(session, token_id))
+
+
+@router.patch("/{token_id}", openapi_extra=described(TokenChange))
+async def change_token(
+    process: Process,
+    token_id: str,
+    change: Annotated[TokenChange, Depends(body(TokenChange))],
+) -> dict[str, Any]:
+    """Change a token; settings are merged key by key, null resets one to its default."""
+    async with process.database.writing() as session:
+        token = await known(session, token_id)
+        if change.name is not None:
+            token.name = change.name
+        if "expires_at" in change.model_fields_set:
+            token.expires_at = change.expires_at
+        if change.settings is not None:
+            token.settings = grants.merge(token.settings, change.settings)
+        if change.resource_ids is not None:
+            await _all_known(session, change.resource_ids)
+            await tokens.link(session, token, change.resource_ids)
+        token.policy_rev += 1
+        session.add(token)
+        await session.flush()
+        return await _view(session, token)
+
+
+@router.post("/{token_id}/rotate", openapi_extra=described(Rotation))
+async def rotate_token(
+    process: Process, token_id: str, rotation: Annotated[Rotation, Depends(body(Rotation))]
+) -> dict[str, Any]:
+    """Give a token a new secret; the old one dies at once, or after the grace asked for."""
+    async with process.database.writing() as session:
+        token = await known(session, token_id)
+        try:
+            text = await tokens.rotate(session, token, grace_seconds=rotation.grace_seconds)
+        except tokens.Revoked:
+            raise invalid("$", "is about a revoked token, which cannot get a new secret") from None
+        return {**await _view(session, token), "token": text}
+
+
+@router.delete("/{token_id}", status_code=204)
+async def revoke_token(process: Process, token_id: str) -> None:
+    """Revoke a token; no request that starts later passes with it."""
+    async with process.database.writing() as session:
+        token = await known(session, token_id)
+        await tokens.revoke(session, col(AccessToken.id) == token.id)
+
+
+async def known(session: AsyncSession, token_id: str) -> AccessToken:
+    """
+    Return the token of a path.
+
+    Raises:
+        NotFound: `TOKEN_NOT_FOUND`.
+    """
+    token = await session.get(AccessToken, long(token_id))
+    if token is None:
+        raise not_found(Code.TOKEN_NOT_FOUND, "access token")
+    return token
+
+
+async def _all_known(session: AsyncSession, resource_ids: Sequence[int]) -> None:
+    for position, resource_id in enumerate(resource_ids):
+        if await session.get(Resource, resource_id) is None:
+            raise invalid(f"resourceIds[{position}]", "is not a resource")
+
+
+async def _view(session: AsyncSession, token: AccessToken) -> dict[str, Any]:
+    linked = await tokens.resources_of(session, [token])
+    return tokens.view(token, linked[token.id or 0])

@@ -1,0 +1,1 @@
+"""Schema changes, oldest first, run from the package by Alembic."""

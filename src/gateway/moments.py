@@ -1,0 +1,67 @@
+"""
+Moments in time as the tables keep them: whole milliseconds since the epoch, UTC.
+
+One form for both databases and for the raw reads of the request path.
+"""
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def now_ms() -> int:
+    """Return the present moment."""
+    return time.time_ns() // 1_000_000
+
+
+def to_ms(moment: datetime) -> int:
+    """Convert an aware *moment*; a naive one is UTC. Fractions of a millisecond are dropped."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - EPOCH) // _MILLISECOND
+
+
+def from_ms(milliseconds: int) -> datetime:
+    """Convert back to an aware UTC datetime."""
+    return EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def text(milliseconds: int) -> str:
+    """Write as `YYYY-MM-DDTHH:MM:SSZ`, with a fraction only when it is not zero (decisions 0)."""
+    moment = from_ms(milliseconds)
+    fraction = f".{milliseconds % 1000:03d}" if milliseconds % 1000 else ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+_FORM = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)"
+    r"(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:([Zz])|([+\- ])(\d\d):?(\d\d))?)?",
+    re.ASCII,
+)
+
+
+def parse(written: str) -> int:
+    """
+    Read an input time: with `Z`, with an offset, naive (UTC) or a date alone (00:00 UTC).
+
+    A blank where an un-encoded `+` was meant is read as `+`. Decisions 0.
+
+    Raises:
+        ValueError: Anything else, or a day or hour that does not exist.
+    """
+    form = _FORM.fullmatch(written)
+    if form is None:
+        raise ValueError("not a time")
+    year, month, day, hour, minute, second, fraction, _, sign, ahead, minutes = form.groups()
+    moment = datetime(
+        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
+        int((fraction or "0").ljust(6, "0")[:6]), tzinfo=UTC,
+    )  # fmt: skip
+    if sign:
+        if int(ahead) > 23 or int(minutes) > 59:
+            raise ValueError("not an offset")
+        offset = timedelta(hours=int(ahead), minutes=int(minutes))
+        return to_ms(moment) - (-1 if sign == "-" else 1) * (offset // _MILLISECOND)
+    return to_ms(moment)

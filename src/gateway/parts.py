@@ -1,0 +1,32 @@
+"""What one process is made of, put together once at start-up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.addresses import Network
+from gateway.callers import Callers
+from gateway.database import Database
+from gateway.keyring import Keyring
+from gateway.settings import Settings
+from policy.quota import Counter, Window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """
+    The process's parts.
+
+    Attributes:
+        admin_digest: SHA-256 of the admin token.
+        windows: The rate limits of every bucket.
+        proxies: Whose `X-Forwarded-For` is believed.
+    """
+
+    settings: Settings
+    database: Database
+    keyring: Keyring
+    callers: Callers
+    counter: Counter
+    windows: Mapping[str, tuple[Window, ...]]
+    proxies: tuple[Network, ...]
+    admin_digest: bytes

@@ -1,0 +1,213 @@
+"""Every setting of the process: environment variables with the prefix `AGW_`, or a `.env` file."""
+
+from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+MIN_ADMIN_TOKEN = 16  # characters
+
+
+def _comma_separated(value: object) -> object:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)]
+
+
+class NotConfigured(Exception):
+    """A setting that `serve` cannot do without is missing or weak."""
+
+
+class Settings(BaseSettings):
+    """The settings table; `docs/reference/settings.md` is made from these descriptions."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AGW_", env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True
+    )
+
+    data_dir: Path = Field(
+        default=Path("data"), description="Folder of the embedded database and the sandbox."
+    )
+    database_url: str | None = Field(
+        default=None,
+        description="Where everything is kept. Default: the SQLite file `gateway.db` in the data "
+        "folder; `postgresql+asyncpg://…` when several machines serve.",
+    )
+    redis_url: str | None = Field(
+        default=None,
+        description="Redis for rate limits and locks that several processes share. Default: kept "
+        "in the process.",
+    )
+    admin_token: SecretStr | None = Field(
+        default=None,
+        description="Bearer credential of the management API, at least 16 characters. Required by "
+        "`serve`.",
+    )
+    secret_keys: SecretStr | None = Field(
+        default=None,
+        description="Comma-separated secrets, each at least 16 characters: the first seals "
+        "credentials and page tokens, the others only open what they sealed. Required by `serve`.",
+    )
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0: any free.")
+    workers: int = Field(default=1, ge=1, le=64, description="How many processes serve.")
+    public_url: str | None = Field(
+        default=None,
+        description="Base URL under which clients reach the service, for links in answers. "
+        "Default: made from host and port.",
+    )
+    trusted_proxies: Words = Field(
+        default=(),
+        description="Comma-separated addresses or networks of reverse proxies whose "
+        "`X-Forwarded-For` is believed. Default: nobody's.",
+    )
+    provider_a_url: str = Field(
+        default="https://gmail.googleapis.com",
+        description="Base URL of provider A's mail, before `/gmail/v1`.",
+    )
+    provider_a_calendar_url: str = Field(
+        default="https://www.googleapis.com",
+        description="Base URL of provider A's calendars, before `/calendar/v3`.",
+    )
+    provider_b_url: str = Field(
+        default="https://graph.microsoft.com",
+        description="Base URL of provider B's mail and calendars, before `/v1.0`.",
+    )
+    collab_url: str = Field(
+        default="https://graph.microsoft.com",
+        description="Base URL of the collaboration content, before `/v1.0`.",
+    )
+    tasks_url: str = Field(
+        default="https://api.monday.com", description="Base URL of the task boards, before `/v2`."
+    )
+    allowed_upstream_hosts: Words = Field(
+        default=(),
+        description="Comma-separated hosts (`host` or `host:port`) that a connection's `baseUrl` "
+        "may name, besides the hosts of the base URLs above.",
+    )
+    rate_limits: Literal["on", "off"] = Field(
+        default="on", description="`off` takes every rate limit away, for load tests."
+    )
+    rate_limit_windows: Mapping[str, tuple[tuple[int, int], ...]] = Field(
+        default_factory=dict,
+        description="Rate limits that differ from the built-in ones, as JSON: bucket to "
+        'requests per seconds, such as `{"email": [[60, 60], [300, 3600]]}`. Buckets: email, '
+        "calendar, tasks, collab, management, graphql.",
+    )
+    sandbox: bool = Field(
+        default=False,
+        description="Mount the sandbox upstreams at `/sandbox` and send all connections there.",
+    )
+    internal_enabled: bool = Field(
+        default=False, description="Serve the collaboration content also under `/internal`."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least severe log line that is written."
+    )
+    log_format: Literal["json", "console"] = Field(
+        default="json", description="How log lines are written to standard error."
+    )
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
+        for network in networks:
+            ip_network(network, strict=False)
+        return networks
+
+    @field_validator(
+        "provider_a_url", "provider_a_calendar_url", "provider_b_url", "collab_url", "tasks_url"
+    )
+    @classmethod
+    def _are_origins(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
+            raise ValueError("must be an http or https URL without a query")
+        return url.rstrip("/")
+
+    @property
+    def database(self) -> str:
+        """The database URL with its default filled in."""
+        return self.database_url or f"sqlite+aiosqlite:///{self.data_dir / 'gateway.db'}"
+
+    @property
+    def base_url(self) -> str:
+        """The public base URL with its default filled in, without a trailing slash."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """The origin of the base URL, with its port spelled out."""
+        parts = urlsplit(self.base_url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        host = parts.hostname or ""
+        return (
+            f"{parts.scheme}://[{host}]:{port}"
+            if ":" in host
+            else f"{parts.scheme}://{host}:{port}"
+        )
+
+    @property
+    def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The trusted proxies as networks."""
+        return tuple(ip_network(network, strict=False) for network in self.trusted_proxies)
+
+    @property
+    def upstreams(self) -> Mapping[tuple[str, str], str]:
+        """Base URL per (kind, provider)."""
+        if self.sandbox:
+            return _sandbox(self.base_url)
+        return {
+            ("email", "PROVIDER_A"): self.provider_a_url,
+            ("calendar", "PROVIDER_A"): self.provider_a_calendar_url,
+            ("email", "PROVIDER_B"): self.provider_b_url,
+            ("calendar", "PROVIDER_B"): self.provider_b_url,
+            ("collab", "COLLAB"): self.collab_url,
+            ("tasks", "BOARDS"): self.tasks_url,
+        }
+
+    @property
+    def upstream_hosts(self) -> frozenset[str]:
+        """Every `host[:port]` that a connection may be called at."""
+        own = (urlsplit(url).netloc for url in self.upstreams.values())
+        return frozenset(host.lower() for host in (*own, *self.allowed_upstream_hosts))
+
+    def ready_to_serve(self) -> Self:
+        """
+        Check what `serve` needs.
+
+        Raises:
+            NotConfigured: No admin token or secret keys, or they are too short to be safe.
+        """
+        admin = self.admin_token.get_secret_value() if self.admin_token else ""
+        if len(admin) < MIN_ADMIN_TOKEN:
+            raise NotConfigured(
+                f"AGW_ADMIN_TOKEN is needed: a secret of at least {MIN_ADMIN_TOKEN} characters."
+            )
+        if not self.secret_keys or not self.secret_keys.get_secret_value().strip():
+            raise NotConfigured(
+                "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."
+            )
+        return self
+
+
+def _sandbox(base_url: str) -> Mapping[tuple[str, str], str]:
+    root = f"{base_url}/sandbox"
+    return {
+        ("email", "PROVIDER_A"): f"{root}/provider-a",
+        ("calendar", "PROVIDER_A"): f"{root}/provider-a",
+        ("email", "PROVIDER_B"): f"{root}/provider-b",
+        ("calendar", "PROVIDER_B"): f"{root}/provider-b",
+        ("collab", "COLLAB"): f"{root}/collab",
+        ("tasks", "BOARDS"): f"{root}/tasks",
+    }
