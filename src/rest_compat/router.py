@@ -62,7 +62,10 @@ class Router:
             self._prefixes[split(responder_.endpoint.prefix)] = responder_.endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request."""
+        """Answer one HTTP request; a WebSocket is closed."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+            return
         call = Call(scope, receive)
         try:
             answer = await self._answer(call)

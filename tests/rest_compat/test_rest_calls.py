@@ -1,0 +1,654 @@
+"""One request through the REST layer: order of checks, bodies, headers, paths, errors."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from graphql import GraphQLNonNull, OperationDefinitionNode, parse, type_from_ast
+
+from graph import schema
+from policy.vocabulary import Surface
+from rest_compat.answers import Answer
+from rest_compat.ledger import Begun, Done, Running
+from rest_compat.ports import Charge, Problem
+from rest_compat.router import rest_app
+from rest_compat.table import ENDPOINTS, Prefix
+
+MESSAGES = "/api/access/email/messages"
+SEND = {"to": [{"email": "a@b.example"}], "subject": "s", "body": "b"}
+
+
+@dataclass
+class Variable:
+    name: str
+    type: Any
+    required: bool
+    default: object = None
+
+
+@dataclass
+class Outcome:
+    data: dict[str, Any] | None
+    errors: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass
+class Operation:
+    """Echoes its variables, or answers what the upstream side was told to answer."""
+
+    name: str
+    variables: list[Variable]
+    behind: "Behind"
+
+    async def run(self, variables, context):
+        self.behind.log.append(("run", self.name, variables))
+        return self.behind.outcome or Outcome({"result": {"ran": self.name, "with": variables}})
+
+
+@dataclass
+class Notes:
+    applied_limit: int | None = None
+
+
+@dataclass
+class Visit:
+    token_id: int = 7
+    context: Any = None
+
+
+@dataclass
+class Behind:
+    """Everything behind the REST layer, with a log of what it was asked."""
+
+    log: list[tuple[Any, ...]] = field(default_factory=list)
+    outcome: Outcome | None = None
+    refuse_entry: Problem | None = None
+    refuse_operation: Problem | None = None
+    begins: Any = None
+    noted: Notes = field(default_factory=Notes)
+
+    def prepare(self, text):
+        node = next(
+            one for one in parse(text).definitions if isinstance(one, OperationDefinitionNode)
+        )
+        variables = []
+        for definition in node.variable_definitions or ():
+            kind = type_from_ast(schema.build(), definition.type)
+            required = isinstance(kind, GraphQLNonNull) and definition.default_value is None
+            variables.append(Variable(definition.variable.name.value, kind, required))
+        return Operation(node.name.value, variables, self)
+
+    def request_id(self, scope):
+        return "r-1"
+
+    async def enter(self, scope, charge, *, partial_fail):
+        self.log.append(("enter", charge, partial_fail))
+        if self.refuse_entry:
+            raise self.refuse_entry
+        return Visit()
+
+    def admit(self, operation, visit):
+        self.log.append(("admit", operation.name))
+        if self.refuse_operation:
+            raise self.refuse_operation
+
+    def deliver(self, visit, *, seed, maybe_sent):
+        self.log.append(("deliver", seed, maybe_sent))
+
+    def notes(self, visit):
+        return self.noted
+
+    async def begin(self, intent):
+        self.log.append(("begin", intent))
+        return self.begins or Begun(entry="1", attempt=1, seed="seed", maybe_sent=False)
+
+    async def keep(self, begun, answer):
+        self.log.append(("keep", answer.status, answer.body))
+
+    async def release(self, begun, *, maybe_sent):
+        self.log.append(("release", maybe_sent))
+
+    async def abandon(self, begun):
+        self.log.append(("abandon",))
+
+    def steps(self) -> list[str]:
+        return [entry[0] for entry in self.log]
+
+
+def client_of(behind: Behind, endpoints=ENDPOINTS) -> httpx.AsyncClient:
+    app = rest_app(endpoints, graph=behind, door=behind, ledger=behind)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
+
+
+@pytest.fixture
+def behind():
+    return Behind()
+
+
+@pytest.fixture
+async def client(behind):
+    async with client_of(behind) as client:
+        yield client
+
+
+def refusal(code: str, status: int, **more: Any) -> Outcome:
+    extensions = {"code": code, "httpStatus": status, "requestId": "r-1", **more}
+    return Outcome(None, ({"message": "No.", "extensions": extensions},))
+
+
+async def test_a_request_passes_door_gates_and_operation_in_this_order(client, behind):
+    response = await client.get(MESSAGES, params={"q": "lease", "limit": "10"})
+
+    assert behind.log == [
+        ("enter", Charge(windows="email"), False),
+        ("admit", "ListEmails"),
+        ("run", "ListEmails", {"q": "lease", "limit": 10}),
+    ]
+    assert response.status_code == 200
+    assert response.content == b'{"ran":"ListEmails","with":{"q":"lease","limit":10}}'
+    assert response.headers["content-type"] == "application/json"
+
+
+async def test_a_caller_who_is_refused_learns_nothing_about_parameters(client, behind):
+    behind.refuse_operation = Problem(
+        "This token does not allow search_emails.",
+        {"code": "OPERATION_NOT_ALLOWED", "httpStatus": 403, "requiredOperation": "search_emails"},
+    )
+
+    response = await client.get(MESSAGES, params={"limit": "none"})
+
+    assert response.status_code == 403
+    assert response.json() == {
+        "error": "OPERATION_NOT_ALLOWED",
+        "message": "This token does not allow search_emails.",
+        "requestId": "r-1",
+        "requiredOperation": "search_emails",
+    }
+    assert response.headers["x-required-operation"] == "search_emails"
+    assert behind.steps() == ["enter", "admit"]
+
+
+async def test_a_caller_who_is_refused_does_not_have_the_body_read(client, behind):
+    behind.refuse_operation = Problem("No.", {"code": "EMAIL_NOT_ENABLED", "httpStatus": 422})
+
+    response = await client.post(f"{MESSAGES}/send", content=b"x" * (5 * 1024 * 1024))
+
+    assert response.status_code == 422
+    assert response.json()["errorCode"] == "EMAIL_NOT_ENABLED"
+
+
+async def test_401_has_no_code_but_a_reason_and_a_challenge(client, behind):
+    behind.refuse_entry = Problem(
+        "This access token has expired.",
+        {"code": "UNAUTHENTICATED", "httpStatus": 401, "reason": "EXPIRED"},
+    )
+
+    response = await client.get(MESSAGES)
+
+    assert response.status_code == 401
+    assert response.json() == {
+        "error": None,
+        "message": "This access token has expired.",
+        "requestId": "r-1",
+        "reason": "EXPIRED",
+    }
+    assert response.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+    assert behind.steps() == ["enter"]
+
+
+async def test_429_has_no_code_but_says_when_to_come_back(client, behind):
+    behind.refuse_entry = Problem(
+        "Too many requests.", {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 17}
+    )
+
+    response = await client.get(MESSAGES)
+
+    assert response.status_code == 429
+    assert response.json() == {"error": None, "message": "Too many requests.", "requestId": "r-1"}
+    assert response.headers["retry-after"] == "17"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "error"),
+    [
+        (refusal("NOT_FOUND", 404), 404, "NOT_FOUND"),
+        (refusal("PROVIDER_ERROR", 502), 502, "PROVIDER_ERROR"),
+        (refusal("PROVIDER_TIMEOUT", 504), 504, "PROVIDER_TIMEOUT"),
+        (refusal("INTERNAL_ERROR", 500), 500, "INTERNAL_ERROR"),
+    ],
+    ids=["not found", "provider failed", "provider too slow", "our bug"],
+)
+async def test_an_error_of_the_operation_is_the_whole_answer(
+    client, behind, outcome, status, error
+):
+    behind.outcome = outcome
+
+    response = await client.get(f"{MESSAGES}/providerA:1")
+
+    assert response.status_code == status
+    assert response.json() == {"error": error, "message": "No.", "requestId": "r-1"}
+    assert "retry-after" not in response.headers
+
+
+async def test_the_error_of_a_result_object_reads_as_both(client, behind):
+    behind.outcome = refusal("READ_ONLY", 403)
+
+    response = await client.post(f"{MESSAGES}/send", json=SEND)
+
+    assert response.status_code == 403
+    assert response.content == (
+        b'{"error":"READ_ONLY","message":"No.","requestId":"r-1",'
+        b'"success":false,"errorCode":"READ_ONLY","errorMessage":"No."}'
+    )
+
+
+async def test_details_of_the_graph_are_told_in_rest_words(client, behind):
+    behind.outcome = refusal(
+        "VALIDATION_ERROR",
+        400,
+        details=[{"field": "input", "message": "A."}, {"field": "input.to[0]", "message": "B."}],
+    )
+
+    response = await client.post(f"{MESSAGES}/send", json=SEND)
+
+    assert response.json()["details"] == [
+        {"field": "$", "message": "A."},
+        {"field": "to[0]", "message": "B."},
+    ]
+
+
+async def test_an_empty_accessinfo_and_empty_warnings_are_left_out(client, behind):
+    page = {"emails": [{"subject": None}], "accessInfo": None, "authWarnings": None}
+    behind.outcome = Outcome({"result": page})
+
+    response = await client.get(MESSAGES)
+
+    assert response.content == b'{"emails":[{"subject":null}]}'
+
+
+async def test_accessinfo_and_warnings_stay_in_their_place(client, behind):
+    page = {"emails": [], "nextPageToken": None, "accessInfo": "A.", "authWarnings": ["W."]}
+    behind.outcome = Outcome({"result": page})
+
+    response = await client.get(MESSAGES)
+
+    assert response.content == (
+        b'{"emails":[],"nextPageToken":null,"accessInfo":"A.","authWarnings":["W."]}'
+    )
+
+
+async def test_a_deletion_answers_204_without_body_or_length(client):
+    response = await client.delete(f"{MESSAGES}/providerA:1")
+
+    assert response.status_code == 204
+    assert response.content == b""
+    assert "content-length" not in response.headers
+    assert "content-type" not in response.headers
+
+
+async def test_a_lowered_limit_is_told(client, behind):
+    behind.noted.applied_limit = 50
+
+    response = await client.get(MESSAGES, params={"limit": "500"})
+
+    assert response.headers["x-applied-limit"] == "50"
+
+
+async def test_a_body_is_read_whatever_its_content_type(client, behind):
+    response = await client.post(
+        f"{MESSAGES}/send", content=orjson.dumps(SEND), headers={"content-type": "text/plain"}
+    )
+
+    assert response.status_code == 200
+    assert behind.log[-1] == ("run", "SendEmail", {"input": SEND})
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        pytest.param(b"", ["to", "subject", "body"], id="no body"),
+        pytest.param(b"{}", ["to", "subject", "body"], id="an empty object"),
+        pytest.param(b"{", ["$"], id="no JSON"),
+        pytest.param(b"[]", ["$"], id="a list"),
+    ],
+)
+async def test_a_bad_body_is_400_and_runs_nothing(client, behind, body, fields):
+    response = await client.post(f"{MESSAGES}/send", content=body)
+
+    assert response.status_code == 400
+    assert response.json()["error"] == "VALIDATION_ERROR"
+    assert [detail["field"] for detail in response.json()["details"]] == fields
+    assert behind.steps() == ["enter", "admit"]
+
+
+async def test_a_body_over_4_mib_is_413(client, behind):
+    response = await client.post(f"{MESSAGES}/send", content=b" " * (4 * 1024 * 1024 + 1))
+
+    assert response.status_code == 413
+    assert response.json()["error"] == "PAYLOAD_TOO_LARGE"
+    assert behind.steps() == ["enter", "admit"]
+
+
+# -- preferences ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sent", ["handling=strict", 'Handling="strict"; x=1', "wait=5, handling = strict"]
+)
+async def test_strict_handling_refuses_unknown_parameters_and_says_so(client, sent):
+    response = await client.get(MESSAGES, params={"colour": "red"}, headers={"prefer": sent})
+
+    assert response.status_code == 400
+    assert response.json() == {
+        "error": "INVALID_PARAMETER",
+        "message": "colour is not known.",
+        "requestId": "r-1",
+        "details": [{"field": "colour", "message": "It is not known."}],
+    }
+    assert response.headers["preference-applied"] == "handling=strict"
+
+
+async def test_strict_handling_refuses_unknown_members(client):
+    response = await client.post(
+        f"{MESSAGES}/send", json={**SEND, "colour": "red"}, headers={"prefer": "handling=strict"}
+    )
+
+    assert response.status_code == 400
+    assert response.json()["details"] == [{"field": "colour", "message": "It is not known."}]
+
+
+async def test_lenient_handling_says_nothing(client):
+    response = await client.get(MESSAGES, headers={"prefer": "handling=lenient, wait=5"})
+
+    assert response.status_code == 200
+    assert "preference-applied" not in response.headers
+
+
+async def test_partial_fail_is_passed_on(client, behind):
+    response = await client.get(MESSAGES, headers={"prefer": "partial=fail"})
+
+    assert behind.log[0] == ("enter", Charge(windows="email"), True)
+    assert response.headers["preference-applied"] == "partial=fail"
+
+
+# -- paths and methods ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "email_id"),
+    [
+        pytest.param("providerA:1", "providerA:1", id="plain"),
+        pytest.param("providerA%3A1", "providerA:1", id="percent-encoded"),
+        pytest.param("providerB:a%2Fb", "providerB:a/b", id="an encoded slash stays inside"),
+        pytest.param("providerB:a+b", "providerB:a+b", id="a plus is a plus"),
+        pytest.param("providerB:a%252Fb", "providerB:a%2Fb", id="decoded once"),
+        pytest.param("", "", id="an empty id"),
+        pytest.param("send", "send", id="the name of a call is an id to another method"),
+        pytest.param("%2e%2e", "..", id="dots"),
+    ],
+)
+async def test_an_id_is_one_segment(behind, path, email_id):
+    app = rest_app(ENDPOINTS, graph=behind, door=behind, ledger=behind)
+    raw = f"{MESSAGES}/{path}".encode()
+    scope = {"type": "http", "method": "GET", "path": "/ignored", "raw_path": raw}
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    await app({**scope, "query_string": b"", "headers": []}, None, send)
+
+    assert sent[0]["status"] == 200
+    assert behind.log[-1] == ("run", "GetEmail", {"emailId": email_id})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/access/email",
+        "/api/access/email/",
+        f"{MESSAGES}/providerA:1/",
+        f"{MESSAGES}/a/b",
+        "/api/access/email/Messages",
+        "/api/access/nowhere",
+    ],
+)
+async def test_an_unknown_path_is_404_behind_the_door_and_never_redirected(client, behind, path):
+    response = await client.get(path)
+
+    assert response.status_code == 404
+    assert response.json() == {
+        "error": "NOT_FOUND",
+        "message": "There is nothing at this path.",
+        "requestId": "r-1",
+    }
+    assert behind.steps() == ["enter"]
+
+
+async def test_an_unknown_path_outside_every_surface_is_404_without_the_door(client, behind):
+    response = await client.get("/elsewhere")
+
+    assert response.status_code == 404
+    assert behind.log == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("POST", MESSAGES, "GET, HEAD, OPTIONS"),
+        ("PUT", f"{MESSAGES}/providerA:1", "DELETE, GET, HEAD, OPTIONS, PATCH"),
+        ("PUT", f"{MESSAGES}/send", "DELETE, GET, HEAD, OPTIONS, PATCH, POST"),
+        ("GET", f"{MESSAGES}/providerA:1/reply", "OPTIONS, POST"),
+        ("TRACE", MESSAGES, "GET, HEAD, OPTIONS"),
+    ],
+)
+async def test_another_method_is_405_with_every_method_that_is_allowed(
+    client, behind, method, path, allow
+):
+    response = await client.request(method, path)
+
+    assert response.status_code == 405
+    assert response.headers["allow"] == allow
+    assert response.json() == {
+        "error": "METHOD_NOT_ALLOWED",
+        "message": f"{method} is not possible here.",
+        "requestId": "r-1",
+    }
+    assert behind.steps() == ["enter"]
+
+
+async def test_options_tells_what_is_allowed(client, behind):
+    response = await client.options(MESSAGES)
+
+    assert response.status_code == 204
+    assert response.headers["allow"] == "GET, HEAD, OPTIONS"
+    assert behind.log == []
+
+
+async def test_head_is_get_without_the_body(client, behind):
+    whole = await client.get(MESSAGES)
+    head = await client.head(MESSAGES)
+
+    assert head.status_code == 200
+    assert head.content == b""
+    assert head.headers["content-length"] == str(len(whole.content))
+
+
+async def test_a_surface_can_be_mounted_a_second_time_with_buckets_of_its_own(behind):
+    rows = [row.mounted("/internal") for row in ENDPOINTS]
+    async with client_of(behind, rows) as client:
+        found = await client.get(f"/internal{MESSAGES}")
+        public = await client.get(MESSAGES)
+
+    assert found.status_code == 200
+    assert public.status_code == 404
+    assert behind.log[0] == ("enter", Charge(windows="email", mount="/internal"), False)
+
+
+async def test_on_collab_a_missing_path_and_a_failure_have_no_code(behind):
+    collab = Prefix(
+        path="/api/access/collab",
+        folder="email",
+        surface=Surface.COLLAB,
+        charge=Charge(windows="collab"),
+    )
+    row = collab.post("/files/{emailId}", "reply_to_email", result="DriveOperationResult")
+    async with client_of(behind, [row]) as client:
+        missing = await client.get("/api/access/collab/nowhere")
+        behind.outcome = refusal("PROVIDER_ERROR", 502)
+        failed = await client.post("/api/access/collab/files/x", json={"body": "b"})
+
+    assert missing.json()["error"] is None
+    assert failed.json() == {
+        "error": None,
+        "message": "No.",
+        "requestId": "r-1",
+        "success": False,
+        "errorCode": "PROVIDER_ERROR",
+        "errorMessage": "No.",
+    }
+
+
+# -- idempotency ---------------------------------------------------------------------------------
+
+
+async def post(client, key="k", **more):
+    return await client.post(
+        f"{MESSAGES}/send", json=SEND, headers={"idempotency-key": key}, **more
+    )
+
+
+async def test_a_keyed_post_is_entered_in_the_ledger_before_it_runs(client, behind):
+    response = await post(client)
+
+    assert response.status_code == 200
+    assert behind.steps() == ["enter", "admit", "begin", "deliver", "run", "keep"]
+    assert behind.log[3] == ("deliver", "seed", False)
+    assert behind.log[5] == ("keep", 200, response.content)
+
+
+async def test_an_intent_is_scoped_to_token_method_and_path_and_knows_its_body(client, behind):
+    await post(client)
+    await post(client, params={"x": "1"})
+    (first, second) = (entry[1] for entry in behind.log if entry[0] == "begin")
+
+    assert (first.token_id, first.method, first.path, first.key) == (
+        7,
+        "POST",
+        f"{MESSAGES}/send",
+        "k",
+    )
+    assert len(first.fingerprint) == 32
+    assert first.fingerprint != second.fingerprint
+
+
+async def test_a_replay_runs_nothing_but_passes_the_gates(client, behind):
+    await post(client)
+    kept = behind.log[-1]
+    behind.log.clear()
+    behind.begins = Done(answer=Answer(status=kept[1], body=kept[2]))
+
+    response = await post(client)
+
+    assert response.status_code == 200
+    assert response.content == kept[2]
+    assert response.headers["idempotent-replayed"] == "true"
+    assert behind.steps() == ["enter", "admit", "begin"]
+
+
+async def test_an_intent_that_is_running_is_409_without_retry_after(client, behind):
+    behind.begins = Running()
+
+    response = await post(client)
+
+    assert response.status_code == 409
+    assert response.json() == {
+        "error": "IDEMPOTENCY_IN_PROGRESS",
+        "message": "A request with this Idempotency-Key is still running.",
+        "requestId": "r-1",
+        "success": False,
+        "errorCode": "IDEMPOTENCY_IN_PROGRESS",
+        "errorMessage": "A request with this Idempotency-Key is still running.",
+    }
+    assert "retry-after" not in response.headers
+    assert behind.steps() == ["enter", "admit", "begin"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "closed"),
+    [
+        pytest.param(refusal("VALIDATION_ERROR", 400), "keep", id="400 is kept"),
+        pytest.param(refusal("NOT_FOUND", 404), "keep", id="404 is kept"),
+        pytest.param(refusal("OUTCOME_UNKNOWN", 504), "keep", id="an unknown outcome is kept"),
+        pytest.param(refusal("RATE_LIMITED", 429, retryAfter=3), ("release", False), id="429"),
+        pytest.param(refusal("PROVIDER_ERROR", 502), ("release", False), id="502"),
+        pytest.param(refusal("OVERLOADED", 503), ("release", False), id="503"),
+        pytest.param(refusal("INTERNAL_ERROR", 500), ("release", True), id="500, who knows when"),
+    ],
+)
+async def test_an_answer_is_kept_or_released(client, behind, outcome, closed):
+    behind.outcome = outcome
+
+    await post(client)
+
+    last = behind.log[-1]
+    assert (last[0] if closed == "keep" else last) == closed
+
+
+async def test_a_bad_body_under_a_key_is_kept_too(client, behind):
+    await client.post(f"{MESSAGES}/send", content=b"{", headers={"idempotency-key": "k"})
+
+    assert behind.steps() == ["enter", "admit", "begin", "deliver", "keep"]
+
+
+async def test_a_crash_of_the_operation_leaves_the_intent_to_its_lease(client, behind):
+    behind.outcome = Outcome({})
+
+    with pytest.raises(KeyError):
+        await post(client)
+
+    assert behind.steps()[-1] == "abandon"
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", " ", "a b", "k" * 256, "k\u00e9".encode("latin-1")],
+    ids=["empty", "blank", "a blank inside", "256 characters", "not ASCII"],
+)
+async def test_a_bad_key_is_400(client, behind, key):
+    response = await post(client, key=key)
+
+    assert response.status_code == 400
+    assert response.json()["error"] == "INVALID_PARAMETER"
+    assert response.json()["details"] == [
+        {
+            "field": "Idempotency-Key",
+            "message": "It must be one value of 1 to 255 visible ASCII characters.",
+        }
+    ]
+    assert behind.steps() == ["enter", "admit"]
+
+
+async def test_two_keys_are_400(client):
+    headers = [("idempotency-key", "a"), ("idempotency-key", "b")]
+    response = await client.post(f"{MESSAGES}/send", json=SEND, headers=headers)
+
+    assert response.status_code == 400
+
+
+async def test_a_key_of_255_characters_is_taken(client):
+    assert (await post(client, key="~" * 255)).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+async def test_a_key_means_nothing_to_other_methods(client, behind, method):
+    await client.request(
+        method,
+        f"{MESSAGES}/providerA:1",
+        headers={"idempotency-key": "a b"},
+        content=b'{"markAsRead":true}',
+    )
+
+    assert behind.steps() == ["enter", "admit", "run"]
