@@ -19,6 +19,7 @@ from graphql import GraphQLField, GraphQLSchema
 from strawberry.schema_directive import Location
 from strawberry.types.field import StrawberryField
 
+from graph.coordinates import declaration
 from policy.vocabulary import CalendarOp, CollabOp, EmailOp, Operation, Surface, TaskOp
 
 P = ParamSpec("P")
@@ -70,10 +71,9 @@ def guarded(
     """
     Make a root field that runs only when the token allows one of *operations*.
 
-    Args:
-        returns: The GraphQL type; the resolver returns records of the same shape.
-        surface: Needed only when there are no operations, which name their surface themselves.
-        max_limit: What a higher `limit` argument is lowered to.
+    *returns* is the GraphQL type; the resolver returns records of the same shape. *surface* is
+    needed only when there are no operations, which name theirs themselves. *max_limit* is what a
+    higher `limit` argument is lowered to.
     """
     opened = surface or _SURFACES[type(operations[0])]
     requirement = Requirement(opened, operations, max_limit)
@@ -101,8 +101,7 @@ def unguarded(*, returns: object) -> Callable[[Callable[P, Awaitable[R]]], Straw
 
 def requirement_of(field: GraphQLField) -> Requirement:
     """Return what the root field *field* asks of the token."""
-    definition = field.extensions["strawberry-definition"]
-    return cast("Requirement", definition.metadata["requirement"])
+    return cast("Requirement", declaration(field).metadata["requirement"])
 
 
 def requirements(schema: GraphQLSchema) -> Mapping[str, Requirement]:
@@ -131,11 +130,10 @@ def _field(
     requirement: Requirement,
     directives: list[object],
 ) -> StrawberryField:
-    made = strawberry.field(
+    return strawberry.field(
         resolver,
         graphql_type=Optional[returns],  # noqa: UP045 - a refused field is null, its siblings answer
         description=(resolver.__doc__ or "").strip(),
         directives=directives,
         metadata={"requirement": requirement},
     )
-    return made

@@ -17,7 +17,7 @@ from graphql import GraphQLError
 
 from graph import errors
 from graph.context import Context
-from graph.limits import MAX_BYTES, MAX_OBJECTS, Measure
+from graph.limits import MAX_BYTES, MAX_OBJECTS
 from graph.operations import Document, Graph, Outcome
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
 from policy.vocabulary import Code
@@ -50,35 +50,31 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A request as far as it got before the caller was known."""
+    """A request that may be run, as soon as the caller is known."""
 
-    request: _Request | None = None
-    document: Document | None = None
-    measure: Measure | None = None
-    costs: Mapping[str, int] = field(default_factory=lambda: NOTHING_ASKED)
-    problem: Exception | None = None
+    request: _Request
+    document: Document
+    costs: Mapping[str, int]
 
 
 async def respond(
     graph: Graph, body: bytes, *, admit: Admit, request_id: str, accept: str = ""
 ) -> Reply:
     """
-    Answer one request.
+    Answer one request; *accept* is its `Accept` header.
 
-    Args:
-        admit: Charges the buckets, authenticates and builds the context; called exactly once.
-        accept: The `Accept` header.
+    *admit* is awaited exactly once with the costs: it charges the buckets, authenticates and
+    builds the context. What it raises of `Unauthenticated` and `TooManyRequests` is answered here.
     """
     kind = GRAPHQL_TYPE if GRAPHQL_TYPE in accept else JSON_TYPE
     prepared = _prepare(graph, body)
+    costs = prepared.costs if isinstance(prepared, _Prepared) else NOTHING_ASKED
     try:
-        context = await admit(prepared.costs)
+        context = await admit(costs)
     except (Unauthenticated, TooManyRequests) as refusal:
         return _refused(refusal, request_id, kind)
-    if prepared.problem is not None:
-        return _refused(prepared.problem, request_id, kind)
-    assert prepared.request is not None
-    assert prepared.document is not None
+    if not isinstance(prepared, _Prepared):
+        return _refused(prepared, request_id, kind)
     document = graph.validated(prepared.request.query, prepared.document)
     if document.invalid:
         found = [
@@ -111,15 +107,15 @@ def _answer(outcome: Outcome) -> dict[str, Any]:
     return answer
 
 
-def _prepare(graph: Graph, body: bytes) -> _Prepared:
+def _prepare(graph: Graph, body: bytes) -> _Prepared | GraphQLError | Refusal:
     try:
         request = _read(body)
         document = graph.read(request.query)
         _, measure = graph.choose(document, request.operation)
         measure.check(request.variables)
     except (GraphQLError, Refusal) as problem:
-        return _Prepared(problem=problem)
-    return _Prepared(request, document, measure, measure.costs(request.variables))
+        return problem
+    return _Prepared(request, document, measure.costs(request.variables))
 
 
 def _read(body: bytes) -> _Request:
@@ -151,7 +147,7 @@ def _unreadable(message: str) -> InvalidInput:
     return InvalidInput(message, code=Code.VALIDATION_ERROR)
 
 
-def _refused(problem: Exception, request_id: str, kind: str) -> Reply:
+def _refused(problem: GraphQLError | Refusal, request_id: str, kind: str) -> Reply:
     if isinstance(problem, GraphQLError):
         told = errors.describe_request(problem, Code.GRAPHQL_PARSE_FAILED, request_id=request_id)
     else:

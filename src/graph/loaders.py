@@ -11,8 +11,8 @@ from typing import TypeVar, cast
 
 from aiodataloader import DataLoader
 
-from providers.mailbox import Mailbox
 from providers import records
+from providers.mailbox import Mailbox
 
 Key = tuple[str, frozenset[str]]
 Found = TypeVar("Found", bound=records.Record)

@@ -11,8 +11,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from graphql import GraphQLResolveInfo, GraphQLSchema, default_field_resolver, is_object_type
+from graphql import GraphQLResolveInfo, GraphQLSchema, default_field_resolver
 
+from graph.coordinates import field_at
 from policy.grants import Grant
 from policy.vocabulary import CalendarField, CollabField, EmailField, Field, Surface, TaskField
 
@@ -136,10 +137,7 @@ def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, l
 def apply(schema: GraphQLSchema) -> None:
     """Make every maskable field of *schema* answer null to callers it is hidden from."""
     for coordinate in (*MASKED, *HIDDEN_WITH_ALL):
-        owner, _, name = coordinate.partition(".")
-        type_ = schema.type_map[owner]
-        assert is_object_type(type_)
-        field = type_.fields[name]
+        field = field_at(schema, coordinate)
         field.resolve = _unless_hidden(coordinate, field.resolve or default_field_resolver)
 
 

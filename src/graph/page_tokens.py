@@ -53,18 +53,21 @@ def unseal(
             set of filters. All are the same answer.
     """
     try:
-        if len(token) > MAX_LENGTH:
-            raise ValueError("too long")
         payload = context.sealer.unseal(token, context=_binding(context, route, filters))
         sealed = msgspec.msgpack.decode(payload, type=_Sealed)
-        age = context.now().timestamp() - sealed.issued_at
-        if not -1 <= age <= MAX_AGE:
-            raise ValueError("too old")
-        return msgspec.msgpack.decode(sealed.state, type=kind)
+        state = msgspec.msgpack.decode(sealed.state, type=kind)
     except (ValueError, msgspec.MsgspecError) as error:
-        raise InvalidInput(
-            "The pageToken is not valid for this request.", code=Code.INVALID_PAGE_TOKEN
-        ) from error
+        raise _invalid() from error
+    age = context.now().timestamp() - sealed.issued_at
+    if len(token) > MAX_LENGTH or not -1 <= age <= MAX_AGE:
+        raise _invalid()
+    return state
+
+
+def _invalid() -> InvalidInput:
+    return InvalidInput(
+        "The pageToken is not valid for this request.", code=Code.INVALID_PAGE_TOKEN
+    )
 
 
 def _binding(context: Context, route: str, filters: Mapping[str, object]) -> bytes:

@@ -6,11 +6,11 @@ from typing import Any
 from graphql import (
     GraphQLEnumType,
     GraphQLError,
+    GraphQLInputObjectType,
     GraphQLInputType,
     get_named_type,
     is_enum_type,
     is_input_object_type,
-    is_leaf_type,
     is_list_type,
     is_non_null_type,
     is_required_input_field,
@@ -58,19 +58,23 @@ def _problems(value: Any, type_: GraphQLInputType, place: str) -> Iterator[Detai
         for index, item in enumerate(items):
             yield from _problems(item, type_.of_type, f"{place}[{index}]")
     elif is_input_object_type(type_):
-        if not isinstance(value, Mapping):
-            yield Detail(place, "It must be an object.")
-            return
-        for name in value:
-            if name not in type_.fields:
-                yield Detail(_below(place, name), "There is no member of this name.")
-        for name, field in type_.fields.items():
-            if name in value:
-                yield from _problems(value[name], field.type, _below(place, name))
-            elif is_required_input_field(field):
-                yield Detail(_below(place, name), "It is required.")
-    elif is_leaf_type(type_):
+        yield from _object_problems(value, type_, place)
+    else:
         yield from _leaf_problems(value, type_, place)
+
+
+def _object_problems(value: Any, type_: GraphQLInputObjectType, place: str) -> Iterator[Detail]:
+    if not isinstance(value, Mapping):
+        yield Detail(place, "It must be an object.")
+        return
+    for name in value:
+        if name not in type_.fields:
+            yield Detail(_below(place, name), "There is no member of this name.")
+    for name, field in type_.fields.items():
+        if name in value:
+            yield from _problems(value[name], field.type, _below(place, name))
+        elif is_required_input_field(field):
+            yield Detail(_below(place, name), "It is required.")
 
 
 def _leaf_problems(value: Any, type_: Any, place: str) -> Iterator[Detail]:

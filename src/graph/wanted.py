@@ -8,7 +8,7 @@ can know it ahead.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from graphql import GraphQLObjectType, GraphQLResolveInfo, get_named_type, is_object_type
 from graphql.execution.collect_fields import (
@@ -17,6 +17,9 @@ from graphql.execution.collect_fields import (
     FragmentDetails,
     collect_subfields,
 )
+
+from graph.coordinates import attribute as record_attribute
+from graph.coordinates import field_at
 
 # Field -> the Email attributes it is made of, where that is not the attribute of its name.
 _MADE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -35,15 +38,15 @@ def wanted(info: GraphQLResolveInfo[Any], type_name: str) -> frozenset[str]:
     Hidden fields want nothing, whatever asks for them.
     """
     details = [FieldDetails(node, None) for node in info.field_nodes]
-    return_type = get_named_type(info.return_type)
-    assert is_object_type(return_type)
+    return_type = cast("GraphQLObjectType", get_named_type(info.return_type))
     coordinates = _coordinates(info, return_type, details)
     return frozenset(
         attribute
         for coordinate in coordinates
         for source in _MADE_OF.get(coordinate, (coordinate,))
         if source not in info.context.hidden
-        and (attribute := _attribute(info, source, type_name)) is not None
+        and source.startswith(f"{type_name}.")
+        and (attribute := record_attribute(field_at(info.schema, source))) is not None
     )
 
 
@@ -71,13 +74,3 @@ def _coordinates(
         if coordinate not in info.context.hidden and is_object_type(below):
             found |= _coordinates(info, below, group)
     return found
-
-
-def _attribute(info: GraphQLResolveInfo[Any], coordinate: str, type_name: str) -> str | None:
-    owner, _, name = coordinate.partition(".")
-    if owner != type_name:
-        return None
-    type_ = info.schema.type_map[owner]
-    assert is_object_type(type_)
-    field = type_.fields[name].extensions["strawberry-definition"]
-    return None if field.base_resolver is not None else str(field.python_name)

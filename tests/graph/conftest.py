@@ -34,7 +34,9 @@ class Shelf:
     emails: list[records.Email]
     calls: list[tuple] = field(default_factory=list)
     failure: Exception | None = None
-    sent: records.SentMessage = records.SentMessage(email_id="new", thread_id="talk")
+    sent: records.SentMessage = field(
+        default_factory=lambda: records.SentMessage(email_id="new", thread_id="talk")
+    )
 
     async def search(self, query, *, after, wanted):
         self._called("search", query, wanted)

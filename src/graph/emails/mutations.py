@@ -44,11 +44,14 @@ EmailId = Annotated[str, strawberry.argument(description="Provider-prefixed id."
 
 @guarded(EmailOp.SEND_EMAIL, returns=EmailActionResult)
 async def send_email(
-    info: Info, input: Annotated[SendEmailInput, strawberry.argument(description="The message.")]
+    info: Info,
+    written: Annotated[
+        SendEmailInput, strawberry.argument(name="input", description="The message.")
+    ],
 ) -> ActionView:
     """Send a new message, once."""
-    draft = sending.draft(input, info.context)
-    connection = sending.sending_connection(input.connection_id, info.context)
+    draft = sending.draft(written, info.context)
+    connection = sending.sending_connection(written.connection_id, info.context)
     return done(await _sent(info.context.mail.send(connection.id, draft)))
 
 
@@ -56,10 +59,12 @@ async def send_email(
 async def reply_to_email(
     info: Info,
     email_id: EmailId,
-    input: Annotated[ReplyEmailInput, strawberry.argument(description="The answer.")],
+    written: Annotated[
+        ReplyEmailInput, strawberry.argument(name="input", description="The answer.")
+    ],
 ) -> ActionView:
     """Answer a message from the account that received it, once."""
-    reply = sending.reply(input, info.context)
+    reply = sending.reply(written, info.context)
     _require_writable(info.context)
     _require_known(email_id)
     return done(await _sent(info.context.mail.reply(email_id, reply)))
@@ -69,12 +74,13 @@ async def reply_to_email(
 async def forward_email(
     info: Info,
     email_id: EmailId,
-    input: Annotated[
-        ForwardEmailInput, strawberry.argument(description="To whom, and what to say first.")
+    written: Annotated[
+        ForwardEmailInput,
+        strawberry.argument(name="input", description="To whom, and what to say first."),
     ],
 ) -> ActionView:
     """Pass a message on, attachments included, once. It needs `body` and `attachments`."""
-    forward = sending.forward(input, info.context)
+    forward = sending.forward(written, info.context)
     _require_writable(info.context)
     info.context.caller.require_visible("Forwarding", EmailField.BODY, EmailField.ATTACHMENTS)
     _require_known(email_id)
@@ -94,11 +100,13 @@ async def delete_email(info: Info, email_id: EmailId) -> ActionView:
 async def modify_email(
     info: Info,
     email_id: EmailId,
-    input: Annotated[ModifyEmailInput, strawberry.argument(description="What to change.")],
+    wanted: Annotated[
+        ModifyEmailInput, strawberry.argument(name="input", description="What to change.")
+    ],
 ) -> ActionView:
     """Change read state, then labels. Every needed operation is checked before anything changes."""
-    _require_operations(input, info.context)
-    change = _change(input)
+    _require_operations(wanted, info.context)
+    change = _change(wanted)
     info.context.caller.usable(Surface.EMAIL)
     _require_known(email_id)
     return done(await _found(info.context.mail.change(email_id, change)))

@@ -11,14 +11,14 @@ from graph.emails import filters as filtering
 from graph.emails.filters import Filters
 from graph.emails.types import Email, EmailPage, Thread
 from graph.emails.views import EmailPageView, ThreadView, thread_view
-from graph.emails.warnings import warnings
+from graph.emails.warnings import told, warnings
 from graph.guards import guarded
 from graph.wanted import wanted
 from policy.refusals import NotFound
 from policy.vocabulary import EmailOp, Surface
 from providers import ids, records
 from providers.failures import Missing
-from providers.mailbox import ConnectionPosition, MailPage
+from providers.mailbox import AllFailed, ConnectionPosition, MailPage
 from providers.ports import MailPosition
 
 _BODY = frozenset({"body", "body_type"})
@@ -27,8 +27,9 @@ Argument = strawberry.argument
 
 
 @guarded(EmailOp.SEARCH_EMAILS, returns=EmailPage, max_limit=filtering.MAX_LIMIT)
-async def emails(
+async def emails(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
+    *,
     q: Annotated[
         str | None,
         Argument(description='Words and "quoted phrases", each of which must be found.'),
@@ -75,11 +76,12 @@ async def emails(
     size = filtering.applied_limit(20 if limit is None else limit, context)
     positions = _read_positions(context, asked, page_token)
     context.caller.usable(Surface.EMAIL)
-    page = await context.mail.search(
-        filtering.query(asked, context, limit=size),
-        positions=positions,
-        wanted=_with_body(wanted(info.raw, "Email"), keep=include_body),
-    )
+    query = filtering.query(asked, context, limit=size)
+    fields = _with_body(wanted(info.raw, "Email"), keep=include_body)
+    try:
+        page = await context.mail.search(query, positions=positions, wanted=fields)
+    except AllFailed as failure:
+        raise told(failure) from failure
     return _view(context, asked, page)
 
 
@@ -87,6 +89,7 @@ async def emails(
 async def email(
     info: Info,
     email_id: Annotated[str, Argument(description="Provider-prefixed id.")],
+    *,
     include_body: Annotated[
         bool | None, Argument(description="False: `body` and `bodyType` are null.")
     ] = True,

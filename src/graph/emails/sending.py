@@ -14,7 +14,7 @@ from graph.emails.inputs import (
     SendEmailInput,
 )
 from policy.gates import Connection
-from policy.refusals import Detail, InvalidInput, NoUsableConnection, NotFound, ReadOnlyConnection
+from policy.refusals import Detail, InvalidInput, NotFound, NoUsableConnection, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, Surface
 from providers.ports import Draft, Forward, Reply
 from providers.records import Participant

@@ -1,0 +1,28 @@
+"""Schema coordinates ("Email.body"), and what stands at them."""
+
+from typing import Any, cast
+
+from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema
+
+
+def object_type(schema: GraphQLSchema, name: str) -> GraphQLObjectType:
+    """Return the object type *name*; KeyError when the schema has none."""
+    return cast("GraphQLObjectType", schema.type_map[name])
+
+
+def field_at(schema: GraphQLSchema, coordinate: str) -> GraphQLField:
+    """Return the field at *coordinate*; KeyError when there is none."""
+    owner, _, name = coordinate.partition(".")
+    field: GraphQLField = object_type(schema, owner).fields[name]
+    return field
+
+
+def declaration(field: GraphQLField) -> Any:
+    """Return the Strawberry field that *field* was made of."""
+    return field.extensions["strawberry-definition"]
+
+
+def attribute(field: GraphQLField) -> str | None:
+    """Return the record attribute that *field* shows; None when a resolver makes its value."""
+    made_of = declaration(field)
+    return None if made_of.base_resolver is not None else str(made_of.python_name)
