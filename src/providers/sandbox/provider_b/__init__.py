@@ -1,0 +1,1 @@
+"""Provider B as the sandbox serves it: mail over the second wire protocol."""
