@@ -5,7 +5,7 @@ Nothing is written twice: parameters are a document's variables with the descrip
 arguments they fill, answers are its selection, and the statuses follow from what a row is.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -24,8 +24,18 @@ from graphql import (
 from policy.vocabulary import Surface
 from rest_compat.binding import INPUT
 from rest_compat.documents import document
-from rest_compat.errors import RESULT_OBJECTS, ResultObject
 from rest_compat.json_schemas import Components, JsonSchema, parameter
+from rest_compat.openapi_components import (
+    BEARER,
+    COMMON,
+    HEADERS,
+    PARAMETERS,
+    error_schemas,
+    header,
+    response_name,
+    responses,
+    statuses,
+)
 from rest_compat.table import Endpoint
 
 OMITTED_WHEN_EMPTY = frozenset({"accessInfo", "authWarnings"})  # decisions 0
@@ -40,27 +50,9 @@ TAGS: Mapping[Surface | None, tuple[str, str]] = MappingProxyType(
     }
 )
 
-_MEANINGS: Mapping[int, str] = MappingProxyType(
-    {
-        400: "A parameter or the body is wrong; `details` names each field.",
-        401: "The bearer token is missing, malformed, unknown, revoked or expired.",
-        403: "The token does not allow this, or the connection cannot do it.",
-        404: "There is nothing there for this token.",
-        408: "The request body did not arrive in time.",
-        409: "The idempotency key is in use or was used with another request.",
-        413: "The body is too large.",
-        422: "The surface is closed to the token, or no account of this kind is connected.",
-        429: "A rate limit is reached, here or at the provider.",
-        500: "An unexpected error here.",
-        502: "The provider failed.",
-        503: "The service is overloaded.",
-        504: "The provider did not answer in time, or the outcome is unknown.",
-    }
-)
-
 
 def describe(
-    endpoints: Iterable[Endpoint],
+    endpoints: Sequence[Endpoint],
     schema: GraphQLSchema,
     *,
     flags: Mapping[str, Sequence[str]],
@@ -84,7 +76,7 @@ def describe(
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = row.describe(
             components, flags
         )
-    _add_errors(components, endpoints)
+    components.schemas.update(error_schemas(endpoints))
     return {
         "openapi": "3.1.0",
         "info": {
@@ -97,10 +89,11 @@ def describe(
         "paths": paths,
         "components": {
             "securitySchemes": {
-                "accessToken": {"type": "http", "scheme": "bearer", "description": _BEARER}
+                "accessToken": {"type": "http", "scheme": "bearer", "description": BEARER}
             },
-            "headers": _HEADERS,
-            "parameters": _PARAMETERS,
+            "headers": dict(HEADERS),
+            "responses": dict(sorted(responses(endpoints).items())),
+            "parameters": dict(PARAMETERS),
             "schemas": dict(sorted(components.schemas.items())),
         },
     }
@@ -145,7 +138,12 @@ class Row:
             described["requestBody"] = self._body(components)
         described["responses"] = {
             str(self.endpoint.status): self._success(field, components),
-            **{str(status): self._error(status) for status in statuses(self.endpoint)},
+            **{
+                str(status): {
+                    "$ref": f"#/components/responses/{response_name(self.endpoint, status)}"
+                }
+                for status in statuses(self.endpoint)
+            },
         }
         return described
 
@@ -214,11 +212,11 @@ class Row:
         return {"required": True, "content": {"application/json": {"schema": schema}}}
 
     def _success(self, field: GraphQLField, components: Components) -> JsonSchema:
-        headers = dict(_COMMON)
+        headers = dict(COMMON)
         if "limit" in self.variables:
-            headers["X-Applied-Limit"] = _header("AppliedLimit")
+            headers["X-Applied-Limit"] = header("AppliedLimit")
         if self.endpoint.method == "POST":
-            headers["Idempotent-Replayed"] = _header("IdempotentReplayed")
+            headers["Idempotent-Replayed"] = header("IdempotentReplayed")
         if self.endpoint.status == 204:
             return {"description": "Done; the body is empty.", "headers": headers}
         name = self._name()
@@ -235,163 +233,3 @@ class Row:
             "headers": headers,
             "content": {"application/json": {"schema": schema}},
         }
-
-    def _error(self, status: int) -> JsonSchema:
-        headers = dict(_COMMON)
-        for name in _ERROR_HEADERS.get(status, ()):
-            headers[name] = _header(name.replace("-", "").removeprefix("X"))
-        schema = {"$ref": f"#/components/schemas/{error_name(self.endpoint)}"}
-        return {
-            "description": _MEANINGS[status],
-            "headers": headers,
-            "content": {"application/json": {"schema": schema}},
-        }
-
-
-def statuses(endpoint: Endpoint) -> list[int]:
-    """Return the statuses of the errors that *endpoint* may answer."""
-    found = {400, 401, 429, 500, 503}
-    if endpoint.surface is not None:
-        found |= {403, 422, 502, 504}
-    if "{" in endpoint.path or (endpoint.surface is not None and endpoint.method == "POST"):
-        found.add(404)
-    if endpoint.method == "POST":
-        found.add(409)
-    if endpoint.method in {"POST", "PATCH"}:
-        found |= {408, 413}
-    return sorted(found)
-
-
-def error_name(endpoint: Endpoint) -> str:
-    """Return the component that describes the endpoint's error bodies."""
-    return f"{endpoint.result}Error" if endpoint.result else "Error"
-
-
-def _add_errors(components: Components, endpoints: Iterable[Endpoint]) -> None:
-    components.schemas["Error"] = _ERROR
-    for name in sorted({endpoint.result for endpoint in endpoints if endpoint.result}):
-        components.schemas[f"{name}Error"] = _union(name, RESULT_OBJECTS[name])
-
-
-def _union(name: str, result: ResultObject) -> JsonSchema:
-    members: dict[str, Any] = {
-        "success": {"const": False},
-        "errorCode": {"type": ["string", "null"]},
-        "errorMessage": {"type": "string"},
-    }
-    if not result.has_code:
-        del members["errorCode"]
-    elif result.closed is not None:
-        members["errorCode"]["enum"] = [*sorted(result.closed), None]
-    own = {"type": "object", "properties": members, "required": list(members)}
-    return {
-        "description": f"An error that can be read as an Error and as a {name}.",
-        "allOf": [{"$ref": "#/components/schemas/Error"}, own],
-    }
-
-
-def _header(name: str) -> JsonSchema:
-    return {"$ref": f"#/components/headers/{name}"}
-
-
-_BEARER = "An access token: `Authorization: Bearer agw_…`."
-
-_ERROR: JsonSchema = {
-    "type": "object",
-    "description": "Why a request was not answered.",
-    "properties": {
-        "error": {
-            "type": ["string", "null"],
-            "description": "A code word; null on 401 and 429, and on 404 and 5xx of collab.",
-        },
-        "message": {"type": "string", "description": "The reason in words."},
-        "requestId": {"type": "string", "description": "Names this request in our logs."},
-        "details": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "field": {
-                        "type": "string",
-                        "description": "The parameter or the member: `to[0].email`; `$` the body.",
-                    },
-                    "message": {"type": "string"},
-                },
-                "required": ["field", "message"],
-            },
-        },
-        "requiredOperation": {"type": "string", "description": "The flag that is missing."},
-        "reason": {
-            "type": "string",
-            "enum": ["MISSING_HEADER", "MALFORMED_HEADER", "UNKNOWN_TOKEN", "REVOKED", "EXPIRED"],
-            "description": "Why the credential was refused (401 only).",
-        },
-        "connectedProviders": {"type": "array", "items": {"type": "string"}},
-        "accessInfo": {"type": "string", "description": "The token's restrictions in words."},
-    },
-    "required": ["error", "message", "requestId"],
-}
-
-_INTEGER: JsonSchema = {"type": "integer"}
-_STRING: JsonSchema = {"type": "string"}
-
-_HEADERS: Mapping[str, JsonSchema] = {
-    "RequestId": {"description": "The request's id.", "schema": _STRING},
-    "ApiVersion": {"description": "The date of the contract.", "schema": _STRING},
-    "RateLimitLimit": {
-        "description": "Requests allowed in the window with the fewest left.",
-        "schema": _INTEGER,
-    },
-    "RateLimitRemaining": {"description": "Requests left in that window.", "schema": _INTEGER},
-    "RateLimitReset": {
-        "description": "When that window next frees a slot, in Unix seconds.",
-        "schema": _INTEGER,
-    },
-    "RetryAfter": {"description": "Whole seconds to wait.", "schema": _INTEGER},
-    "WWWAuthenticate": {"description": 'Bearer error="invalid_token"', "schema": _STRING},
-    "RequiredOperation": {"description": "The flag that is missing.", "schema": _STRING},
-    "AppliedLimit": {
-        "description": "The `limit` used, when the one asked for was above the maximum.",
-        "schema": _INTEGER,
-    },
-    "IdempotentReplayed": {
-        "description": "`true` when this answer was given before under the same key.",
-        "schema": _STRING,
-    },
-    "PreferenceApplied": {"description": "The preferences that were applied.", "schema": _STRING},
-}
-_COMMON: Mapping[str, JsonSchema] = {
-    "X-Request-Id": _header("RequestId"),
-    "X-Api-Version": _header("ApiVersion"),
-    "X-RateLimit-Limit": _header("RateLimitLimit"),
-    "X-RateLimit-Remaining": _header("RateLimitRemaining"),
-    "X-RateLimit-Reset": _header("RateLimitReset"),
-    "Preference-Applied": _header("PreferenceApplied"),
-}
-_ERROR_HEADERS: Mapping[int, tuple[str, ...]] = {
-    401: ("WWW-Authenticate",),
-    403: ("X-Required-Operation",),
-    422: ("X-Required-Operation",),
-    429: ("Retry-After",),
-}
-_PARAMETERS: Mapping[str, JsonSchema] = {
-    "Prefer": {
-        "name": "Prefer",
-        "in": "header",
-        "description": "`handling=strict`: unknown parameters and members are refused. "
-        "`partial=fail`: no answer with some providers missing.",
-        "schema": _STRING,
-    },
-    "RequestId": {
-        "name": "X-Request-Id",
-        "in": "header",
-        "description": "The id this request is to have; made here when absent or malformed.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
-    },
-    "IdempotencyKey": {
-        "name": "Idempotency-Key",
-        "in": "header",
-        "description": "The same key and request within 24 hours is carried out once.",
-        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
-    },
-}
