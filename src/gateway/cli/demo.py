@@ -1,0 +1,112 @@
+"""`demo`: an embedded store, invented accounts and ready tokens, in one command."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.talk import failures_as_sentences, give, say
+
+if TYPE_CHECKING:
+    from gateway.app import Gateway
+
+
+def demo(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    data: Annotated[Path, typer.Option(help="Folder of the demo's store.")] = Path("data/demo"),
+    reset: Annotated[bool, typer.Option("--reset", help="Start from an empty store.")] = False,
+    manifest: Annotated[
+        Path | None, typer.Option(help="Write addresses and tokens to this file, as JSON.")
+    ] = None,
+) -> None:
+    """Run the gateway with invented accounts; nothing needs to be configured."""
+    from gateway.server import bind, run_app
+
+    with failures_as_sentences():
+        data.mkdir(parents=True, exist_ok=True)
+        listener, base_url = bind(host, port)
+        gateway, described = asyncio.run(_open(data, base_url, reset=reset))
+
+        def started() -> None:
+            if manifest is not None:
+                _write(manifest, described)
+            _introduce(described)
+
+        run_app(gateway, listener, started=started)
+
+
+async def _open(data: Path, base_url: str, *, reset: bool) -> "tuple[Gateway, dict[str, Any]]":
+    """Prepare what is missing; return the process and the manifest."""
+    from gateway import demo as demo_side
+    from gateway import observability
+    from gateway.app import assemble
+    from gateway.database import Database
+    from gateway.demo_world import open_sandbox
+    from gateway.keyring import Keyring
+
+    state = None if reset else demo_side.kept(data)
+    if state is None:
+        say("Making the demo's world …")
+        demo_side.reset(data)
+    secrets = (state.admin_token, state.secret_key) if state else demo_side.new_secrets()
+    settings = demo_side.settings(data, secrets, base_url)
+    observability.configure(level="warning", form="console")
+    sandbox = open_sandbox(data, public_base=f"{base_url}/sandbox")
+    if state is None:
+        database = Database.open(settings.database)
+        try:
+            state = await demo_side.prepare(data, database, Keyring([secrets[1]]), secrets, sandbox)
+        finally:
+            await database.close()
+    return assemble(settings, sandbox=sandbox), demo_side.manifest(state, base_url)
+
+
+def _write(path: Path, described: dict[str, Any]) -> None:
+    """Write the manifest for the owner alone, whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(described, file, indent=2)
+    partial.replace(path)
+
+
+def _introduce(described: dict[str, Any]) -> None:
+    base, tokens = described["baseUrl"], described["tokens"]
+    give(
+        f"""
+access-gateway demo
+
+  Base URL   {base}
+  GraphiQL   {base}/explorer/
+  REST docs  {base}/docs/
+
+Tokens
+{_lines(tokens)}
+  admin     {described["adminToken"]}
+
+Three requests to paste
+
+  1. Mails, by REST
+     curl -s '{base}/api/access/email/messages?limit=3&includeBody=true' \\
+       -H 'Authorization: Bearer {tokens["full"]}'
+
+  2. The same, by GraphQL
+     curl -s '{base}/graphql' -H 'Content-Type: application/json' \\
+       -H 'Authorization: Bearer {tokens["full"]}' \\
+       -d '{{"query": "{{ emails(limit: 3) {{ emails {{ id subject body to {{ email }} }} }} }}"}}'
+
+  3. The same with the masked token: body and recipients are null
+     curl -s '{base}/graphql' -H 'Content-Type: application/json' \\
+       -H 'Authorization: Bearer {tokens["masked"]}' \\
+       -d '{{"query": "{{ emails(limit: 3) {{ emails {{ id subject body to {{ email }} }} }} }}"}}'
+
+Stop with Ctrl+C."""
+    )
+
+
+def _lines(tokens: dict[str, str]) -> str:
+    return "\n".join(f"  {name:<9} {text}" for name, text in tokens.items())

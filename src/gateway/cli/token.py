@@ -1,0 +1,137 @@
+"""`token`: make, list, show, revoke and rotate access tokens on the store itself."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gateway.cli.talk import failures_as_sentences, give, give_json, give_table, say
+
+app = typer.Typer(help="Access tokens.", no_args_is_help=True)
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Id = Annotated[int, typer.Argument(help="The token's id.")]
+
+_COLUMNS = {
+    "id": "ID",
+    "name": "NAME",
+    "keyId": "KEY",
+    "status": "STATUS",
+    "resourceIds": "RESOURCES",
+    "expiresAt": "EXPIRES",
+    "lastUsedAt": "LAST USED",
+}
+
+
+@app.command("create")
+def create(
+    name: Annotated[str, typer.Argument(help="A name for people, 1 to 100 characters.")],
+    operator: Annotated[str, typer.Option(help="The operator's id.")],
+    resource: Annotated[list[int], typer.Option(help="A resource's id; repeat for several.")],
+    expires: Annotated[str | None, typer.Option(help="When it ends: 2027-01-31T12:00:00Z.")] = None,
+    settings: Annotated[
+        str | None, typer.Option(help="Settings as JSON, @FILE, or - for standard input.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token. Its text is written to standard output, once."""
+    from gateway.cli import token_work as work
+
+    made = _run(
+        lambda: work.create(
+            name=name,
+            operator_id=operator,
+            resource_ids=resource,
+            expires=expires,
+            settings=_settings(settings),
+        )
+    )
+    if as_json:
+        give_json(made)
+    else:
+        say(f"Token {made['id']} ({made['name']}). This is the only time its text is shown:")
+        give(made["token"])
+
+
+@app.command("list")
+def list_(
+    status: Annotated[str | None, typer.Option(help="active, revoked or expired.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List tokens by id; secrets are not part of it."""
+    from gateway.cli import token_work as work
+
+    found = _run(lambda: work.listed(status))
+    if as_json:
+        give_json(found)
+    else:
+        give_table(found, _COLUMNS)
+
+
+@app.command("show")
+def show(token_id: Id, as_json: AsJson = False) -> None:
+    """Show one token with its settings."""
+    from gateway.cli import token_work as work
+
+    found = _run(lambda: work.shown(token_id))
+    if as_json:
+        give_json(found)
+        return
+    for member, value in found.items():
+        give(f"{member}: {json.dumps(value, ensure_ascii=False)}")
+
+
+@app.command("revoke")
+def revoke(token_id: Id) -> None:
+    """Revoke a token; no later request passes with it."""
+    from gateway.cli import token_work as work
+
+    _run(lambda: work.revoked(token_id))
+    say(f"Token {token_id} is revoked.")
+
+
+@app.command("rotate")
+def rotate(
+    token_id: Id,
+    grace: Annotated[
+        int, typer.Option(min=0, max=86_400, help="Seconds that the old secret stays good.")
+    ] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Give a token a new secret, written to standard output, once."""
+    from gateway.cli import token_work as work
+
+    made = _run(lambda: work.rotated(token_id, grace))
+    if as_json:
+        give_json(made)
+    else:
+        give(made["token"])
+
+
+def _run(work: Callable[[], Awaitable[Any]]) -> Any:
+    async def waiting() -> Any:
+        return await work()
+
+    with failures_as_sentences():
+        return asyncio.run(waiting())
+
+
+def _settings(given: str | None) -> dict[str, Any]:
+    if given is None:
+        return {}
+    try:
+        if given == "-":
+            text = sys.stdin.read()
+        elif given.startswith("@"):
+            text = Path(given[1:]).read_text(encoding="utf-8")
+        else:
+            text = given
+        read = json.loads(text)
+    except (OSError, ValueError) as problem:
+        raise typer.BadParameter(f"settings cannot be read: {problem}") from None
+    if not isinstance(read, dict):
+        raise typer.BadParameter("settings must be a JSON object")
+    return read

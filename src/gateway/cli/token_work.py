@@ -1,0 +1,104 @@
+"""What the `token` commands do on the store."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway import moments, tokens
+from gateway.cli.store import opened
+from gateway.tables import AccessToken, Operator, Resource
+from policy import grants
+from policy.refusals import InvalidInput, NotFound
+from policy.vocabulary import Code
+
+
+async def create(
+    *,
+    name: str,
+    operator_id: str,
+    resource_ids: Sequence[int],
+    expires: str | None,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Make a token; return it with its text."""
+    full = grants.validate(settings)
+    if not 1 <= len(name.strip()) <= len(name) <= 100:
+        raise InvalidInput("The name must have 1 to 100 characters.")
+    ends = _moment(expires)
+    async with opened() as (database, _, _settings), database.writing() as session:
+        if await session.get(Operator, operator_id) is None:
+            raise NotFound("There is no such operator.", code=Code.OPERATOR_NOT_FOUND)
+        for resource_id in resource_ids:
+            if await session.get(Resource, resource_id) is None:
+                raise NotFound(f"There is no resource {resource_id}.", code=Code.RESOURCE_NOT_FOUND)
+        token, text = await tokens.create(
+            session,
+            tokens.NewToken(
+                name=name,
+                operator_id=operator_id,
+                resource_ids=resource_ids,
+                expires_at=ends,
+                settings=full,
+            ),
+        )
+        return {**tokens.view(token, resource_ids), "token": text}
+
+
+async def listed(status: str | None) -> list[dict[str, Any]]:
+    """Return tokens by id, of one status or all."""
+    rows = select(AccessToken).order_by(col(AccessToken.id))
+    if status is not None:
+        if status not in list(tokens.Status):
+            raise InvalidInput(f"status must be one of: {', '.join(tokens.Status)}.")
+        rows = rows.where(*tokens.standing(tokens.Status(status), moments.now_ms()))
+    async with opened() as (database, _, _settings), database.reading() as session:
+        found = (await session.exec(rows)).all()
+        linked = await tokens.resources_of(session, found)
+        return [tokens.view(row, linked[row.id or 0]) for row in found]
+
+
+async def shown(token_id: int) -> dict[str, Any]:
+    """Return one token."""
+    async with opened() as (database, _, _settings), database.reading() as session:
+        return await _view(session, await _known(session, token_id))
+
+
+async def revoked(token_id: int) -> None:
+    """Revoke a token."""
+    async with opened() as (database, _, _settings), database.writing() as session:
+        await _known(session, token_id)
+        await tokens.revoke(session, col(AccessToken.id) == token_id)
+
+
+async def rotated(token_id: int, grace: int) -> dict[str, Any]:
+    """Give a token a new secret; return it with its text."""
+    async with opened() as (database, _, _settings), database.writing() as session:
+        token = await _known(session, token_id)
+        try:
+            text = await tokens.rotate(session, token, grace_seconds=grace)
+        except tokens.Revoked:
+            raise InvalidInput("A revoked token cannot get a new secret.") from None
+        return {**await _view(session, token), "token": text}
+
+
+async def _known(session: AsyncSession, token_id: int) -> AccessToken:
+    token = await session.get(AccessToken, token_id)
+    if token is None:
+        raise NotFound(f"There is no token {token_id}.", code=Code.TOKEN_NOT_FOUND)
+    return token
+
+
+async def _view(session: AsyncSession, token: AccessToken) -> dict[str, Any]:
+    linked = await tokens.resources_of(session, [token])
+    return tokens.view(token, linked[token.id or 0])
+
+
+def _moment(written: str | None) -> int | None:
+    if written is None:
+        return None
+    try:
+        return moments.parse(written)
+    except ValueError:
+        raise InvalidInput("The end must be a time, such as 2027-01-31T12:00:00Z.") from None

@@ -1,0 +1,310 @@
+"""
+The demo's own side: operator, resources, connections and one token per profile.
+
+Everything is made once and kept in the data folder; `demo.json` there holds the secrets, the
+tokens' texts among them, readable by the owner alone, so that a second start prints the same.
+Source: decisions 14 and 16.
+"""
+
+import json
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway import connections, moments, tokens
+from gateway.database import Database
+from gateway.demo_world import APP_ONLY, READ, SCOPES, WRITE
+from gateway.keyring import Keyring, new_secret
+from gateway.settings import Settings
+from gateway.tables import CollabRule, ConnectionRow, Operator, OperatorResource, Resource
+from policy import grants
+from providers.sandbox.app import Sandbox
+from providers.sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
+
+STATE = "demo.json"
+RESOURCES = ("main", "readOnly", "selectedSites", "empty")  # in this order: ids 1 to 4
+UPSTREAMS = MappingProxyType(
+    {
+        "providerA": "provider-a",
+        "providerB": "provider-b",
+        "collab": "collab",
+        "tasks": "tasks",
+    }
+)
+
+_ALL_ON: Mapping[str, object] = MappingProxyType(
+    {
+        "emailAccessEnabled": True,
+        "allowedEmailOperations": ["all"],
+        "calendarAccessEnabled": True,
+        "calendarAccessLevel": "full_access",
+        "allowedTaskOperations": ["all"],
+        "collabAccessEnabled": True,
+        "allowedCollabOperations": ["all"],
+        "collabAllowAllDefault": True,
+    }
+)
+
+
+def _all_but(words: Sequence[str], *hidden: str) -> list[str]:
+    return [word for word in words if word not in hidden]
+
+
+def profiles() -> Mapping[str, Mapping[str, object]]:
+    """Return the settings of each of the demo's tokens."""
+    from policy.vocabulary import (  # noqa: PLC0415 - only these words, only here
+        CalendarField,
+        CollabField,
+        EmailField,
+        TaskField,
+    )
+
+    reads = ["read_only"]
+    return {
+        "full": _ALL_ON,
+        "reader": {
+            **_ALL_ON,
+            "allowedEmailOperations": reads,
+            "calendarAccessLevel": "view_only",
+            "allowedTaskOperations": reads,
+            "allowedCollabOperations": reads,
+        },
+        "masked": {
+            **_ALL_ON,
+            "visibleEmailFields": _all_but([*EmailField], "body", "attachments", "to"),
+            "visibleCalendarFields": _all_but([*CalendarField], "attendees"),
+            "visibleCollabFields": _all_but([*CollabField], "owners", "size", "field_values"),
+            "visibleTaskFields": _all_but([*TaskField], "assignees"),
+        },
+        "selected": {**_ALL_ON, "collabAllowAllDefault": False},
+    }
+
+
+# Rules of the token `selected`; further ones name things of the world and join with it.
+_SELECTED_RULES = (("mime_type", "application/pdf", "allow"), ("mime_type", "image/*", "allow"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """What `demo.json` keeps; *upstreams* is upstream name -> its access token."""
+
+    admin_token: str
+    secret_key: str
+    operator_id: str
+    tokens: Mapping[str, str]
+    upstreams: Mapping[str, str]
+
+
+def settings(data: Path, state_secrets: tuple[str, str], base_url: str) -> Settings:
+    """Return the demo's settings: embedded database, sandbox upstreams, everything on."""
+    admin_token, secret_key = state_secrets
+    return Settings.model_validate(
+        {
+            **Settings().model_dump(exclude_unset=True),
+            "data_dir": data,
+            "database_url": None,
+            "admin_token": admin_token,
+            "secret_keys": secret_key,
+            "public_url": base_url,
+            "sandbox": True,
+            "internal_enabled": True,
+        }
+    )
+
+
+def reset(data: Path) -> None:
+    """Remove what earlier demos left in *data*, and nothing else."""
+    for pattern in ("gateway.db*", "sandbox.db*", STATE):
+        for path in data.glob(pattern):
+            path.unlink()
+
+
+def kept(data: Path) -> State | None:
+    """Return what an earlier start left; None when anything of it is missing."""
+    try:
+        state = State(**json.loads((data / STATE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    whole = (data / "gateway.db").is_file() and (data / "sandbox.db").is_file()
+    return state if whole else None
+
+
+async def prepare(data: Path, database: Database, keyring: Keyring, secrets: tuple[str, str],
+                  sandbox: Sandbox) -> State:  # fmt: skip
+    """Make operator, resources, connections and tokens in an empty database; keep the secrets."""
+    await database.migrate()
+    issued = _issue(sandbox)
+    operator = Operator(
+        id=str(uuid.uuid4()),
+        email=YARD_ACCOUNT,
+        display_name="Nora Lindqvist",
+        created_at=moments.now_ms(),
+    )
+    async with database.writing() as session:
+        session.add(operator)
+        await session.flush()
+        ids = await _resources(session, operator)
+        await _connections(session, keyring, operator, ids, issued)
+        texts = await _tokens(session, operator, ids["main"])
+    state = State(
+        admin_token=secrets[0],
+        secret_key=secrets[1],
+        operator_id=operator.id,
+        tokens=texts,
+        upstreams={name: issued[name, WRITE] for name in UPSTREAMS},
+    )
+    _keep(data / STATE, state)
+    return state
+
+
+def manifest(state: State, base_url: str) -> dict[str, Any]:
+    """Return the manifest of decisions 14 and 16."""
+    return {
+        "baseUrl": base_url,
+        "internalBaseUrl": f"{base_url}/internal",
+        "graphqlUrl": f"{base_url}/graphql",
+        "adminToken": state.admin_token,
+        "operatorId": state.operator_id,
+        "resourceIds": [1],
+        "resources": {name: number for number, name in enumerate(RESOURCES, start=1)},
+        "tokens": dict(state.tokens),
+        "upstreams": {
+            name: {"url": f"{base_url}/sandbox/{path}", "accessToken": state.upstreams[name]}
+            for name, path in UPSTREAMS.items()
+        },
+    }
+
+
+def new_secrets() -> tuple[str, str]:
+    """Make an admin token and a secret key."""
+    return f"demo-admin-{new_secret()}", new_secret()
+
+
+def _issue(sandbox: Sandbox) -> dict[tuple[str, str], str]:
+    accounts = {
+        "providerA": YARD_ACCOUNT,
+        "providerB": STUDIO_ACCOUNT,
+        "collab": STUDIO_ACCOUNT,
+        "tasks": YARD_ACCOUNT,
+    }
+    issue = sandbox.ground.tokens.issue
+    issued = {
+        (upstream, use): issue(upstream, accounts[upstream], scopes)
+        for (upstream, use), scopes in SCOPES.items()
+    }
+    issued["collab", "app"] = issue("collab", "access-gateway", APP_ONLY, app_only=True)
+    return issued
+
+
+async def _resources(session: AsyncSession, operator: Operator) -> dict[str, int]:
+    ids = {}
+    for name in RESOURCES:
+        resource = Resource(name=name, created_at=moments.now_ms())
+        session.add(resource)
+        await session.flush()
+        ids[name] = resource.id or 0
+        session.add(OperatorResource(operator_id=operator.id, resource_id=ids[name]))
+    return ids
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    resource: str
+    kind: str
+    provider: str
+    upstream: str
+    use: str
+    address: str
+
+
+_ACCOUNTS = (
+    _Account("main", "email", "PROVIDER_A", "providerA", WRITE, YARD_ACCOUNT),
+    _Account("main", "email", "PROVIDER_B", "providerB", WRITE, STUDIO_ACCOUNT),
+    _Account("main", "calendar", "PROVIDER_A", "providerA", WRITE, YARD_ACCOUNT),
+    _Account("main", "calendar", "PROVIDER_B", "providerB", WRITE, STUDIO_ACCOUNT),
+    _Account("main", "tasks", "BOARDS", "tasks", WRITE, YARD_ACCOUNT),
+    _Account("main", "collab", "COLLAB", "collab", WRITE, STUDIO_ACCOUNT),
+    _Account("readOnly", "email", "PROVIDER_A", "providerA", READ, YARD_ACCOUNT),
+    _Account("readOnly", "collab", "COLLAB", "collab", READ, STUDIO_ACCOUNT),
+    _Account("selectedSites", "collab", "COLLAB", "collab", "app", STUDIO_ACCOUNT),
+)
+
+
+async def _connections(
+    session: AsyncSession,
+    keyring: Keyring,
+    operator: Operator,
+    ids: Mapping[str, int],
+    issued: Mapping[tuple[str, str], str],
+) -> None:
+    for account in _ACCOUNTS:
+        scopes = list(SCOPES.get((account.upstream, account.use), APP_ONLY))
+        mode = "selected_sites" if account.use == "app" else "delegated"
+        now = moments.now_ms()
+        row = ConnectionRow(
+            resource_id=ids[account.resource],
+            operator_id=operator.id,
+            kind=account.kind,
+            provider=account.provider,
+            mode=mode if account.kind == "collab" else None,
+            account_email=account.address,
+            granted_scopes=scopes,
+            can_write=connections.can_write(scopes),
+            status="active",
+            selected_site_ids=[],
+            created_at=now,
+            updated_at=now,
+        )
+        session.add(row)
+        await session.flush()
+        secret = issued[account.upstream, account.use]
+        form = "apiToken" if account.kind == "tasks" else "accessToken"
+        connections.replace(row, {form: secret}, keyring)
+        session.add(row)
+
+
+async def _tokens(session: AsyncSession, operator: Operator, resource_id: int) -> dict[str, str]:
+    texts = {}
+    for name, chosen in profiles().items():
+        token, texts[name] = await tokens.create(
+            session,
+            tokens.NewToken(
+                name=name,
+                operator_id=operator.id,
+                resource_ids=[resource_id],
+                expires_at=None,
+                settings=grants.validate(chosen),
+            ),
+        )
+        if name == "selected":
+            for rule_type, pattern, action in _SELECTED_RULES:
+                session.add(_rule(token.id or 0, rule_type, pattern, action))
+    return texts
+
+
+def _rule(token_id: int, rule_type: str, pattern: str, action: str) -> CollabRule:
+    now = moments.now_ms()
+    return CollabRule(
+        token_id=token_id,
+        rule_type=rule_type,
+        pattern=pattern,
+        action=action,
+        source="manual",
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _keep(path: Path, state: State) -> None:
+    """Write *state* for the owner alone, whole or not at all."""
+    partial = path.with_suffix(".partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(asdict(state), file, indent=2)
+    partial.replace(path)

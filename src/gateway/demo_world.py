@@ -1,0 +1,64 @@
+"""The demo's upstreams: the sandbox over a store in the data folder, with its world in it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from providers.sandbox.app import Sandbox, create
+from providers.sandbox.world import mail
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+READ, WRITE = "read", "write"
+
+# (upstream, what for) -> the scopes of the access token.
+SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
+    ("providerA", WRITE): (
+        "https://www.googleapis.com/auth/gmail.modify",
+        "https://www.googleapis.com/auth/gmail.send",
+        "https://www.googleapis.com/auth/calendar.readonly",
+    ),
+    ("providerA", READ): ("https://www.googleapis.com/auth/gmail.readonly",),
+    ("providerB", WRITE): ("Mail.ReadWrite", "Mail.Send", "Calendars.Read", "User.Read"),
+    ("providerB", READ): ("Mail.Read", "User.Read"),
+    ("collab", WRITE): (
+        "Files.ReadWrite.All",
+        "Sites.ReadWrite.All",
+        "InformationProtectionPolicy.Read",
+    ),
+    ("collab", READ): (
+        "Files.Read.All",
+        "Sites.Read.All",
+        "InformationProtectionPolicy.Read",
+    ),
+    ("tasks", WRITE): (
+        "me:read",
+        "boards:read",
+        "boards:write",
+        "updates:read",
+        "updates:write",
+        "users:read",
+    ),
+}
+APP_ONLY = ("Sites.Selected",)
+
+
+def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
+    """Open the sandbox over the store in *data*, and fill in what its world lacks."""
+    sandbox = create(data, public_base=public_base)
+    mail.seed(sandbox.ground.store, sandbox.ground.mails)
+    return sandbox
+
+
+def import_file(
+    data: Path, path: Path, *, into: str, list_name: str | None, board: str | None
+) -> str:
+    """Load *path* into an upstream of the store in *data*; say what was loaded."""
+    from providers.sandbox.importing import import_path  # noqa: PLC0415 - parsers few need
+
+    sandbox = create(data, public_base="http://sandbox.invalid")
+    return str(
+        import_path(
+            sandbox.ground.store, into=into, path=path, list_name=list_name or "", board_name=board or ""
+        )
+    )

@@ -1,0 +1,109 @@
+"""Runs an application on a socket: uvicorn with uvloop and httptools, and nothing it adds itself."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
+
+from gateway import observability
+from gateway.app import Gateway, assemble
+from gateway.settings import Settings
+
+BACKLOG = 2048
+GRACE = 10  # seconds that running requests get at shutdown
+
+
+def create() -> Gateway:
+    """Build the application of one worker process, as the environment configures it."""
+    settings = Settings()
+    observability.configure(level=settings.log_level, form=settings.log_format)
+    return assemble(settings, sandbox=sandbox_of(settings))
+
+
+def sandbox_of(settings: Settings) -> ASGIApp | None:
+    """Open the sandbox upstreams when the settings ask for them."""
+    if not settings.sandbox:
+        return None
+    from gateway.demo_world import open_sandbox  # noqa: PLC0415 - a heavy part that few need
+
+    return open_sandbox(Path(settings.data_dir), public_base=f"{settings.base_url}/sandbox")
+
+
+def run(settings: Settings) -> None:
+    """Serve in this process until told to stop."""
+    listener, _ = bind(settings.host, settings.port)
+    observability.configure(level=settings.log_level, form=settings.log_format)
+    run_app(assemble(settings, sandbox=sandbox_of(settings)), listener)
+
+
+def run_many(settings: Settings) -> None:
+    """Serve in several processes on one socket."""
+    listener, _ = bind(settings.host, settings.port)
+    config = _config("gateway.server:create", factory=True, workers=settings.workers)
+    Multiprocess(config, sockets=[listener]).run()
+
+
+def run_app(
+    app: Any, listener: socket.socket, *, started: Callable[[], None] | None = None
+) -> None:
+    """Serve *app* on *listener*; *started* is called once it answers."""
+    _Server(_config(app), started).run(sockets=[listener])
+
+
+def bind(host: str, port: int) -> tuple[socket.socket, str]:
+    """
+    Listen on *host* and *port*; 0 takes any free port.
+
+    Returns:
+        The socket, and the base URL under which it is reached.
+
+    Raises:
+        OSError: The address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError:
+        listener.close()
+        raise
+    listener.set_inheritable(True)
+    named = f"[{host}]" if family == socket.AF_INET6 else host
+    return listener, f"http://{named}:{listener.getsockname()[1]}"
+
+
+def _config(app: Any, **options: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="httptools",
+        loop="uvloop",
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        forwarded_allow_ips="",
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=GRACE,
+        **options,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Tells when it answers."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None] | None) -> None:
+        super().__init__(config)
+        self._tell = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then tell."""
+        await super().startup(sockets)
+        if self._tell is not None and self.started:
+            self._tell()
