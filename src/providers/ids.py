@@ -5,6 +5,7 @@ Mail: ``providerA:<native>`` and ``providerB:<native>``; the text after the firs
 Source: contract, General behaviours 2; decisions 5.10.
 """
 
+import re
 from types import MappingProxyType
 
 MAX_ID_LENGTH = 1024  # characters; decisions 5.10 and 8.1
@@ -31,3 +32,17 @@ def split_mail(prefixed: str) -> tuple[str, str] | None:
     if not colon or not native or provider is None or len(prefixed) > MAX_ID_LENGTH:
         return None
     return provider, native
+
+
+_PROVIDER_A = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_PROVIDER_B = re.compile(r"[A-Za-z0-9+/=_-]{1,512}")
+
+
+def is_provider_a(native: str) -> bool:
+    """Whether *native* has the form of provider A's ids, so that it may stand in an address."""
+    return _PROVIDER_A.fullmatch(native) is not None
+
+
+def is_provider_b(native: str) -> bool:
+    """Whether *native* has the form of provider B's ids, so that it may stand in an address."""
+    return _PROVIDER_B.fullmatch(native) is not None

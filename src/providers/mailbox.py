@@ -302,7 +302,7 @@ async def _has(port: MailPort, native: str) -> bool:
 
 def _harmless(failure: ProviderFailure) -> bool:
     """Whether surely nothing happened, so that another mailbox may be tried."""
-    if isinstance(failure, Unreachable):
+    if isinstance(failure, Unreachable | TimedOut):
         return not failure.sent
     return isinstance(failure, Missing | NeedsReauth | Throttled)
 

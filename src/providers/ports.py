@@ -125,24 +125,38 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer to a message; *quote* says whether the original may be quoted (decisions 5.2)."""
+    """
+    An answer to a message.
+
+    Attributes:
+        quote: Whether the original may be quoted (decisions 5.2).
+        hidden: Attributes of `records.Email` that no quotation may tell.
+    """
 
     body: str
     body_type: str = "html"
     reply_all: bool = False
     quote: bool = True
+    hidden: AbstractSet[str] = frozenset()
     message_id: str
     maybe_sent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forward:
-    """A message passed on; *body* is put before the original."""
+    """
+    A message passed on.
+
+    Attributes:
+        body: Put before the original.
+        hidden: Attributes of `records.Email` that the header block and the subject may not tell.
+    """
 
     to: tuple[records.Participant, ...]
     cc: tuple[records.Participant, ...] = ()
     body: str = ""
     body_type: str = "html"
+    hidden: AbstractSet[str] = frozenset()
     message_id: str
     maybe_sent: bool = False
 

@@ -1,0 +1,62 @@
+"""
+Sending once: what to do when the answer to a send is lost.
+
+A message is sent under a Message-ID that stays the same for every try of one intent, so that it
+can be looked up. Source: decisions 16 (Email); reliability report, F2.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from providers import records
+from providers.failures import Broken, OutcomeUnknown, ProviderFailure, TimedOut, Unreachable
+
+LOOKS = (0.0, 0.4, 0.8, 1.5)  # seconds to wait before each look: about three in all
+
+Send = Callable[[], Awaitable[records.SentMessage]]
+LookUp = Callable[[], Awaitable[records.SentMessage | None]]
+
+
+async def once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> records.SentMessage:
+    """
+    Send, unless it was sent already.
+
+    Args:
+        send: Sends; a failure of it may be ambiguous.
+        look_up: Returns what is known of the message when upstream has it as sent, else None.
+        maybe_sent: Whether an earlier try may have gone out.
+
+    Raises:
+        OutcomeUnknown: It may have gone out, and looking it up did not settle it.
+        ProviderFailure: From *send*, when it surely did not go out.
+    """
+    if maybe_sent and (found := await look_up()) is not None:
+        return found
+    try:
+        return await send()
+    except ProviderFailure as failure:
+        if not is_ambiguous(failure):
+            raise
+    found = await _patiently(look_up)
+    if found is None:
+        raise OutcomeUnknown
+    return found
+
+
+def is_ambiguous(failure: ProviderFailure) -> bool:
+    """Whether a write that failed so may have been done all the same."""
+    if isinstance(failure, Unreachable | TimedOut):
+        return failure.sent
+    return isinstance(failure, Broken)
+
+
+async def _patiently(look_up: LookUp) -> records.SentMessage | None:
+    for pause in LOOKS:
+        await asyncio.sleep(pause)
+        try:
+            found = await look_up()
+        except ProviderFailure:
+            continue
+        if found is not None:
+            return found
+    return None

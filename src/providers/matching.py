@@ -1,0 +1,156 @@
+"""
+Whether a message passes a query: the meaning of every mail filter, for what upstream cannot ask.
+
+Source: decisions 5.3 and 16 (Email).
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+
+from providers import records
+from providers.ports import MailQuery
+
+FOLDER_LABELS = frozenset({"TRASH", "SPAM", "DRAFT"})
+TEXT_FIELDS = frozenset({"subject", "body_preview", "body", "from_", "to", "cc"})
+
+_TERM = re.compile(r'"([^"]*)"?|([^\s"]+)')
+# Letters, digits, and pictures such as emoji, which are words to whoever searches for them.
+_WORD = re.compile("[\\w\u2600-\u27bf\U0001f000-\U0001faff]+")
+_UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+_INVISIBLE = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[^>]*>")
+
+
+def folder_label(query: MailQuery) -> str | None:
+    """Return "TRASH", "SPAM" or "DRAFT" when the query's label names that folder."""
+    name = (query.label or "").upper()
+    return name if name in FOLDER_LABELS else None
+
+
+def needed(query: MailQuery, *, text: bool) -> frozenset[str]:
+    """
+    Name the attributes of `records.Email` that `passes` looks at.
+
+    Args:
+        query: What is searched for.
+        text: Whether the words of the query are to be checked as well.
+    """
+    by_part = {
+        "from_": query.sender,
+        "to": query.recipient,
+        "cc": query.recipient,
+        "subject": query.subject,
+        "labels": None if folder_label(query) else query.label,
+        "has_attachments": None if query.has_attachment is None else "yes",
+    }
+    names = {name for name, part in by_part.items() if part}
+    if text and query.text:
+        names |= query.text_fields
+    return frozenset(names)
+
+
+def passes(email: records.Email, query: MailQuery, *, text: bool) -> bool:
+    """
+    Whether a message is what the query asks for; folders are the connector's business.
+
+    Args:
+        email: Holds at least what `needed` names.
+        query: What is searched for.
+        text: Whether the words of the query must be found; False trusts upstream.
+    """
+    received = email.received_at
+    if query.after and (received is None or received <= query.after):
+        return False
+    if query.before and (received is None or received >= query.before):
+        return False
+    if query.unread and email.is_read:
+        return False
+    if query.has_attachment not in (None, email.has_attachments):
+        return False
+    if query.subject and fold(query.subject) not in fold(email.subject or ""):
+        return False
+    if query.sender and not _is(query.sender, (email.from_,) if email.from_ else ()):
+        return False
+    if query.recipient and not _is(query.recipient, (*(email.to or ()), *(email.cc or ()))):
+        return False
+    if query.label and not folder_label(query) and not _has_label(email, query.label):
+        return False
+    return not (text and query.text) or _has_words(email, query.text, query.text_fields)
+
+
+def is_address(value: str) -> bool:
+    """Whether a sender or recipient filter is a whole address, to be matched exactly."""
+    local, at, domain = value.partition("@")
+    return bool(local and at and domain) and "@" not in domain and not re.search(r"\s", value)
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """
+    Split a free-text query into words and phrases, folded, without what no word is in.
+
+    A term that stood in quotes or holds punctuation comes as its words, joined by blanks.
+    """
+    found = (match[1] if match[1] is not None else match[2] for match in _TERM.finditer(text))
+    split = (" ".join(_WORD.findall(fold(term))) for term in found)
+    return tuple(dict.fromkeys(term for term in split if term))
+
+
+def fold(text: str) -> str:
+    """Make texts comparable whatever their case and their composition of accents."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def readable(markup: str) -> str:
+    """Return the text that a reader of an HTML body sees, roughly."""
+    return html.unescape(_TAG.sub(" ", _INVISIBLE.sub(" ", markup)))
+
+
+def _is(wanted: str, participants: Iterable[records.Participant]) -> bool:
+    value = fold(wanted.strip())
+    if is_address(value):
+        return any(fold(one.email) == value for one in participants)
+    if value.startswith("@"):
+        return any(fold(one.email).rpartition("@")[2] == value[1:] for one in participants)
+    return any(value in fold(one.email) or value in fold(one.name or "") for one in participants)
+
+
+def _has_label(email: records.Email, label: str) -> bool:
+    wanted = fold(label)
+    return any(fold(name) == wanted for name in email.labels or ())
+
+
+def _has_words(email: records.Email, text: str, fields: AbstractSet[str]) -> bool:
+    wanted = terms(text)
+    texts = [fold(one) for one in _texts(email, fields)]
+    words = ["".join(f" {word}" for word in _WORD.findall(one)) for one in texts]
+    return bool(wanted) and all(_found(term, texts, words) for term in wanted)
+
+
+def _found(term: str, texts: list[str], words: list[str]) -> bool:
+    """Find *term* as a word or the beginning of one; scripts without blanks have no beginnings."""
+    if _UNSPACED.search(term):
+        return any(term in text for text in texts)
+    return any(f" {term}" in line for line in words)
+
+
+def _texts(email: records.Email, fields: AbstractSet[str]) -> Iterator[str]:
+    if "subject" in fields:
+        yield email.subject or ""
+    if "body_preview" in fields:
+        yield email.body_preview or ""
+    if "body" in fields:
+        yield readable(email.body or "") if email.body_type == "html" else email.body or ""
+    if "from_" in fields and email.from_:
+        yield _participant(email.from_)
+    for name, people in (("to", email.to), ("cc", email.cc)):
+        if name in fields:
+            yield from map(_participant, people or ())
+
+
+def _participant(one: records.Participant) -> str:
+    return f"{one.name or ''} {one.email}"

@@ -1,0 +1,1 @@
+"""Provider A: mail and calendar over its wire protocol."""

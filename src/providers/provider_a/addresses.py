@@ -1,0 +1,61 @@
+"""
+Address headers, read fast.
+
+The usual forms are taken apart by one pattern; everything else goes to the standard library, which
+is many times slower (performance report, 7).
+"""
+
+import re
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.utils import getaddresses
+from functools import lru_cache, partial
+from inspect import signature
+
+from providers.records import Participant
+
+_PLAIN = re.compile(r'\s*(?:([^<>"(),:;@\\]*?)\s*<([^<>\s"(),:;\\]+)>|([^<>\s"(),:;\\]+))\s*$')
+_QUOTED = re.compile(r'\s*"([^"\\]*)"\s*<([^<>\s"(),:;\\]+)>\s*$')
+# A header of one quoted name with a comma inside must not be split there.
+_COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
+# Newer interpreters drop the whole list over one odd address unless told otherwise.
+_READ = (
+    partial(getaddresses, strict=False)
+    if "strict" in signature(getaddresses).parameters
+    else getaddresses
+)
+
+
+@lru_cache(maxsize=4096)
+def read(header: str) -> tuple[Participant, ...]:
+    """Return the mailboxes of an address header, in order; what is none is left out."""
+    found = []
+    for piece in _COMMA.split(header) if '"' in header else header.split(","):
+        match = _QUOTED.match(piece) or _PLAIN.match(piece)
+        if match is None:
+            return _slowly(header)
+        name, address = (match[1], match[2]) if match.lastindex == 2 else (None, match[3])
+        found.append(Participant(email=address, name=decoded(name or "") or None))
+    return tuple(found)
+
+
+def decoded(text: str) -> str:
+    """Decode the encoded words (RFC 2047) of a header; what cannot be read stays as it is."""
+    if "=?" not in text:
+        return text
+    try:
+        pieces = decode_header(text)
+        return "".join(
+            piece if isinstance(piece, str) else piece.decode(charset or "ascii", "replace")
+            for piece, charset in pieces
+        )
+    except (HeaderParseError, LookupError, ValueError):
+        return text
+
+
+def _slowly(header: str) -> tuple[Participant, ...]:
+    return tuple(
+        Participant(email=address, name=decoded(name) or None)
+        for name, address in _READ([header])
+        if address
+    )

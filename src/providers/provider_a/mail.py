@@ -1,0 +1,200 @@
+"""One mailbox of provider A. Source: wire report, 1A; decisions 5 and 16."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from providers import matching, records, scanning
+from providers.failures import Broken, Missing, ProviderFailure, Throttled, TimedOut
+from providers.http import Upstream
+from providers.ids import is_provider_a
+from providers.ports import (
+    ConnectionInfo,
+    Draft,
+    Forward,
+    MailChange,
+    MailPosition,
+    MailQuery,
+    MailSlice,
+    Reply,
+)
+from providers.provider_a import fields, mapping
+from providers.provider_a.batch import ROOT
+from providers.provider_a.memory import Memory
+from providers.provider_a.message import Conversation, Message
+from providers.provider_a.query import Trust, search
+from providers.provider_a.reading import Listed, Reader, decoded
+from providers.provider_a.sending import Sender
+
+WIDE_PAGE = 100  # ids per page when many of them will not pass
+_STATE = (("format", "minimal"), ("fields", "id,threadId,labelIds,internalDate"))
+_NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
+
+
+class Mail:
+    """The mailbox behind one connection; see `providers.ports.MailPort`."""
+
+    def __init__(self, info: ConnectionInfo, upstream: Upstream, memory: Memory) -> None:
+        """*memory* is kept by the caller, one per connection, and outlives this object."""
+        memory.address = memory.address or info.account_email
+        self._upstream = upstream
+        self._memory = memory
+        self._sender = Sender(upstream, memory)
+
+    async def search(
+        self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Return what matches after a position; see `MailPort.search`."""
+        label_ids = await self._label_ids(query)
+        if label_ids is None or (query.text and not matching.terms(query.text)):
+            return _NOTHING
+        asked = search(query, after)
+        text = asked.trust is not Trust.UPSTREAM
+        sieve = matching.needed(query, text=text)
+        # The dearest parts are fetched for the survivors alone when there will be many others.
+        later = not asked.narrow and bool(fields.brings(wanted) - fields.brings(sieve))
+        listed = Listed(
+            search=asked,
+            label_ids=label_ids,
+            folder=matching.folder_label(query),
+            size=query.limit + 2 if asked.narrow else WIDE_PAGE,
+            count=asked.exact and after is None,
+            wanted=frozenset(sieve if later else sieve | wanted),
+        )
+        reader = Reader(self._upstream, self._memory)
+
+        async def keep(emails: Sequence[records.Email]) -> list[records.Email]:
+            return [one for one in emails if matching.passes(one, query, text=text)]
+
+        found = await scanning.scan(reader.pages(listed), after=after, limit=query.limit, keep=keep)
+        total, exact = found.counted, found.exhausted
+        if not exact and reader.counted is not None:
+            total, exact = reader.counted, True
+        elif not exact and asked.narrow and not text:
+            # Elsewhere an estimate counts what does not pass, or what only hidden fields match.
+            total = max(total, reader.estimate)
+        return MailSlice(
+            emails=await self._whole(found.emails, wanted) if later else found.emails,
+            scanned_to=found.scanned_to,
+            exhausted=found.exhausted,
+            total=total,
+            total_exact=exact,
+        )
+
+    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> records.Email:
+        """Read one message; see `MailPort.get`."""
+        message = await self._message(message_id, fields.message(frozenset(wanted)))
+        return (await Reader(self._upstream, self._memory).emails([message], wanted))[0]
+
+    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> records.Thread:
+        """Read a conversation; see `MailPort.thread`."""
+        _check(thread_id)
+        answer = await self._upstream.call(
+            "GET", *ROOT, "threads", thread_id, params=fields.thread(frozenset(wanted))
+        )
+        messages = [
+            one
+            for one in answer.decode(Conversation).messages
+            if {"DRAFT", "TRASH"}.isdisjoint(one.label_ids)
+        ]
+        if not all(map(mapping.well_formed, messages)):
+            raise Broken
+        if not messages:
+            raise Missing
+        messages.sort(key=lambda one: (one.received_ms, one.id))
+        emails = await Reader(self._upstream, self._memory).emails(messages, wanted)
+        return records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
+
+    async def send(self, draft: Draft) -> records.SentMessage:
+        """Send a new message once; see `MailPort.send`."""
+        return await self._sender.send(draft)
+
+    async def reply(self, message_id: str, reply: Reply) -> records.SentMessage:
+        """Answer a message once; see `MailPort.reply`."""
+        _check(message_id)
+        return await self._sender.reply(message_id, reply)
+
+    async def forward(self, message_id: str, forward: Forward) -> records.SentMessage:
+        """Pass a message on once; see `MailPort.forward`."""
+        _check(message_id)
+        return await self._sender.forward(message_id, forward)
+
+    async def trash(self, message_id: str) -> None:
+        """Move a message to the trash; see `MailPort.trash`."""
+        try:
+            await self._untrashed(message_id)
+            await self._upstream.call("POST", *ROOT, "messages", message_id, "trash")
+        except ProviderFailure as failure:
+            raise _told(failure) from failure
+
+    async def change(self, message_id: str, change: MailChange) -> records.SentMessage:
+        """Change read state, then labels; see `MailPort.change`."""
+        try:
+            message = await self._untrashed(message_id)
+            labels = self._memory.labels
+            add = await labels.to_add(self._upstream, change.add_labels)
+            remove = await labels.to_remove(self._upstream, change.remove_labels)
+            if change.read is not None:
+                unread = ["UNREAD"]
+                await self._modify(
+                    message_id, [] if change.read else unread, unread if change.read else []
+                )
+            if add or remove:
+                await self._modify(message_id, add, [one for one in remove if one not in add])
+        except ProviderFailure as failure:
+            raise _told(failure) from failure
+        return records.SentMessage(email_id=message.id, thread_id=message.thread_id)
+
+    async def probe(self) -> None:
+        """Make one harmless read."""
+        await self._upstream.call("GET", *ROOT, "profile")
+
+    # -- behind
+
+    async def _label_ids(self, query: MailQuery) -> tuple[str, ...] | None:
+        """Return the labels to ask for, None when no message can have the one that is named."""
+        folder = matching.folder_label(query)
+        if folder is not None:
+            return (folder,)
+        if not query.label:
+            return ()
+        found = await self._memory.labels.find(self._upstream, query.label)
+        return None if found in (None, mapping.HIDDEN_LABEL) else (found,)
+
+    async def _whole(
+        self, emails: Sequence[records.Email], wanted: AbstractSet[str]
+    ) -> tuple[records.Email, ...]:
+        """Read again, with all that is wanted, what was found by less."""
+        reader = Reader(self._upstream, self._memory)
+        messages = await reader.messages([one.id for one in emails], wanted)
+        return tuple(await reader.emails(messages, wanted))
+
+    async def _message(self, message_id: str, params: fields.Params) -> Message:
+        _check(message_id)
+        answer = await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
+        return decoded(answer.body)
+
+    async def _untrashed(self, message_id: str) -> Message:
+        message = await self._message(message_id, _STATE)
+        if "TRASH" in message.label_ids:
+            raise Missing
+        return message
+
+    async def _modify(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
+        await self._upstream.call(
+            "POST",
+            *ROOT,
+            "messages",
+            message_id,
+            "modify",
+            json={"addLabelIds": list(add), "removeLabelIds": list(remove)},
+        )
+
+
+def _check(native: str) -> None:
+    if not is_provider_a(native):
+        raise Missing
+
+
+def _told(failure: ProviderFailure) -> ProviderFailure:
+    """Return what a failed change is told as: 404 but for 429 and time-outs (decisions 16)."""
+    return failure if isinstance(failure, Throttled | TimedOut) else Missing()

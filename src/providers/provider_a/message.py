@@ -1,0 +1,120 @@
+"""Provider A's JSON, decoded typed. Source: wire report, 1A.0 and 1A.1."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+
+class Wire(msgspec.Struct, rename="camel", gc=False):
+    """Root of what upstream sends; members that were not asked for keep their defaults."""
+
+
+class Header(Wire):
+    name: str = ""
+    value: str = ""
+
+
+class Content(Wire):
+    """The bytes of a part: *data* is base64url; a large one has only an *attachment_id*."""
+
+    size: int = 0
+    data: str | None = None
+    attachment_id: str | None = None
+
+
+class Part(Wire):
+    """A node of a message; *part_id* is "" at the root."""
+
+    part_id: str = ""
+    mime_type: str = ""
+    filename: str = ""
+    headers: tuple[Header, ...] = ()
+    body: Content = msgspec.field(default_factory=Content)
+    parts: "tuple[Part, ...]" = ()
+
+    def header(self, name: str) -> str:
+        """Return the value of the first header of this lower-case name, "" when there is none."""
+        for header in self.headers:
+            if header.name.lower() == name:
+                return header.value
+        return ""
+
+    def headers_of(self, name: str) -> str:
+        """Return the values of all headers of this lower-case name, joined by commas."""
+        return ", ".join(one.value for one in self.headers if one.name.lower() == name)
+
+    @property
+    def disposition(self) -> str:
+        """Return "inline", "attachment" or whatever else the part calls itself."""
+        return self.header("content-disposition").partition(";")[0].strip().lower()
+
+    @property
+    def is_attachment(self) -> bool:
+        """Whether it has a file name, or says that it is one."""
+        if self.mime_type.startswith("multipart/"):
+            return False
+        return bool(self.filename) or self.disposition == "attachment"
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether it belongs into the body, as an image with a Content-ID does."""
+        disposition = self.disposition
+        if disposition in ("inline", "attachment"):
+            return disposition == "inline"
+        return bool(self.header("content-id"))
+
+    def leaves(self) -> Iterator["Part"]:
+        """Yield the leaves in order; an attachment is one, whatever is inside it."""
+        if self.is_attachment or not self.parts:
+            yield self
+            return
+        for part in self.parts:
+            yield from part.leaves()
+
+
+class Message(Wire):
+    """A message; *internal_date* is its received time, milliseconds since the epoch, as text."""
+
+    id: str = ""
+    thread_id: str | None = None
+    label_ids: tuple[str, ...] = ()
+    snippet: str = ""
+    internal_date: str = "0"
+    payload: Part = msgspec.field(default_factory=Part)
+
+    @property
+    def received_ms(self) -> int:
+        """The received time, 0 when it cannot be read."""
+        return int(self.internal_date) if self.internal_date.isdecimal() else 0
+
+
+class Reference(Wire):
+    id: str
+    thread_id: str | None = None
+
+
+class Listing(Wire):
+    """A page of ids; `messages` is absent when nothing matches."""
+
+    messages: tuple[Reference, ...] = ()
+    next_page_token: str | None = None
+    result_size_estimate: int = 0
+
+
+class Conversation(Wire):
+    id: str = ""
+    messages: tuple[Message, ...] = ()
+
+
+class Label(Wire):
+    id: str
+    name: str
+    type: str = "user"
+
+
+class Labels(Wire):
+    labels: tuple[Label, ...] = ()
+
+
+class Profile(Wire):
+    email_address: str = ""

@@ -1,0 +1,163 @@
+"""
+Reading a mailbox from a position on, page by page, until enough of it passes.
+
+Upstream gives pages newest first; the order within one received time is ours (by id), so a time
+that a page's end may cut in two is held back until the next page has completed it.
+Source: decisions 0 (page filling) and 5.3.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from providers import records
+from providers.failures import Throttled, TimedOut
+from providers.ports import MailPosition
+
+MAX_PAGES = 5  # upstream pages per call; decisions 0
+
+# Sorts after every id, so that a position may say "all of this millisecond".
+_LAST_ID = "~"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """
+    One page of upstream.
+
+    Attributes:
+        emails: Those that may pass, in any order.
+        floor_ms: The oldest received time on the page, of those left out too; None when there was
+            nothing to see.
+        last: Whether upstream has nothing more.
+    """
+
+    emails: Sequence[records.Email]
+    floor_ms: int | None
+    last: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """
+    What was found.
+
+    Attributes:
+        emails: In order, at most as many as asked for.
+        scanned_to: As in `MailSlice`.
+        exhausted: As in `MailSlice`.
+        counted: How many passed, those past the limit included.
+    """
+
+    emails: tuple[records.Email, ...]
+    scanned_to: MailPosition | None
+    exhausted: bool
+    counted: int
+
+
+Keep = Callable[[Sequence[records.Email]], Awaitable[Sequence[records.Email]]]
+
+
+def position(email: records.Email) -> MailPosition:
+    """Return where a message stands in its mailbox's order."""
+    received = email.received_at
+    return MailPosition(0 if received is None else records.milliseconds(received), email.id)
+
+
+def following(emails: Sequence[records.Email], after: MailPosition | None) -> list[records.Email]:
+    """Return in order what comes strictly after a position."""
+    ordered = sorted(emails, key=lambda email: position(email).rank)
+    return [email for email in ordered if after is None or position(email).rank > after.rank]
+
+
+async def scan(
+    pages: AsyncGenerator[Page],
+    *,
+    after: MailPosition | None,
+    limit: int,
+    keep: Keep,
+) -> Scan:
+    """
+    Read pages until *limit* messages passed, all was read, or five pages moved the position.
+
+    Args:
+        pages: Newest first; closed in any case.
+        after: Where to start; what does not come after it is passed over.
+        limit: How many to return.
+        keep: Returns those of some messages, given in order, that pass.
+
+    Raises:
+        Throttled, TimedOut: Before anything could be read; later they end the page early.
+        ProviderFailure: From *pages* and *keep*.
+    """
+    reader = _Reader(after)
+    found: list[records.Email] = []
+    last = False
+    async with aclosing(pages):
+        while not last and len(found) <= limit and not reader.tired:
+            try:
+                page = await anext(pages, None)
+                last = page is None or page.last
+                found += await keep(reader.take(page) if page else reader.rest())
+                reader.settle()
+            except (Throttled, TimedOut):
+                if not reader.moved:
+                    raise
+                last = False
+                break
+    whole = last and len(found) <= limit
+    return Scan(
+        emails=tuple(found[:limit]),
+        scanned_to=None if whole or len(found) > limit else reader.reached,
+        exhausted=whole,
+        counted=len(found),
+    )
+
+
+class _Reader:
+    """Puts pages in order, holding back what the next page may still complete."""
+
+    def __init__(self, after: MailPosition | None) -> None:
+        self._after = after
+        self._held: list[records.Email] = []
+        self._seen: set[str] = set()
+        self._floor: int | None = None
+        self._pages = 0
+        self._complete = after
+        self.reached = after
+
+    @property
+    def moved(self) -> bool:
+        return self.reached != self._after
+
+    @property
+    def tired(self) -> bool:
+        return self._pages >= MAX_PAGES and self.moved
+
+    def settle(self) -> None:
+        """Count what was taken as consumed."""
+        self.reached = self._complete
+
+    def rest(self) -> list[records.Email]:
+        ready, self._held = following(self._held, self._after), []
+        return ready
+
+    def take(self, page: Page) -> list[records.Email]:
+        """Take a page in; return in order what is complete now."""
+        self._pages += 1
+        for email in page.emails:
+            if email.id not in self._seen:
+                self._seen.add(email.id)
+                self._held.append(email)
+        if page.last:
+            return self.rest()
+        floors = [one for one in (self._floor, page.floor_ms) if one is not None]
+        if not floors:
+            return []
+        self._floor = min(floors)
+        complete = MailPosition(self._floor + 1, _LAST_ID)
+        ready = [one for one in self._held if position(one).rank < complete.rank]
+        self._held = [one for one in self._held if position(one).rank > complete.rank]
+        if self._after is None or complete.rank > self._after.rank:
+            self._complete = complete
+        return following(ready, self._after)
