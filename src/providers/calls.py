@@ -28,7 +28,7 @@ from providers.failures import (
 from providers.resilience import Clock, Health, Resting, retry_after
 
 MAX_REFUSAL = 256 * 1024  # bytes of an answer that is only read to see what went wrong
-LONGEST_PAUSE = 0.5  # seconds before a retry; the pause is drawn from 0 to this
+LONGEST_PAUSE = 0.5  # seconds before a retry; drawn from 0 to this or half the time left
 
 Classify = Callable[[Answer], ProviderFailure | None]
 
@@ -153,13 +153,11 @@ async def streamed(call: Call) -> AsyncIterator[StreamedAnswer]:
 
 async def _paused(call: Call) -> bool:
     """Wait a little before a retry; say whether one is allowed at all."""
-    pause = secrets.SystemRandom().uniform(0.0, LONGEST_PAUSE)
     ends = call.scope.when()
-    if ends is not None and pause >= ends - asyncio.get_running_loop().time():
+    left = LONGEST_PAUSE if ends is None else ends - asyncio.get_running_loop().time()
+    if left <= 0 or not call.health.budget.withdraw():
         return False
-    if not call.health.budget.withdraw():
-        return False
-    await call.clock.sleep(pause)
+    await call.clock.sleep(secrets.SystemRandom().uniform(0.0, min(LONGEST_PAUSE, left / 2)))
     return True
 
 
