@@ -494,6 +494,12 @@ async def test_the_calls_of_a_batch_are_answered_logged_and_faulted_one_by_one(c
     assert [call["fault"] for call in logged] == [None, None, "429"]
 
 
+async def test_the_calls_of_a_batch_may_carry_the_mount_prefix(client):
+    answer = await client.post("/provider-a/batch", **batch_of(f"/sandbox{ME}/labels"))
+
+    assert parts_of(answer)[0][1] == "HTTP/1.1 200 OK"
+
+
 async def test_a_batch_has_a_bound_and_a_form(client):
     inner = ME.removeprefix("/provider-a") + "/labels"
     assert (await client.post("/provider-a/batch", **batch_of(*[inner] * 101))).status_code == 400

@@ -9,6 +9,7 @@ from dataclasses import replace
 from email import message_from_bytes
 from email.message import Message
 from http import HTTPStatus
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from providers.sandbox.ground import Ground
@@ -67,7 +68,8 @@ def _inner(request: Request, payload: bytes, batch: str) -> Request | None:
     if line is None:
         return None
     target = line[2].decode("latin-1")
-    path = re.sub(r"^https?://[^/]+", "", target)
+    # Clients write the path as they would on its own, mount prefix included; the real one has none.
+    path = re.sub(r"^https?://[^/]+", "", target).removeprefix(urlsplit(request.public).path)
     segments, query = read_target(path)
     headers, _, body = payload[line.end() :].replace(b"\r\n", b"\n").partition(b"\n\n")
     own = message_from_bytes(headers + b"\n\n")

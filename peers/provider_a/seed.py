@@ -1,0 +1,50 @@
+"""The small world of provider A's check."""
+
+from email.message import EmailMessage
+
+from providers.sandbox.mailstore import Account
+
+ACCOUNT = Account("me@a.test", "Me Myself")
+DAY = 86_400_000
+START = 1_767_000_000_000
+
+
+def fill(sandbox):
+    mails, tokens = sandbox.ground.mails, sandbox.ground.tokens
+    mails.set_account("provider-a", ACCOUNT)
+    mails.set_account("provider-b", Account("me@b.test", "Other"))
+    mails.add_label("provider-a", "Clients/Big One")
+    for number in range(25):
+        mails.add(
+            "provider-a",
+            letter(number),
+            folder="inbox",
+            labels=("Clients/Big One",) if number % 5 == 0 else (),
+            is_read=number % 2 == 0,
+            received_ms=START + number * DAY,
+        )
+    mails.add("provider-a", letter(98), folder="trash", received_ms=START)
+    mails.add("provider-a", letter(99), folder="spam", received_ms=START)
+    scopes = ["https://www.googleapis.com/auth/gmail.modify"]
+    return {
+        "token": tokens.issue("providerA", ACCOUNT.email, scopes),
+        "full": tokens.issue("providerA", ACCOUNT.email, ["https://mail.google.com/"]),
+        "metadata": tokens.issue("providerA", ACCOUNT.email, ["gmail.metadata"]),
+        "refresh": tokens.issue_refresh("providerA", ACCOUNT.email, scopes),
+    }
+
+
+def letter(number):
+    message = EmailMessage()
+    message["From"] = f"Jürgen Ä. <sender{number % 3}@b.test>"
+    message["To"] = ACCOUNT.email
+    message["Cc"] = '"Last, First" <cc@c.test>'
+    message["Subject"] = f"Lease {number} – überarbeitet"
+    message["Message-ID"] = f"<{number}@b.test>"
+    message.set_content(f"Number {number}: grüße & <tags>")
+    message.add_alternative(f"<p>Number <b>{number}</b></p>", subtype="html")
+    if number % 5 == 1:
+        message.add_attachment(
+            b"%PDF" * 100, maintype="application", subtype="pdf", filename="Prüfung.pdf"
+        )
+    return message.as_bytes()
