@@ -42,7 +42,7 @@ class Kind(StrEnum):
     UNKNOWN = "Edm.Untyped"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shape:
     """
     What can be asked of one record type.

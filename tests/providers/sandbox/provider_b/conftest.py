@@ -158,7 +158,7 @@ def problems(value: Any, kind: str, path: str):
                 continue
             if name in known["props"]:
                 yield from problems(one, known["props"][name], f"{path}.{name}")
-            elif not known["open"] or known["props"] and named.endswith("message"):
+            elif not known["open"] or named == "microsoft.graph.message":
                 yield f"{path}.{name} is not a property of {named}"
     elif not isinstance(value, PRIMITIVES.get(kind, str)):
         yield f"{path}: {value!r} is not {kind}"
