@@ -48,13 +48,6 @@ from rest_compat.table import ENDPOINTS, Endpoint
 INTERNAL = "/internal"
 
 
-def open_mail(*_: Any) -> Any:
-    """Stand in until the registry is there."""
-    from importlib import import_module
-
-    return import_module("providers.registry").open_mail(*_)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Gateway:
     """
@@ -122,9 +115,7 @@ def assemble(
         proxies=settings.proxies,
         admin_digest=hashlib.sha256(_secret(settings.admin_token).encode()).digest(),
     )
-    mailboxes = Mailboxes(
-        clients, Vault(lookup, database, keyring), database, upstreams, open_mail=open_mail
-    )
+    mailboxes = Mailboxes(clients, Vault(lookup, database, keyring), database, upstreams)
     door = Door(parts, mailboxes)
 
     @asynccontextmanager

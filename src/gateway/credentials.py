@@ -91,6 +91,10 @@ class Vault:
         self._kept[connection_id] = (version, made)
         return made
 
+    def forget(self, connection_id: int) -> None:
+        """Drop what is kept of a connection that was changed or removed."""
+        self._kept.pop(connection_id, None)
+
     async def save(self, connection_id: int, new: StoredCredentials, expected: int) -> bool:
         """Store renewed tokens when the stored version is still *expected*."""
         renewed = {

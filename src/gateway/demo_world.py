@@ -59,6 +59,10 @@ def import_file(
     sandbox = create(data, public_base="http://sandbox.invalid")
     return str(
         import_path(
-            sandbox.ground.store, into=into, path=path, list_name=list_name or "", board_name=board or ""
+            sandbox.ground.store,
+            into=into,
+            path=path,
+            list_name=list_name or "",
+            board_name=board or "",
         )
     )

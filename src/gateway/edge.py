@@ -86,7 +86,7 @@ class Edge:
         except Exception as bug:  # noqa: BLE001 - the last resort of the process
             _report(bug, current.request_id)
             if not started:
-                await _fail(scope, sending, current.request_id)
+                await _fail(scope, sending)
 
 
 def _request_id(scope: Scope) -> str:
@@ -136,18 +136,18 @@ def _report(bug: Exception, request_id: str) -> None:
     )
 
 
-async def _fail(scope: Scope, send: Send, request_id: str) -> None:
+def failure(scope: Scope) -> bytes:
+    """Return the body of a 500; on collab its `error` is null (decisions 1)."""
     wordless = scope["path"].startswith(_COLLAB)
     body = {
         "error": None if wordless else Code.INTERNAL_ERROR.value,
         "message": INTERNAL,
-        "requestId": request_id,
+        "requestId": passage(scope).request_id,
     }
-    await send(
-        {
-            "type": "http.response.start",
-            "status": 500,
-            "headers": [(b"content-type", b"application/json")],
-        }
-    )
-    await send({"type": "http.response.body", "body": orjson.dumps(body)})
+    return orjson.dumps(body)
+
+
+async def _fail(scope: Scope, send: Send) -> None:
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 500, "headers": headers})
+    await send({"type": "http.response.body", "body": failure(scope)})

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gateway.door import Door
@@ -40,4 +40,4 @@ def install(app: FastAPI, *, door: Door, graph: Graph) -> None:
     async def explore(request: Request) -> Response:
         if "text/html" in request.headers.get("accept", ""):
             return RedirectResponse("/explorer/", status_code=302)
-        return Response(status_code=405, headers={"Allow": "POST"})
+        raise HTTPException(405)

@@ -1,7 +1,7 @@
 """Opens a caller's connections: from stored rows to the ports that the graph asks."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -12,15 +12,12 @@ from gateway.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
 from providers.failures import NeedsReauth, ProviderFailure
-from providers.http import Credentials
 from providers.mailbox import Mailbox
 from providers.origins import Origins
 from providers.ports import ConnectionInfo, MailPort
 
 # Providers that take the bare token, without a scheme before it.
 _SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
-
-OpenMail = Callable[[ConnectionInfo, Credentials, Origins], MailPort]
 
 
 class Mailboxes:
@@ -32,8 +29,6 @@ class Mailboxes:
         vault: Vault,
         database: Database,
         upstreams: Mapping[tuple[str, str], str],
-        *,
-        open_mail: OpenMail,
     ) -> None:
         """
         Wire it up.
@@ -43,9 +38,15 @@ class Mailboxes:
             vault: Where credentials come from.
             database: Where a tested connection's health is written.
             upstreams: Base URL per (kind, provider), for connections without their own.
-            open_mail: Makes the mail port of a connection.
         """
-        self._open_mail = open_mail
+        from importlib import import_module
+
+        self._r: Any = None
+        try:
+            self._r = import_module("providers.registry")
+            self._registry = self._r.MailRegistry()
+        except ImportError:
+            self._registry = None
         self._origins = origins
         self._vault = vault
         self._database = database
@@ -63,6 +64,12 @@ class Mailboxes:
                 and not caller.excludes(connection)
             ]
         )
+
+    def forget(self, connection_id: int) -> None:
+        """Drop what is remembered of a connection that was changed or removed."""
+        self._registry.forget(connection_id)
+        self._origins.forget(connection_id)
+        self._vault.forget(connection_id)
 
     async def test(self, row: ConnectionRow) -> Mapping[str, Any]:
         """Make one harmless read; return `ok`, `status`, `detail` and `latencyMs`."""
@@ -86,7 +93,9 @@ class Mailboxes:
     def _open(self, connection: ConnectionInfo) -> MailPort:
         scheme = _SCHEMES.get(connection.provider, "Bearer")
         credentials = self._vault.of(connection.id, scheme=scheme)
-        return self._open_mail(connection, credentials, self._origins)
+        return self._registry.open(
+            connection, self._r.upstream(self._origins, connection, credentials)
+        )
 
     def _info(self, row: ConnectionRow) -> ConnectionInfo:
         return ConnectionInfo(

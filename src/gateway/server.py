@@ -1,4 +1,4 @@
-"""Runs an application on a socket: uvicorn with uvloop and httptools, and nothing it adds itself."""
+"""Runs an application on a socket: uvicorn with uvloop and httptools, and nothing it adds."""
 
 import socket
 from collections.abc import Callable

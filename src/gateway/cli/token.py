@@ -27,7 +27,7 @@ _COLUMNS = {
 
 
 @app.command("create")
-def create(
+def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     name: Annotated[str, typer.Argument(help="A name for people, 1 to 100 characters.")],
     operator: Annotated[str, typer.Option(help="The operator's id.")],
     resource: Annotated[list[int], typer.Option(help="A resource's id; repeat for several.")],

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from gateway.database import StorageUnavailable
 from gateway.door import Overloaded
-from gateway.edge import passage
+from gateway.edge import failure, passage
 from gateway.management.complaints import details_of
 from graph import errors as graph_errors
 from policy.refusals import InvalidInput, NotFound, Refusal
@@ -24,6 +25,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(StorageUnavailable, _storage)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)
 
 
 def not_found(code: Code, what: str) -> NotFound:
@@ -54,15 +56,31 @@ async def _invalid(request: Request, complaint: Exception) -> Response:
     return await _refused(request, refusal)
 
 
-async def _http(request: Request, failure: Exception) -> Response:
-    if not isinstance(failure, HTTPException):
-        raise failure
-    code, message = _HTTP.get(failure.status_code, (Code.INVALID_REQUEST, "This is not possible."))
-    problem = errors.problem(code, message, status=failure.status_code)
-    answer = _answer(request, problem)
-    for name, value in (failure.headers or {}).items():
-        answer.headers[name] = value
+async def _bug(request: Request, _bug: Exception) -> Response:
+    return Response(failure(request.scope), status_code=500, media_type="application/json")
+
+
+async def _http(request: Request, refusal: Exception) -> Response:
+    if not isinstance(refusal, HTTPException):
+        raise refusal
+    status = refusal.status_code
+    code, message = _HTTP.get(status, (Code.INVALID_REQUEST, "This is not possible."))
+    answer = _answer(request, errors.problem(code, message, status=status))
+    if status == 405:
+        answer.headers["Allow"] = _allow(request)
     return answer
+
+
+def _allow(request: Request) -> str:
+    """Name every method of the path: the framework keeps one route per method."""
+    methods = {"OPTIONS"}
+    for route in request.app.routes:
+        match, _ = route.matches(request.scope)
+        if match is not Match.NONE:
+            methods |= getattr(route, "methods", None) or set()
+    if "GET" in methods:
+        methods.add("HEAD")
+    return ", ".join(sorted(methods))
 
 
 _HTTP = {

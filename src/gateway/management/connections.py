@@ -185,6 +185,7 @@ async def get_connection(process: Process, connection_id: str) -> dict[str, Any]
 @router.patch("/{connection_id}", openapi_extra=described(ConnectionChange))
 async def change_connection(
     process: Process,
+    opener: Opener,
     connection_id: str,
     change: Annotated[ConnectionChange, Depends(body(ConnectionChange))],
 ) -> dict[str, Any]:
@@ -195,6 +196,7 @@ async def change_connection(
         row.updated_at = moments.now_ms()
         session.add(row)
         await tokens.policy_changed(session, [row.resource_id])
+    opener.forget(row.id or 0)
     return connections.view(row)
 
 
@@ -218,12 +220,13 @@ def _apply(process: Process, row: ConnectionRow, change: ConnectionChange) -> No
 
 
 @router.delete("/{connection_id}", status_code=204)
-async def delete_connection(process: Process, connection_id: str) -> None:
+async def delete_connection(process: Process, opener: Opener, connection_id: str) -> None:
     """Remove a connection and its credentials."""
     async with process.database.writing() as session:
         row = await _known(session, connection_id)
         await tokens.policy_changed(session, [row.resource_id])
         await session.delete(row)
+    opener.forget(long(connection_id))
 
 
 @router.post("/{connection_id}/test")
