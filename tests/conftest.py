@@ -1,5 +1,10 @@
-"""Fixtures and settings of the whole suite."""
+"""Fixtures and settings of the whole suite: the world, the caller, the client."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The suite runs on small shared machines: slowness is not a failure, and no test asserts on time.
@@ -7,3 +12,44 @@ settings.register_profile(
     "gateway", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100
 )
 settings.load_profile("gateway")
+
+
+@pytest.fixture(scope="session")
+def world_template(tmp_path_factory):
+    """Make the world once; each test opens a copy."""
+    import world as worlds  # late, so that tests without a world start fast
+
+    folder = tmp_path_factory.mktemp("world")
+    with ThreadPoolExecutor(1) as builder:  # away from the event loops of the tests
+        return folder, builder.submit(asyncio.run, worlds.build(folder)).result()
+
+
+@pytest.fixture
+async def world(world_template, tmp_path: Path):
+    """A running gateway over two mailboxes of its own; its call logs are empty."""
+    import world as worlds
+
+    template, known = world_template
+    async with worlds.opened(template, known, tmp_path / "world") as world:
+        world.forget_calls()
+        yield world
+
+
+@pytest.fixture
+async def token(request, world):
+    """The caller's access token: ``@pytest.mark.caller(allowedEmailOperations=["send_email"])``.
+
+    The marker's keywords are token settings over those that open all of email; `resources` and
+    `expiresAt` are the token's own.
+    """
+    marker = request.node.get_closest_marker("caller")
+    given = dict(marker.kwargs) if marker else {}
+    own = {name: given.pop(name) for name in ("resources", "expiresAt") if name in given}
+    return await world.token(given, **own)
+
+
+@pytest.fixture
+async def client(world, token):
+    """A client of the caller's."""
+    async with world.client(token) as client:
+        yield client

@@ -1,0 +1,322 @@
+"""
+The tiny world of the tests: two mailboxes with hand-made mails, and a gateway over them.
+
+`build` makes it once per session as a folder (the gateway's database and the sandbox's store); a
+test opens a copy with `opened`. Everything goes through the product's own doors: the management API
+makes operators, connections and tokens; connectors talk to the sandbox by its wires.
+"""
+
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from gateway.app import Gateway, assemble
+from gateway.settings import Settings
+from providers.sandbox.app import Sandbox, create
+from providers.sandbox.mailstore import NEW_THREAD, NewMail, StoredMail
+
+ORIGIN = "http://127.0.0.1:8000"
+ADMIN = "an-admin-token-of-the-tests"
+ME_A, ME_B = "me@provider-a.example", "me@provider-b.example"
+ANA, BO, CARLA = "Ana Müller <ana@home.example>", "bo@work.example", "Carla <carla@work.example>"
+SCOPES = ["mail.readwrite", "mail.send"]
+MAILBOXES = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}
+
+MAIN, READ_ONLY, EMPTY, BROKEN = 1, 2, 3, 4  # resources
+
+
+def mail(
+    name: str,
+    sender: str,
+    to: str,
+    subject: str,
+    text: str,
+    *,
+    at: str,
+    cc: str = "",
+    html: bool = False,
+    attachment: tuple[str, str, bytes] | None = None,
+    headers: Mapping[str, str] | None = None,
+    folder: str = "inbox",
+    labels: tuple[str, ...] = (),
+    is_read: bool = True,
+) -> NewMail:
+    """Write a mail; *name* is in its Message-ID, *at* is when it was received (UTC)."""
+    moment = datetime.fromisoformat(at).replace(tzinfo=UTC)
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = sender, to, subject
+    if cc:
+        message["Cc"] = cc
+    message["Date"] = format_datetime(moment)
+    message["Message-ID"] = f"<{name}@world.example>"
+    for header, value in (headers or {}).items():
+        message[header] = value
+    message.set_content(text, subtype="html" if html else "plain")
+    if attachment is not None:
+        file, kind, content = attachment
+        message.add_attachment(content, *kind.split("/"), filename=file)
+    return NewMail(
+        raw=message.as_bytes(),
+        folder=folder,
+        labels=labels,
+        is_read=is_read,
+        received_ms=int(moment.timestamp() * 1000),
+        thread_id=None if headers else NEW_THREAD,
+    )
+
+
+LEASE = ("lease.pdf", "application/pdf", b"%PDF-1.4 lease")
+
+MAILS: Mapping[str, Mapping[str, NewMail]] = {
+    "provider-a": {
+        "lease": mail(
+            "lease",
+            ANA,
+            ME_A,
+            "Lease for the flat",
+            "The lease is attached. Please sign it.\n",
+            at="2026-11-19T09:00:00",
+            cc=BO,
+            attachment=LEASE,
+            labels=("Home",),
+            is_read=False,
+        ),
+        "lunch": mail(
+            "lunch", BO, ME_A, "Lunch on Friday?", "At noon?\n", at="2026-11-17T12:00:00"
+        ),
+        "answer": mail(
+            "answer",
+            ME_A,
+            BO,
+            "Re: Lunch on Friday?",
+            "Yes.\n",
+            at="2026-11-17T12:30:00",
+            headers={
+                "In-Reply-To": "<lunch@world.example>",
+                "References": "<lunch@world.example>",
+            },
+            folder="sent",
+        ),
+        "junk": mail(
+            "junk", BO, ME_A, "You won", "A prize.\n", at="2026-11-19T10:00:00", folder="spam"
+        ),
+    },
+    "provider-b": {
+        "budget": mail(
+            "budget",
+            CARLA,
+            ME_B,
+            "Budget 2027",
+            "<p>The <b>budget</b> for 2027.</p>\n",
+            at="2026-11-18T08:30:00",
+            html=True,
+            labels=("Finance",),
+            headers={"Importance": "high"},
+        ),
+        "minutes": mail(
+            "minutes",
+            BO,
+            ME_B,
+            "Minutes",
+            "See below.\n",
+            at="2026-11-16T07:00:00",
+            is_read=False,
+        ),
+    },
+}
+
+EVERYTHING_ON_EMAIL = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
+
+
+@dataclass(frozen=True)
+class World:
+    """
+    A running gateway over its sandbox.
+
+    Attributes:
+        mails: What is in the mailboxes, by the names above.
+        connections: Connection ids by provider, on the resource `MAIN`.
+    """
+
+    gateway: Gateway
+    sandbox: Sandbox
+    operator_id: str
+    mails: Mapping[str, StoredMail]
+    connections: Mapping[str, int]
+    admin: httpx.AsyncClient = field(repr=False)
+
+    async def token(
+        self, settings: Mapping[str, Any], *, resources: tuple[int, ...] = (MAIN,), **more: Any
+    ) -> str:
+        """Make an access token with *settings* over those that open all of email."""
+        body = {
+            "name": "test",
+            "operatorId": self.operator_id,
+            "resourceIds": list(resources),
+            "settings": {**EVERYTHING_ON_EMAIL, **settings},
+            **more,
+        }
+        made = await self.admin.post("/api/access-tokens", json=body)
+        assert made.status_code == 201, made.text
+        return str(made.json()["token"])
+
+    def client(self, token: str | None = None) -> httpx.AsyncClient:
+        """Return a client that calls with *token*."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        return _client(self.gateway, headers)
+
+    def id(self, name: str) -> str:
+        """Return the API's id of a mail: "providerA:…"."""
+        prefix = "providerA" if name in MAILS["provider-a"] else "providerB"
+        return f"{prefix}:{self.mails[name].id}"
+
+    def thread_id(self, name: str) -> str:
+        """Return the API's id of a mail's thread."""
+        return f"{self.id(name).partition(':')[0]}:{self.mails[name].thread_id}"
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return what both mail upstreams were asked since `forget_calls`."""
+        return [call for name in ("providerA", "providerB") for call in self._upstream(name).calls]
+
+    def forget_calls(self) -> None:
+        """Empty the call logs."""
+        for name in ("providerA", "providerB"):
+            self._upstream(name).calls.clear()
+
+    async def fail(self, upstream: str, **fault: Any) -> None:
+        """Set a fault: ``await world.fail("provider-a", kind="503", count=1)``."""
+        answer = await self.admin.put(f"/sandbox/faults/{upstream}", json=fault)
+        assert answer.status_code == 200, answer.text
+
+    def stored(self, name: str) -> StoredMail:
+        """Return a mail as it is in its mailbox now."""
+        mailbox = "provider-a" if name in MAILS["provider-a"] else "provider-b"
+        found = self.sandbox.ground.mails.find(mailbox, self.mails[name].immutable_id)
+        assert found is not None
+        return found
+
+    def sent(self, mailbox: str) -> list[StoredMail]:
+        """Return what is in a mailbox's sent folder and was not there at first, newest first."""
+        born = {one.immutable_id for one in self.mails.values()}
+        return [
+            one
+            for one in self.sandbox.ground.mails.all(mailbox)
+            if one.folder == "sent" and one.immutable_id not in born
+        ]
+
+    def _upstream(self, name: str) -> Any:
+        return self.sandbox.upstreams[name]
+
+
+async def build(folder: Path) -> dict[str, Any]:
+    """Make the world in *folder*; return what `opened` needs to know."""
+    sandbox = create(folder, public_base=f"{ORIGIN}/sandbox")
+    mails = {
+        name: stored.immutable_id
+        for mailbox, named in MAILS.items()
+        for name, stored in zip(
+            named, sandbox.ground.mails.add_many(mailbox, named.values()), strict=True
+        )
+    }
+    sandbox.ground.mails.add_label("provider-a", "Home")
+    sandbox.ground.mails.add_label("provider-b", "Finance")
+    gateway = assemble(_settings(folder), sandbox=sandbox)
+    async with gateway.running():
+        admin = _client(gateway, {"authorization": f"Bearer {ADMIN}"})
+        operator = await _made(
+            admin, "operators", {"email": "op@world.example", "displayName": "Op"}
+        )
+        for name in ("main", "readOnly", "empty", "broken"):
+            await _made(admin, "resources", {"name": name, "operatorIds": [operator]})
+        connections = {
+            provider: await _connect(
+                admin, sandbox, operator, provider, resource=MAIN, scopes=SCOPES
+            )
+            for provider in MAILBOXES
+        }
+        for resource, scopes in ((READ_ONLY, ["mail.read"]), (BROKEN, SCOPES)):
+            made = await _connect(
+                admin, sandbox, operator, "PROVIDER_A", resource=resource, scopes=scopes
+            )
+            if resource == BROKEN:
+                change = {"status": "disabled"}
+                await admin.patch(f"/api/connections/{made}", json=change)
+    return {"operator_id": operator, "mails": mails, "connections": connections}
+
+
+@asynccontextmanager
+async def opened(template: Path, known: Mapping[str, Any], folder: Path) -> AsyncIterator[World]:
+    """Open a copy of the world in *folder*."""
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    sandbox = create(folder, public_base=f"{ORIGIN}/sandbox")
+    gateway = assemble(_settings(folder), sandbox=sandbox)
+    mails = {
+        name: found
+        for mailbox, named in MAILS.items()
+        for name in named
+        if (found := sandbox.ground.mails.find(mailbox, known["mails"][name])) is not None
+    }
+    async with gateway.running():
+        yield World(
+            gateway=gateway,
+            sandbox=sandbox,
+            operator_id=known["operator_id"],
+            mails=mails,
+            connections=known["connections"],
+            admin=_client(gateway, {"authorization": f"Bearer {ADMIN}"}),
+        )
+
+
+def _settings(folder: Path) -> Settings:
+    return Settings(
+        _env_file=None,
+        data_dir=folder,
+        admin_token=ADMIN,
+        secret_keys="a secret key of the tests, not used elsewhere",
+        public_url=ORIGIN,
+        sandbox=True,
+    )
+
+
+def _client(gateway: Gateway, headers: Mapping[str, str]) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(gateway, client=("127.0.0.1", 50000))
+    return httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers)
+
+
+async def _connect(
+    admin: httpx.AsyncClient,
+    sandbox: Sandbox,
+    operator: str,
+    provider: str,
+    *,
+    resource: int,
+    scopes: list[str],
+) -> int:
+    mailbox = MAILBOXES[provider]
+    account = sandbox.ground.mails.account(mailbox).email
+    upstream = "providerA" if provider == "PROVIDER_A" else "providerB"
+    token = sandbox.ground.tokens.issue(upstream, account, scopes)
+    body = {
+        "resourceId": resource,
+        "operatorId": operator,
+        "kind": "email",
+        "provider": provider,
+        "accountEmail": account,
+        "grantedScopes": scopes,
+        "credentials": {"accessToken": token},
+    }
+    return int(await _made(admin, "connections", body))
+
+
+async def _made(admin: httpx.AsyncClient, kind: str, body: Mapping[str, Any]) -> Any:
+    made = await admin.post(f"/api/{kind}", json=body)
+    assert made.status_code == 201, made.text
+    return made.json()["id"]
