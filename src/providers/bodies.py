@@ -1,7 +1,7 @@
 """Answer bodies: decompressed piece by piece, and never more than a limit."""
 
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 
 from providers.failures import Broken
 
@@ -9,7 +9,7 @@ _PIECE = 64 * 1024  # bytes decompressed at a time
 
 
 async def decoded(
-    raw: AsyncIterator[bytes], *, encoding: str, max_bytes: int | None
+    raw: AsyncIterable[bytes], *, encoding: str, max_bytes: int | None
 ) -> AsyncIterator[bytes]:
     """
     Decompress *raw* while it comes.

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import httpx
 
@@ -259,7 +259,9 @@ async def _pieces(
 ) -> AsyncIterator[bytes]:
     encoding = response.headers.get("content-encoding", "")
     try:
-        async for piece in decoded(response.aiter_raw(), encoding=encoding, max_bytes=most):
+        # Not `aiter_raw`: that refuses answers which were made whole, as an app's are.
+        raw = cast("httpx.AsyncByteStream", response.stream)
+        async for piece in decoded(raw, encoding=encoding, max_bytes=most):
             yield piece
     except (httpx.TransportError, OSError) as error:
         call.broken = True

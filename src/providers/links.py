@@ -35,6 +35,8 @@ def parse(text: str) -> httpx.URL:
         raise ValueError("This is not a URL.") from None
     if url.scheme not in _PORTS or not url.host or url.userinfo:
         raise ValueError("The URL must be http or https, with a host and without userinfo.")
+    if url.port is not None and not 0 < url.port < 65536:
+        raise ValueError("The URL has an impossible port.")
     return url
 
 
