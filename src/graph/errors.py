@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from graphql import GraphQLError
+from graphql import GraphQLError, ValueNode
 
-from policy.refusals import Refusal
+from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code, Surface
 from providers.failures import (
     Broken,
@@ -208,7 +208,14 @@ def _cause(error: GraphQLError) -> BaseException:
     problem: BaseException = error
     while isinstance(problem, GraphQLError) and problem.original_error is not None:
         problem = problem.original_error
+    if isinstance(problem, GraphQLError) and _is_about_a_value(problem):
+        return InvalidInput("The value of an argument does not fit its type.")
     return problem
+
+
+def _is_about_a_value(error: GraphQLError) -> bool:
+    """Tell a value in the document, or of a variable, from what a field returned."""
+    return bool(error.nodes) and isinstance(error.nodes[0], ValueNode)
 
 
 def _code(problem: BaseException) -> Code:

@@ -64,14 +64,14 @@ async def respond(
     Answer one request; *accept* is its `Accept` header.
 
     *admit* is awaited exactly once with the costs: it charges the buckets, authenticates and
-    builds the context. What it raises of `Unauthenticated` and `TooManyRequests` is answered here.
+    builds the context. The refusals that it raises are answered here.
     """
     kind = GRAPHQL_TYPE if GRAPHQL_TYPE in accept else JSON_TYPE
     prepared = _prepare(graph, body)
     costs = prepared.costs if isinstance(prepared, _Prepared) else NOTHING_ASKED
     try:
         context = await admit(costs)
-    except (Unauthenticated, TooManyRequests) as refusal:
+    except Refusal as refusal:
         return _refused(refusal, request_id, kind)
     if not isinstance(prepared, _Prepared):
         return _refused(prepared, request_id, kind)

@@ -99,23 +99,14 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
+@lru_cache(maxsize=1024)
 def hidden(grant: Grant) -> frozenset[str]:
     """Return the coordinates ("Email.body") that a token with *grant* may not see."""
-    return _hidden(grant.visible_email_fields)
-
-
-@lru_cache(maxsize=1024)
-def _hidden(visible_email: frozenset[EmailField]) -> frozenset[str]:
-    single = {
-        coordinate
-        for word, coordinates in _EMAIL
-        if word not in visible_email
-        for coordinate in coordinates
-    }
+    single = {coordinate for coordinate, word in MASKED.items() if not grant.sees(word)}
     together = {
         coordinate
         for coordinate, words in HIDDEN_WITH_ALL.items()
-        if not any(word in visible_email for word in words)
+        if not any(grant.sees(word) for word in words)
     }
     return frozenset(single | together)
 

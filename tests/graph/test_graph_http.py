@@ -1,0 +1,255 @@
+"""POST /graphql: statuses, bodies, order of checks."""
+
+import json
+
+import pytest
+
+from graph import http, limits
+from graph.http import respond
+from policy.refusals import TooManyRequests, Unauthenticated
+from policy.vocabulary import UnauthorizedReason
+
+
+@pytest.fixture
+def post(graph, world):
+    async def run(body, *, accept="", refusal=None):
+        async def admit(costs):
+            world.costs.append(dict(costs))
+            if refusal is not None:
+                raise refusal
+            return world.context()
+
+        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return await respond(graph, payload, admit=admit, request_id="req-1", accept=accept)
+
+    return run
+
+
+def error(reply):
+    (only,) = json.loads(reply.body)["errors"]
+    return only["extensions"]["code"], only["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        pytest.param(b"", "VALIDATION_ERROR", "The body is not JSON.", id="empty"),
+        pytest.param(b"{query}", "VALIDATION_ERROR", "The body is not JSON.", id="not JSON"),
+        pytest.param(b'{"query": NaN}', "VALIDATION_ERROR", "The body is not JSON.", id="NaN"),
+        pytest.param(
+            b'{"query": "\\ud800"}', "VALIDATION_ERROR", "The body is not JSON.", id="a surrogate"
+        ),
+        pytest.param(
+            b'"{ emails }"',
+            "VALIDATION_ERROR",
+            "The body must be an object with a query.",
+            id="a string",
+        ),
+        pytest.param(
+            [{"query": "{ __typename }"}],
+            "VALIDATION_ERROR",
+            "Batches are not served: send one operation per request.",
+            id="a batch",
+        ),
+        pytest.param(
+            {"query": "{ __typename }", "variables": []},
+            "VALIDATION_ERROR",
+            "variables must be an object.",
+            id="variables that are a list",
+        ),
+        pytest.param(
+            {"query": "{ __typename }", "operationName": 3},
+            "VALIDATION_ERROR",
+            "operationName must be a string.",
+            id="a number for a name",
+        ),
+        pytest.param(
+            {"query": "query A { __typename } query B { __typename }"},
+            "GRAPHQL_VALIDATION_FAILED",
+            "operationName must name one operation of the document.",
+            id="two operations and no name",
+        ),
+        pytest.param(
+            {"query": "subscription { emails { hasMore } }"},
+            "GRAPHQL_VALIDATION_FAILED",
+            "Subscriptions are not served.",
+            id="a subscription",
+        ),
+        pytest.param(
+            {"query": "{ emails {"},
+            "GRAPHQL_PARSE_FAILED",
+            "Syntax Error: Expected Name, found <EOF>.",
+            id="a syntax error",
+        ),
+        pytest.param(
+            {"query": "{ emials { hasMore } }"},
+            "GRAPHQL_VALIDATION_FAILED",
+            "Cannot query field 'emials' on type 'Query'.",
+            id="an unknown field, without a suggestion",
+        ),
+        pytest.param(
+            {"query": "mutation { a: deleteEmail(emailId: 1) { success } b: __typename }"},
+            "GRAPHQL_VALIDATION_FAILED",
+            "String cannot represent a non string value: 1",
+            id="a wrong literal",
+        ),
+        pytest.param(
+            {
+                "query": 'mutation { a: deleteEmail(emailId: "1") { success } '
+                'b: deleteEmail(emailId: "2") { success } }'
+            },
+            "QUERY_TOO_COSTLY",
+            "A request may hold one mutation field.",
+            id="two mutations",
+        ),
+        pytest.param(
+            {"query": "query ($n: Int) { emails(limit: $n) { hasMore } }", "variables": {"n": "x"}},
+            "INVALID_PARAMETER",
+            "n: It must be a Int.",
+            id="a wrong variable",
+        ),
+    ],
+)
+async def test_a_request_that_cannot_be_run_is_400(post, world, body, code, message):
+    reply = await post(body)
+
+    assert reply.status == 400
+    assert error(reply) == (code, message)
+    assert json.loads(reply.body)["errors"][0]["extensions"]["requestId"] == "req-1"
+    assert len(world.costs) == 1
+    assert world.shelves[1].calls == []
+
+
+async def test_a_body_over_64_kib_is_413(post, world):
+    body = {"query": "{ __typename }" + " " * limits.MAX_BYTES}
+
+    reply = await post(body)
+
+    assert reply.status == 413
+    assert error(reply)[0] == "PAYLOAD_TOO_LARGE"
+    assert world.costs == [{"graphql": 1}]
+
+
+async def test_a_bad_token_is_401_before_anything_is_said_of_the_document(post):
+    refusal = Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+
+    broken = await post({"query": "{ emails {"}, refusal=refusal)
+    whole = await post({"query": "{ __schema { types { name } } }"}, refusal=refusal)
+
+    assert broken == whole
+    assert whole.status == 401
+    assert whole.headers == {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+    assert json.loads(whole.body) == {
+        "errors": [
+            {
+                "message": "This access token is not known here.",
+                "extensions": {
+                    "code": "UNAUTHENTICATED",
+                    "httpStatus": 401,
+                    "requestId": "req-1",
+                    "reason": "UNKNOWN_TOKEN",
+                },
+            }
+        ]
+    }
+
+
+async def test_a_full_window_is_429(post):
+    reply = await post({"query": "{ emails { hasMore } }"}, refusal=TooManyRequests(7))
+
+    assert reply.status == 429
+    assert reply.headers == {"Retry-After": "7"}
+    assert error(reply)[0] == "RATE_LIMITED"
+
+
+async def test_errors_of_fields_leave_the_status_200(post):
+    reply = await post({"query": "{ emails(limit: 0) { hasMore } }"})
+
+    assert reply.status == 200
+    assert error(reply)[0] == "INVALID_PARAMETER"
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("", "application/json"),
+        ("*/*", "application/json"),
+        ("application/json", "application/json"),
+        (
+            "application/graphql-response+json, application/json;q=0.9",
+            "application/graphql-response+json",
+        ),
+    ],
+)
+async def test_the_media_type_asked_for_is_used(post, accept, kind):
+    good = await post({"query": "{ __typename }"}, accept=accept)
+    bad = await post({"query": "{"}, accept=accept)
+
+    assert (good.content_type, bad.content_type) == (kind, kind)
+
+
+async def test_introspection_needs_a_valid_token_and_nothing_else(post, world):
+    world.settings = {}
+    world.connections.clear()
+
+    reply = await post({"query": "{ __schema { queryType { name } } }"})
+
+    assert json.loads(reply.body) == {"data": {"__schema": {"queryType": {"name": "Query"}}}}
+    assert world.costs == [{"graphql": 1}]
+
+
+@pytest.mark.parametrize(
+    ("query", "variables", "costs"),
+    [
+        ("{ accessToken { id } }", {}, {"graphql": 1}),
+        ("{ a: emails { hasMore } b: emails { hasMore } accessToken { id } }", {}, {"email": 2}),
+        ("{ ...F ...F } fragment F on Query { emails { hasMore } }", {}, {"email": 1}),
+        (
+            "query ($x: Boolean!) { a: emails { hasMore } b: emails @include(if: $x) { hasMore } }",
+            {"x": False},
+            {"email": 1},
+        ),
+        (
+            "query ($x: Boolean = true) { emails @skip(if: $x) { hasMore } __typename }",
+            {},
+            {"graphql": 1},
+        ),
+    ],
+)
+async def test_each_root_field_is_charged_once(post, world, query, variables, costs):
+    reply = await post({"query": query, "variables": variables})
+
+    assert reply.status == 200
+    assert world.costs == [costs]
+
+
+async def test_the_same_text_serves_two_tokens_with_opposite_outcomes(post, world):
+    query = {"query": '{ email(emailId: "providerA:a1") { subject } }'}
+    allowed = await post(query)
+    world.settings["allowedEmailOperations"] = []
+    refused = await post(query)
+    world.settings |= {"allowedEmailOperations": ["all"], "visibleEmailFields": ["to"]}
+    masked = await post(query)
+
+    assert json.loads(allowed.body)["data"] == {"email": {"subject": "Subject a1"}}
+    assert json.loads(refused.body)["data"] == {"email": None}
+    assert json.loads(masked.body)["data"] == {"email": {"subject": None}}
+
+
+async def test_the_cache_of_documents_is_bounded(graph, post):
+    for number in range(140):
+        await post({"query": f"{{ t{number}: __typename }}"})
+
+    assert len(graph._documents) == 128
+
+
+async def test_a_document_is_cached_for_authenticated_callers_alone(graph, post):
+    query = "{ onlyHere: __typename }"
+
+    await post({"query": query}, refusal=Unauthenticated(UnauthorizedReason.MISSING_HEADER))
+
+    assert query not in graph._documents
+
+
+def test_a_reply_is_json_by_default():
+    assert http.Reply(200, b"{}").content_type == "application/json"
