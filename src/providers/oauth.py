@@ -43,6 +43,10 @@ EARLY = 300.0  # seconds before its end that a token is replaced; reference, wir
 # would give the same, and do so for every call.
 _BRAND_NEW = 60.0  # seconds
 
+# Pauses before looking whether another process, which used our refresh token first, has stored
+# what it got for it.
+_OTHERS_SAVE = (0.0, 0.2, 1.0)  # seconds
+
 T = TypeVar("T")
 
 
@@ -203,6 +207,7 @@ class RefreshingCredentials:
         self._flight: _SingleFlight[StoredCredentials] = _SingleFlight()
         self._known: StoredCredentials | None = None
         self._early = EARLY
+        self._refused_version: int | None = None  # its refresh token is dead
         self._renewed: float | None = None  # when this process got the token it knows
 
     async def token(self, *, rejected: str | None = None) -> str:
@@ -255,14 +260,12 @@ class RefreshingCredentials:
             if stored.access_token != rejected and self._left(stored) > 0:
                 return stored
             raise NeedsReauth
+        if stored.version == self._refused_version:
+            raise NeedsReauth
         try:
             tokens = await self._endpoint.refresh(stored.refresh_token)
         except NeedsReauth:
-            newer = self._took(await self._store.load())
-            if newer.version != stored.version:  # another process was faster
-                return newer
-            await self._store.mark_needs_reauth()
-            raise
+            return await self._overtaken(stored)
         new = replace(
             stored,
             access_token=tokens.access_token,
@@ -276,6 +279,22 @@ class RefreshingCredentials:
         self._renewed = self._clock.monotonic()
         self._early = min(EARLY, self._left(new) / 2)
         return new
+
+    async def _overtaken(self, stored: StoredCredentials) -> StoredCredentials:
+        """
+        Look for what a faster process has stored, since our refresh token was refused.
+
+        Raises:
+            NeedsReauth: Nobody was faster: the refresh token is dead.
+        """
+        for pause in _OTHERS_SAVE:
+            await self._clock.sleep(pause)
+            newer = self._took(await self._store.load())
+            if newer.version != stored.version:
+                return newer
+        self._refused_version = stored.version
+        await self._store.mark_needs_reauth()
+        raise NeedsReauth
 
     def _took(self, stored: StoredCredentials) -> StoredCredentials:
         if self._known is None or self._known.version != stored.version:
