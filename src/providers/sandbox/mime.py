@@ -20,6 +20,7 @@ from inspect import signature
 from typing import Protocol
 
 _MOST_TREES = 4096
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
 _ANGLED = re.compile(r"<[^<>\s]+>")
 _FOLD = re.compile(r"\r?\n[ \t]*")
 _HEADERS = BytesHeaderParser(policy=policy.compat32)
@@ -142,7 +143,7 @@ class Part:
 
     def attachments(self) -> tuple["Part", ...]:
         """Return the attachments, attached messages whole, in order."""
-        return tuple(one for one in self.own() if one.path and one.is_attachment)
+        return tuple(one for one in self.own() if one.is_attachment)
 
 
 class Keyed(Protocol):
@@ -186,7 +187,8 @@ def threading_ids(raw: bytes) -> tuple[str, ...]:
 
     The ids keep their angle brackets.
     """
-    head = _HEADERS.parsebytes(raw)
+    end = _HEAD_END.search(raw)
+    head = _HEADERS.parsebytes(raw[: end.end()] if end else raw)
     own = _ANGLED.findall(_unfold(head.get("Message-ID", "")))[:1]
     answered = _ANGLED.findall(_unfold(head.get("In-Reply-To", "")))
     earlier = _ANGLED.findall(_unfold(" ".join(map(str, head.get_all("References", [])))))

@@ -52,7 +52,7 @@ def candidate():
         received_ms=int((NOW - 3 * DAY) * 1000),
     )
     labels = {one.lower() for one in label_ids(mail, mails)} | {normal("Clients/Big One")}
-    index = mail_query.index(mail, parse_mail(LEASE))
+    index = mail_query.index(parse_mail(LEASE))
     return Candidate(mail=mail, index=index, labels=labels)
 
 

@@ -7,11 +7,12 @@ Source: reference/wire.md 1A.8, 1A.9, 7.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from providers.sandbox.mailnames import PROVIDER_A
-from providers.sandbox.mailstore import MailStore, StoredMail
+from providers.sandbox.mailstore import Label, MailStore, StoredMail
 
 FOLDER_LABELS = MappingProxyType(
     {
@@ -56,7 +57,11 @@ class LabelBook:
 
 def book(mails: MailStore) -> LabelBook:
     """Read the user labels."""
-    labels = mails.user_labels(PROVIDER_A)
+    return _book(mails.user_labels(PROVIDER_A))
+
+
+@lru_cache(maxsize=8)
+def _book(labels: tuple[Label, ...]) -> LabelBook:
     return LabelBook(
         ids={label.name: label.id for label in labels},
         names={label.id: label.name for label in labels},

@@ -28,14 +28,13 @@ _SIZES = {"": 1, "k": 1024, "m": 1024 * 1024, "g": 1024 * 1024 * 1024}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
     """
-    A message's words, each field as ``" word word "``.
+    A message's words, each field as ``" word word "``. Kept as long as the message's bytes are.
 
     Attributes:
         anywhere: Subject, body, people and file names together.
         rfc_id: The Message-ID without angle brackets.
     """
 
-    raw: bytes
     fields: dict[str, str]
     anywhere: str
     has_attachment: bool
@@ -67,7 +66,7 @@ class Query:
     reaches: bool
 
 
-def index(mail: StoredMail, tree: Part) -> Indexed:
+def index(tree: Part) -> Indexed:
     """Read a message's words."""
     attachments = tree.attachments()
     fields = {
@@ -82,7 +81,6 @@ def index(mail: StoredMail, tree: Part) -> Indexed:
         "body": words(_body(tree)),
     }
     return Indexed(
-        raw=mail.raw,
         fields=fields,
         anywhere="".join(fields.values()),
         has_attachment=any(not one.is_inline for one in attachments),

@@ -11,7 +11,7 @@ from providers.sandbox.mailstore import StoredMail
 from providers.sandbox.provider_a import mail_query
 from providers.sandbox.provider_a.mail_labels import label_ids, normal
 from providers.sandbox.provider_a.mail_message import FORMATS, Messages
-from providers.sandbox.provider_a.mail_query import Candidate, Indexed
+from providers.sandbox.provider_a.mail_query import Candidate
 from providers.sandbox.provider_a.refused import NotFound, Refused, demand, scope_names
 from providers.sandbox.wire import Request
 
@@ -32,7 +32,8 @@ class Reading:
         self._ground = ground
         self._mails = ground.mails
         self._messages = messages
-        self._indexed: dict[int, Indexed] = {}
+        self._candidates: dict[int, Candidate] = {}
+        self._label_ids: dict[int, tuple[StoredMail, frozenset[str]]] = {}
 
     def list_messages(self, request: Request) -> Any:
         demand(request.grant, *READ)
@@ -172,20 +173,31 @@ class Reading:
         for mail in self._mails.all(PROVIDER_A):
             if not everything and mail.folder in {"trash", "spam"}:
                 continue
-            if wanted and not wanted <= set(label_ids(mail, self._mails)):
+            if wanted and not wanted <= self._labels(mail):
                 continue
             if query is None or query.test(self._candidate(mail)):
                 yield mail
 
+    def _labels(self, mail: StoredMail) -> frozenset[str]:
+        kept = self._label_ids.get(mail.seq)
+        if kept is None or kept[0] is not mail:
+            kept = mail, frozenset(label_ids(mail, self._mails))
+            self._label_ids[mail.seq] = kept
+        return kept[1]
+
     def _candidate(self, mail: StoredMail) -> Candidate:
-        found = self._indexed.get(mail.seq)
-        if found is None or found.raw is not mail.raw:
-            found = mail_query.index(mail, self._ground.trees.of(mail))
-            self._indexed[mail.seq] = found
-        labels = {one.lower() for one in label_ids(mail, self._mails)}
-        return Candidate(
-            mail=mail, index=found, labels=labels | {normal(name) for name in mail.labels}
+        kept = self._candidates.get(mail.seq)
+        if kept is not None and kept.mail is mail:
+            return kept
+        index = kept.index if kept is not None and kept.mail.raw is mail.raw else None
+        labels = {one.lower() for one in self._labels(mail)}
+        found = Candidate(
+            mail=mail,
+            index=index or mail_query.index(self._ground.trees.of(mail)),
+            labels=labels | {normal(name) for name in mail.labels},
         )
+        self._candidates[mail.seq] = found
+        return found
 
     def _format(self, request: Request, allowed: tuple[str, ...]) -> str:
         form = request.first("format", "full").lower()
