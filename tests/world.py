@@ -27,7 +27,11 @@ ORIGIN = "http://127.0.0.1:8000"
 ADMIN = "an-admin-token-of-the-tests"
 ME_A, ME_B = "me@provider-a.example", "me@provider-b.example"
 ANA, BO, CARLA = "Ana Müller <ana@home.example>", "bo@work.example", "Carla <carla@work.example>"
-SCOPES = ["mail.readwrite", "mail.send"]
+WRITES = {
+    "PROVIDER_A": ["https://www.googleapis.com/auth/gmail.modify"],
+    "PROVIDER_B": ["Mail.ReadWrite", "Mail.Send"],
+}
+READS = ["https://www.googleapis.com/auth/gmail.readonly"]
 MAILBOXES = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}
 
 MAIN, READ_ONLY, EMPTY, BROKEN = 1, 2, 3, 4  # resources
@@ -238,11 +242,11 @@ async def build(folder: Path) -> dict[str, Any]:
             await _made(admin, "resources", {"name": name, "operatorIds": [operator]})
         connections = {
             provider: await _connect(
-                admin, sandbox, operator, provider, resource=MAIN, scopes=SCOPES
+                admin, sandbox, operator, provider, resource=MAIN, scopes=scopes
             )
-            for provider in MAILBOXES
+            for provider, scopes in WRITES.items()
         }
-        for resource, scopes in ((READ_ONLY, ["mail.read"]), (BROKEN, SCOPES)):
+        for resource, scopes in ((READ_ONLY, READS), (BROKEN, WRITES["PROVIDER_A"])):
             made = await _connect(
                 admin, sandbox, operator, "PROVIDER_A", resource=resource, scopes=scopes
             )
