@@ -70,8 +70,8 @@ class Upstream:
         Raises:
             ConnectionCut, Unanswered: No answer is to come.
         """
-        fault = self._fault(request, target or request.link().removeprefix(request.public))
-        self.calls.append(_logged(request, fault))
+        fault = self._fault(request, target) if self.faults else None
+        self.calls.append(_logged(request, fault, shows_document=self.name == "tasks"))
         if fault is None:
             return await self._run(request)
         return await faults.spoil(fault, request, lambda: self._run(request), SHAPES[self.name])
@@ -96,9 +96,12 @@ class Upstream:
         given = token.strip() if scheme.lower() == "bearer" else bare
         return self.ground.tokens.read(self.name, given) if given else None
 
-    def _fault(self, request: Request, target: str) -> Fault | None:
+    def _fault(self, request: Request, target: str | None) -> Fault | None:
+        sent = target or request.link().removeprefix(request.public)
+        # Every call of the task provider has the same path: its document tells them apart.
+        also = request.body.decode("utf-8", "replace") if self.name == "tasks" else ""
         for fault in self.faults:
-            if fault.hits(request, target):
+            if fault.hits(request, sent, also):
                 if fault.count is not None:
                     fault.count -= 1
                     if fault.count == 0:
@@ -154,12 +157,12 @@ def _refusal(status: int, message: str) -> Answer:
     return as_json({"error": message}, status)
 
 
-def _logged(request: Request, fault: Fault | None) -> dict[str, Any]:
+def _logged(request: Request, fault: Fault | None, *, shows_document: bool) -> dict[str, Any]:
     query: dict[str, list[str]] = {}
     for name, value in request.query:
         shown = "…" if name.lower() in _SECRET_PARAMETERS else value
         query.setdefault(name, []).append(shown)
-    return {
+    call = {
         "method": request.method,
         "path": request.path,
         "query": query,
@@ -171,3 +174,14 @@ def _logged(request: Request, fault: Fault | None) -> dict[str, Any]:
         "fault": None if fault is None else fault.kind,
         "at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
+    return {**call, "document": _document(request)} if shows_document else call
+
+
+def _document(request: Request) -> str | None:
+    """Return the GraphQL document of a call, without its variables."""
+    try:
+        content = request.json()
+    except ValueError:
+        return None
+    document = content.get("query") if isinstance(content, dict) else None
+    return document if isinstance(document, str) else None

@@ -69,12 +69,16 @@ class Fault:
     delay: float | None = None
     reason: str = ""
 
-    def hits(self, request: Request, target: str) -> bool:
-        """Whether this call is to fail; *target* is its path and query as sent."""
+    def hits(self, request: Request, target: str, also: str = "") -> bool:
+        """
+        Whether this call is to fail.
+
+        *target* is its path and query as sent; *also* is further text that `match` may stand in.
+        """
         if self.count == 0 or (self.method and self.method.upper() != request.method):
             return False
         query = "&".join(f"{name}={value}" for name, value in request.query)
-        return self.match in target or self.match in f"{request.path}?{query}"
+        return any(self.match in one for one in (target, f"{request.path}?{query}", also))
 
     def describe(self) -> dict[str, Any]:
         """Return it as the control path shows it."""

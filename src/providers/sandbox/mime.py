@@ -129,9 +129,9 @@ class Part:
         return _text(self.data, self.charset)
 
     def own(self) -> Iterator["Part"]:
-        """Yield this part and all below it, without what is inside attached messages."""
+        """Yield this part and all below it, without what is inside attached messages, reports."""
         yield self
-        if self.content_type != "message/rfc822" or not self.path:
+        if not self.content_type.startswith("message/") or not self.path:
             for part in self.parts:
                 yield from part.own()
 
@@ -212,7 +212,7 @@ def _part(message: Message, path: str) -> Part:
     )
     content_type = message.get_content_type()
     if content_type.startswith("message/") and children:
-        data = b"".join(one.as_bytes() for one in children)
+        data = b"".join(_written(one) for one in children)
     elif children:
         data = b""
     else:
@@ -231,6 +231,13 @@ def _part(message: Message, path: str) -> Part:
             for place, one in enumerate(children)
         ),
     )
+
+
+def _written(message: Message) -> bytes:
+    try:
+        return message.as_bytes()
+    except (LookupError, ValueError):  # a charset that does not exist, say
+        return str(message.get_payload()).encode("utf-8", "surrogateescape")
 
 
 def _headers(message: Message) -> Iterator[Header]:
