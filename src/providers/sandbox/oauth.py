@@ -27,6 +27,9 @@ def open_wire(ground: Ground) -> Handler:
     routes = Routes()
     routes.add("POST", "/provider-a/token", endpoints.provider_a)
     routes.add("POST", "/provider-b/{tenant}/oauth2/v2.0/token", endpoints.provider_b)
+    routes.add(
+        "GET", "/provider-b/{tenant}/v2.0/.well-known/openid-configuration", endpoints.description
+    )
 
     async def wire(request: Request) -> Answer | None:
         found = routes.find(request.method, request.segments)
@@ -71,6 +74,25 @@ class _TokenEndpoints:
                 return _aadsts(
                     "unsupported_grant_type", 70003, "AADSTS70003: The grant type is not supported."
                 )
+
+    def description(self, request: Request, tenant: str) -> Answer:
+        """
+        Describe the identity server to a client that looks it up first.
+
+        Such clients take https addresses of the real host alone, and say so in `Host`.
+        """
+        host = request.headers.get("host", "")
+        real = host == "login.microsoftonline.com"
+        base = f"https://{host}/{tenant}" if real else f"{request.public}/provider-b/{tenant}"
+        return as_json(
+            {
+                "issuer": f"{base}/v2.0",
+                "token_endpoint": f"{base}/oauth2/v2.0/token",
+                "authorization_endpoint": f"{base}/oauth2/v2.0/authorize",
+                "device_authorization_endpoint": f"{base}/oauth2/v2.0/devicecode",
+                "jwks_uri": f"{base}/discovery/v2.0/keys",
+            }
+        )
 
     def _rotated(self, form: Mapping[str, str]) -> Answer:
         old = form.get("refresh_token", "")

@@ -95,7 +95,8 @@ class Sending:
         letter = compose.of_content(self._box.contents(mail))
         raw = compose.written(replace(letter, files=(*letter.files, file)))
         changed = self._mails.update(PROVIDER_B, mail.id, raw=raw)
-        return ok(self._last_attachment(call, changed), 201)
+        context = call.context(f"messages('{message}')/attachments/$entity")
+        return ok({"@odata.context": context, **self._last_attachment(call, changed)}, 201)
 
     def _last_attachment(self, call: Call, mail: StoredMail) -> dict[str, Any]:
         part = self._box.contents(mail).attachments[-1]

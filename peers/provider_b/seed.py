@@ -1,0 +1,54 @@
+"""The mailbox that the check drives: see ``peers/serve.py``."""
+
+from email.message import EmailMessage
+
+START = 1_767_600_000_000  # 2026-01-05T08:00:00Z
+MINE = "me@provider-b.example"
+SCOPES = ("Mail.ReadWrite", "Mail.Send", "User.Read", "MailboxSettings.ReadWrite")
+
+
+def fill(sandbox):
+    mails, tokens = sandbox.ground.mails, sandbox.ground.tokens
+    for number in range(23):
+        mails.add(
+            "provider-b",
+            _letter(number),
+            folder="inbox",
+            labels=("Home",) if number % 3 == 0 else (),
+            is_read=number % 2 == 0,
+            received_ms=START + number * 60_000,
+        )
+    mails.add("provider-b", _letter(90), folder="trash", received_ms=START)
+    mails.add_label("provider-b", "Home")
+    return {
+        "token": tokens.issue("providerB", MINE, SCOPES),
+        "reader": tokens.issue("providerB", MINE, ("Mail.Read",)),
+        "application": tokens.issue("providerB", "app", ("Mail.Read",), app_only=True),
+        "refresh": tokens.issue_refresh("providerB", MINE, SCOPES),
+    }
+
+
+def _letter(number):
+    mail = EmailMessage()
+    mail["From"] = "Zoë Müller <zoe@x.test>" if number % 2 else "Ann <ann@x.test>"
+    mail["To"] = f"{MINE}, Bob <bob@y.test>"
+    mail["Cc"] = "carl@z.test"
+    mail["Subject"] = f"Lease {number} – café"
+    mail["Message-ID"] = f"<lease-{number}@x.test>"
+    mail["Date"] = f"Mon, 05 Jan 2026 08:{number % 90:02}:00 +0000"
+    if number == 5:
+        mail["In-Reply-To"] = "<lease-4@x.test>"
+    mail.set_content(f"Hello {number}\n\nThe rent is due.\n")
+    if number % 4 == 0:
+        mail.add_alternative(f"<p>Hello <b>{number}</b></p>", subtype="html")
+    if number == 7:
+        mail.add_attachment(b"pdf!", maintype="application", subtype="pdf", filename="leäse.pdf")
+        mail.add_attachment(
+            b"png",
+            maintype="image",
+            subtype="png",
+            filename="l.png",
+            disposition="inline",
+            cid="<l@x>",
+        )
+    return mail.as_bytes()
