@@ -6,13 +6,19 @@ can be looked up. Source: decisions 16 (Email); reliability report, F2.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from providers import records
 from providers.failures import Broken, OutcomeUnknown, ProviderFailure, TimedOut, Unreachable
 
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_MESSAGE_ID = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.\[\]:-]+")
+
 LOOKS = (0.0, 0.4, 0.8, 1.5)  # seconds to wait before each look: about three in all
 
+T = TypeVar("T")
 Send = Callable[[], Awaitable[records.SentMessage]]
 LookUp = Callable[[], Awaitable[records.SentMessage | None]]
 
@@ -37,10 +43,15 @@ async def once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> records.Sent
     except ProviderFailure as failure:
         if not is_ambiguous(failure):
             raise
-    found = await _patiently(look_up)
+    found = await patiently(look_up)
     if found is None:
         raise OutcomeUnknown
     return found
+
+
+def is_message_id(text: str) -> bool:
+    """Whether *text* can stand between the angle brackets of a Message-ID."""
+    return len(text) <= 900 and _MESSAGE_ID.fullmatch(text) is not None
 
 
 def is_ambiguous(failure: ProviderFailure) -> bool:
@@ -50,7 +61,8 @@ def is_ambiguous(failure: ProviderFailure) -> bool:
     return isinstance(failure, Broken)
 
 
-async def _patiently(look_up: LookUp) -> records.SentMessage | None:
+async def patiently(look_up: Callable[[], Awaitable[T | None]]) -> T | None:
+    """Look a few times within about three seconds; a look that fails finds nothing."""
     for pause in LOOKS:
         await asyncio.sleep(pause)
         try:

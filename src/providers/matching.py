@@ -44,6 +44,7 @@ def needed(query: MailQuery, *, text: bool) -> frozenset[str]:
         "cc": query.recipient,
         "subject": query.subject,
         "labels": None if folder_label(query) else query.label,
+        "is_read": "yes" if query.unread else None,
         "has_attachments": None if query.has_attachment is None else "yes",
     }
     names = {name for name, part in by_part.items() if part}

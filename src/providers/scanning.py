@@ -64,6 +64,11 @@ def position(email: records.Email) -> MailPosition:
     return MailPosition(0 if received is None else records.milliseconds(received), email.id)
 
 
+def whole_of(received_ms: int) -> MailPosition:
+    """Return the position behind everything that was received in this millisecond."""
+    return MailPosition(received_ms, _LAST_ID)
+
+
 def following(emails: Sequence[records.Email], after: MailPosition | None) -> list[records.Email]:
     """Return in order what comes strictly after a position."""
     ordered = sorted(emails, key=lambda email: position(email).rank)
@@ -155,7 +160,7 @@ class _Reader:
         if not floors:
             return []
         self._floor = min(floors)
-        complete = MailPosition(self._floor + 1, _LAST_ID)
+        complete = whole_of(self._floor + 1)
         ready = [one for one in self._held if position(one).rank < complete.rank]
         self._held = [one for one in self._held if position(one).rank > complete.rank]
         if self._after is None or complete.rank > self._after.rank:

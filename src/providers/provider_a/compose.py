@@ -16,13 +16,12 @@ from email import message_from_bytes, policy
 from email.utils import format_datetime, getaddresses
 from urllib.parse import quote
 
+from providers.delivery import CONTROL, is_message_id
 from providers.ports import UnsafeMessage
 from providers.provider_a.addresses import decoded
 from providers.records import Participant
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]+")
-_MESSAGE_ID = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.\[\]:-]+")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 _LINE = 76  # characters
@@ -87,15 +86,10 @@ def write(letter: Letter) -> bytes:
     return raw
 
 
-def is_message_id(text: str) -> bool:
-    """Whether *text* can stand between the angle brackets of a Message-ID."""
-    return len(text) <= 900 and _MESSAGE_ID.fullmatch(text) is not None
-
-
 def usable(people: Iterable[Participant]) -> list[Participant]:
     """Return those of an original's people that can be written to, their names cleaned."""
     cleaned = (
-        Participant(email=one.email, name=_CONTROL.sub(" ", one.name) if one.name else None)
+        Participant(email=one.email, name=CONTROL.sub(" ", one.name) if one.name else None)
         for one in people
     )
     return [one for one in cleaned if _ADDRESS.fullmatch(one.email) and "=?" not in one.email]
@@ -103,7 +97,7 @@ def usable(people: Iterable[Participant]) -> list[Participant]:
 
 def cleaned(text: str) -> str:
     """Replace what may not stand in a header by blanks."""
-    return _CONTROL.sub(" ", text)
+    return CONTROL.sub(" ", text)
 
 
 # -- headers
@@ -141,7 +135,7 @@ def _mailbox(one: Participant) -> str:
 
 
 def _name(one: Participant) -> str:
-    if _CONTROL.search(one.name or ""):
+    if CONTROL.search(one.name or ""):
         raise UnsafeMessage
     return " ".join((one.name or "").split())
 
@@ -158,7 +152,7 @@ def _address(address: str) -> str:
 
 
 def _text(value: str) -> str:
-    if _CONTROL.search(value):
+    if CONTROL.search(value):
         raise UnsafeMessage
     if not _is_plain(value) or value != " ".join(value.split()):
         return _encoded(value)
@@ -216,7 +210,7 @@ def _content(letter: Letter) -> bytes:
 
 def _entity(content_type: str, body: str) -> bytes:
     try:
-        octets = "\r\n".join(body.splitlines()).encode()
+        octets = re.sub(r"\r\n|\r|\n", "\r\n", body).encode()
     except UnicodeEncodeError:
         raise UnsafeMessage from None
     head = f"Content-Type: {content_type}\r\nContent-Transfer-Encoding: base64\r\n\r\n"

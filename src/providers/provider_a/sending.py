@@ -207,7 +207,7 @@ def _references(root: Part, own: Sequence[str]) -> Sequence[str]:
 
 
 def _message_ids(header: str) -> list[str]:
-    return [one for one in _ANGLED.findall(header) if compose.is_message_id(one)]
+    return [one for one in _ANGLED.findall(header) if delivery.is_message_id(one)]
 
 
 def _named(sent: Reference) -> records.SentMessage:

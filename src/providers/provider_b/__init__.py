@@ -1,0 +1,1 @@
+"""Provider B: mail and calendar over its wire protocol."""

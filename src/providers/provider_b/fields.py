@@ -1,0 +1,41 @@
+"""Which members of a message to select, so that nothing comes that is not wanted."""
+
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+
+_MEMBERS = {
+    "thread_id": ("conversationId",),
+    "subject": ("subject",),
+    "from_": ("from", "sender"),
+    "to": ("toRecipients",),
+    "cc": ("ccRecipients",),
+    "bcc": ("bccRecipients",),
+    "body_preview": ("bodyPreview",),
+    "body": ("body",),
+    "body_type": ("body",),
+    "sent_at": ("sentDateTime",),
+    "is_read": ("isRead",),
+    "has_attachments": ("hasAttachments",),
+    "labels": ("categories",),
+    "importance": ("importance",),
+}
+# What ordering and leaving out drafts, junk and trash need.
+_ALWAYS = ("id", "receivedDateTime", "isDraft", "parentFolderId")
+_ATTACHMENTS = "attachments($select=id,name,contentType,size,isInline)"
+
+Params = tuple[tuple[str, str], ...]
+
+
+@lru_cache(maxsize=512)
+def message(wanted: AbstractSet[str]) -> Params:
+    """Return the options that select what is wanted of a message or of each of a list."""
+    names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
+    select = ("$select", ",".join(dict.fromkeys((*_ALWAYS, *names))))
+    if "attachments" in wanted:
+        return (select, ("$expand", _ATTACHMENTS))
+    return (select,)
+
+
+def brought(wanted: AbstractSet[str]) -> frozenset[str]:
+    """Return which of the attributes cost upstream anything."""
+    return frozenset(wanted & {*_MEMBERS, "attachments"})

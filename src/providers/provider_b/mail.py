@@ -1,0 +1,267 @@
+"""One mailbox of provider B. Source: wire report, 1A; decisions 5 and 16."""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from providers import matching, records, scanning
+from providers.failures import Missing, ProviderFailure, Stale, Throttled, TimedOut
+from providers.http import Upstream
+from providers.ids import is_provider_b
+from providers.ports import (
+    ConnectionInfo,
+    Draft,
+    Forward,
+    MailChange,
+    MailPosition,
+    MailQuery,
+    MailSlice,
+    Reply,
+)
+from providers.provider_b import fields, mapping, query
+from providers.provider_b.memory import PREFER, ROOT, Memory
+from providers.provider_b.message import Message
+from providers.provider_b.reading import Place, Reader
+from providers.provider_b.sending import Sender
+
+WIDE_PAGE = 1000  # messages per page when many of them will not pass
+MOST_IN_THREAD = 1000
+_FOLDERS = {"TRASH": "deleteditems", "SPAM": "junkemail", "DRAFT": "drafts"}
+_STATE = (("$select", "id,conversationId,parentFolderId,categories"),)
+_NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
+
+
+class Mail:
+    """The mailbox behind one connection; see `providers.ports.MailPort`."""
+
+    def __init__(self, info: ConnectionInfo, upstream: Upstream, memory: Memory) -> None:
+        """*memory* is kept by the caller, one per connection, and outlives this object."""
+        memory.address = memory.address or info.account_email
+        self._upstream = upstream
+        self._memory = memory
+        self._sender = Sender(upstream, memory)
+
+    async def search(
+        self, query_: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Return what matches after a position; see `MailPort.search`."""
+        if query_.text and not matching.terms(query_.text):
+            return _NOTHING
+        if query.uses_search(query_):
+            return await self._searched(query_, after, wanted)
+        return await self._filtered(query_, after, wanted)
+
+    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> records.Email:
+        """Read one message; see `MailPort.get`."""
+        message = await self._message(message_id, fields.message(frozenset(wanted)))
+        return mapping.email(message, wanted)
+
+    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> records.Thread:
+        """Read a conversation; see `MailPort.thread`."""
+        _check(thread_id)
+        trash, _ = await self._memory.folders(self._upstream)
+        place = Place(
+            path=("messages",),
+            in_sight=lambda one: not one.is_draft and one.parent_folder_id != trash,
+        )
+        reader = Reader(self._upstream, place)
+        found = await reader.conversation(thread_id, wanted, most=MOST_IN_THREAD)
+        if not found:
+            raise Missing
+        found.sort(key=lambda one: (-scanning.position(one).rank[0], one.id))
+        return records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(found))
+
+    async def send(self, draft: Draft) -> records.SentMessage:
+        """Send a new message once; see `MailPort.send`."""
+        return await self._sender.send(draft)
+
+    async def reply(self, message_id: str, reply: Reply) -> records.SentMessage:
+        """Answer a message once; see `MailPort.reply`."""
+        _check(message_id)
+        return await self._sender.reply(message_id, reply)
+
+    async def forward(self, message_id: str, forward: Forward) -> records.SentMessage:
+        """Pass a message on once; see `MailPort.forward`."""
+        _check(message_id)
+        return await self._sender.forward(message_id, forward)
+
+    async def trash(self, message_id: str) -> None:
+        """Move a message to the trash; see `MailPort.trash`."""
+        try:
+            await self._untrashed(message_id)
+            await self._upstream.call(
+                "POST",
+                *ROOT,
+                "messages",
+                message_id,
+                "move",
+                json={"destinationId": "deleteditems"},
+                headers=PREFER,
+            )
+        except ProviderFailure as failure:
+            raise _told(failure) from failure
+
+    async def change(self, message_id: str, change: MailChange) -> records.SentMessage:
+        """Change read state, then labels; see `MailPort.change`."""
+        try:
+            message = await self._untrashed(message_id)
+            if change.read is not None:
+                await self._patch(message_id, {"isRead": change.read})
+            if change.add_labels or change.remove_labels:
+                await self._relabel(message_id, change)
+        except ProviderFailure as failure:
+            raise _told(failure) from failure
+        return records.SentMessage(email_id=message.id, thread_id=message.conversation_id)
+
+    async def probe(self) -> None:
+        """Make one harmless read."""
+        await self._upstream.call(
+            "GET", *ROOT, "mailFolders", "inbox", params=(("$select", "id"),), headers=PREFER
+        )
+
+    # -- searching
+
+    async def _searched(
+        self, query_: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Search: everything found is ordered here, then the details of one page are fetched."""
+        text = query.checks_text(query_)
+        sieve = matching.needed(query_, text=text)
+        reader = Reader(self._upstream, await self._place(query_))
+        found, reached = await reader.searched(query.search(query_, after), sieve)
+        passing = [
+            one
+            for one in scanning.following(found, after)
+            if matching.passes(one, query_, text=text)
+            and (reached is None or scanning.position(one).rank < reached.rank)
+        ]
+        if reached is not None and after is not None and reached.rank <= after.rank:
+            reached = None  # upstream gives no more than this, so this is the end
+        emails = passing[: query_.limit]
+        whole = len(passing) <= query_.limit
+        return MailSlice(
+            emails=await self._completed(reader, emails, wanted, sieve),
+            scanned_to=reached if whole else None,
+            exhausted=whole and reached is None,
+            total=len(passing),
+            total_exact=reached is None,
+        )
+
+    async def _filtered(
+        self, query_: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Filter: upstream orders and counts; what it cannot ask is looked at page by page."""
+        place = await self._place(query_)
+        in_all = place.path == ("messages",)
+        folders = await self._memory.folders(self._upstream) if in_all else ()
+        out_of_sight = tuple(one for one in folders if one)
+        asked = query.filtered(query_, after, out_of_sight=out_of_sight)
+        sieve = matching.needed(query_, text=True)
+        scanned = frozenset(sieve | wanted if asked.narrow else sieve)
+        reader = Reader(self._upstream, place)
+
+        async def keep(emails: Sequence[records.Email]) -> list[records.Email]:
+            return [one for one in emails if matching.passes(one, query_, text=True)]
+
+        found = await scanning.scan(
+            reader.pages(asked, scanned, query_.limit + 2 if asked.narrow else WIDE_PAGE),
+            after=after,
+            limit=query_.limit,
+            keep=keep,
+        )
+        total, exact = found.counted, found.exhausted
+        if not exact and asked.narrow and reader.counted is not None:
+            total, exact = max(total, reader.counted), asked.exact and after is None
+        return MailSlice(
+            emails=await self._completed(reader, found.emails, wanted, scanned),
+            scanned_to=found.scanned_to,
+            exhausted=found.exhausted,
+            total=total,
+            total_exact=exact,
+        )
+
+    async def _completed(
+        self,
+        reader: Reader,
+        emails: Sequence[records.Email],
+        wanted: AbstractSet[str],
+        have: AbstractSet[str],
+    ) -> tuple[records.Email, ...]:
+        """Fetch what is wanted of some messages beyond what their search brought."""
+        if fields.brought(wanted) <= have:
+            return tuple(emails)
+        return await reader.details(emails, wanted)
+
+    async def _place(self, query_: MailQuery) -> Place:
+        folder = matching.folder_label(query_)
+        if folder is not None:
+            path = ("mailFolders", _FOLDERS[folder], "messages")
+            return Place(path=path, in_sight=lambda _: True)
+        hidden = set(await self._memory.folders(self._upstream))
+        return Place(
+            path=("messages",),
+            in_sight=lambda one: not one.is_draft and one.parent_folder_id not in hidden,
+        )
+
+    # -- changing
+
+    async def _message(self, message_id: str, params: fields.Params) -> Message:
+        _check(message_id)
+        answer = await self._upstream.call(
+            "GET", *ROOT, "messages", message_id, params=params, headers=PREFER
+        )
+        message = answer.decode(Message)
+        if not mapping.well_formed(message):
+            raise Missing
+        return message
+
+    async def _untrashed(self, message_id: str) -> Message:
+        message = await self._message(message_id, _STATE)
+        trash, _ = await self._memory.folders(self._upstream)
+        if message.parent_folder_id == trash:
+            raise Missing
+        return message
+
+    async def _relabel(self, message_id: str, change: MailChange) -> None:
+        """Replace the whole list, as upstream wants it, unless it changed meanwhile; try twice."""
+        for last in (False, True):
+            message = await self._message(message_id, _STATE)
+            have = message.categories or ()
+            labels = _labelled(have, change)
+            if labels == list(have):
+                return
+            tag = {"if-match": message.etag} if message.etag else {}
+            try:
+                await self._patch(message_id, {"categories": labels}, tag)
+            except Stale:
+                if last:
+                    raise
+            else:
+                return
+
+    async def _patch(
+        self, message_id: str, members: Mapping[str, object], headers: Mapping[str, str] = {}
+    ) -> None:
+        await self._upstream.call(
+            "PATCH", *ROOT, "messages", message_id, json=members, headers={**PREFER, **headers}
+        )
+
+
+def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
+    removed = {matching.fold(one) for one in change.remove_labels}
+    labels = [one for one in have if matching.fold(one) not in removed]
+    known = {matching.fold(one) for one in labels}
+    for name in change.add_labels:
+        if matching.fold(name) not in known:
+            known.add(matching.fold(name))
+            labels.append(name)
+    return labels
+
+
+def _check(native: str) -> None:
+    if not is_provider_b(native):
+        raise Missing
+
+
+def _told(failure: ProviderFailure) -> ProviderFailure:
+    """Return what a failed change is told as: 404 but for 429 and time-outs (decisions 16)."""
+    return failure if isinstance(failure, Throttled | TimedOut) else Missing()

@@ -1,0 +1,76 @@
+"""
+Provider code to opener: the one list of what mail connectors there are.
+
+The caller brings credentials, origins and connection details; what is remembered of an account
+between requests is kept here, by connection, for the life of the process.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from providers.answers import Answer
+from providers.failures import ProviderFailure
+from providers.http import Credentials, Origins, Upstream
+from providers.ports import ConnectionInfo, MailPort
+from providers.provider_a.failures import classify as classify_a
+from providers.provider_a.mail import Mail as MailA
+from providers.provider_a.memory import Memory as MemoryA
+from providers.provider_b.failures import classify as classify_b
+from providers.provider_b.mail import Mail as MailB
+from providers.provider_b.memory import Memory as MemoryB
+
+Classify = Callable[[Answer], ProviderFailure | None]
+
+CLASSIFIERS: Mapping[str, Classify] = MappingProxyType(
+    {"PROVIDER_A": classify_a, "PROVIDER_B": classify_b}
+)
+# Calls under way at once per connection; wire report 2.2 (four per mailbox on provider B).
+CONCURRENCY: Mapping[str, int] = MappingProxyType({"PROVIDER_A": 8, "PROVIDER_B": 4})
+MAIL_PROVIDERS = tuple(CLASSIFIERS)
+
+
+def upstream(origins: Origins, info: ConnectionInfo, credentials: Credentials) -> Upstream:
+    """
+    Return the way to a connection's upstream, with its provider's reading of errors.
+
+    Raises:
+        KeyError: No connector speaks to this provider.
+        ValueError: The connection's base URL is none.
+    """
+    return Upstream(
+        origins,
+        info.base_url,
+        connection=info.id,
+        credentials=credentials,
+        classify=CLASSIFIERS[info.provider],
+        concurrency=CONCURRENCY[info.provider],
+    )
+
+
+class MailRegistry:
+    """Opens mailboxes. One object per process."""
+
+    def __init__(self) -> None:
+        self._memory_a: dict[tuple[int, str, str], MemoryA] = {}
+        self._memory_b: dict[tuple[int, str, str], MemoryB] = {}
+
+    def open(self, info: ConnectionInfo, way: Upstream) -> MailPort:
+        """
+        Return the mailbox behind a connection. Cheap: nothing is called.
+
+        Raises:
+            KeyError: No mail connector speaks to this provider.
+        """
+        account = (info.id, info.base_url, info.account_email)
+        if info.provider == "PROVIDER_A":
+            return MailA(info, way, self._memory_a.setdefault(account, MemoryA()))
+        if info.provider == "PROVIDER_B":
+            return MailB(info, way, self._memory_b.setdefault(account, MemoryB()))
+        raise KeyError(info.provider)
+
+    def forget(self, connection: int) -> None:
+        """Drop what is remembered of a connection that was removed or reconnected."""
+        for account in [one for one in self._memory_a if one[0] == connection]:
+            del self._memory_a[account]
+        for account in [one for one in self._memory_b if one[0] == connection]:
+            del self._memory_b[account]
