@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway import pages, tokens
@@ -140,25 +140,27 @@ def assemble(
     )
     app.state.parts, app.state.door, app.state.mailboxes = parts, door, mailboxes
     answers.install(app)
-    app.include_router(_management())
+    _management(app)
     graph = Graph(schema.build())
     pages.install(app, door=door, graph=graph, sandbox=sandbox)
+    app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     ledger = Deliveries(database, keyring)
     app.router.default = rest_app(_endpoints(settings), graph=graph, door=door, ledger=ledger)
     return Gateway(parts=parts, app=app, edge=Edge(app, peek=door.peek))
 
 
-def _management() -> APIRouter:
-    router = APIRouter(dependencies=[Depends(admitted)])
-    for part in (
-        managed_tokens,
-        managed_rules,
-        managed_operators,
-        managed_resources,
-        managed_connections,
-    ):
-        router.include_router(part.router)
-    return router
+_MANAGED = (
+    managed_tokens.router,
+    managed_rules.router,
+    managed_operators.router,
+    managed_resources.router,
+    managed_connections.router,
+)
+
+
+def _management(app: FastAPI) -> None:
+    for router in _MANAGED:
+        app.include_router(router, dependencies=[Depends(admitted)])
 
 
 def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:

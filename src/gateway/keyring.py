@@ -6,7 +6,6 @@ belongs to), so it opens nowhere else. Keys for different uses are derived apart
 """
 
 import base64
-import binascii
 import hashlib
 import os
 from collections.abc import Sequence
@@ -94,7 +93,7 @@ class Keyring:
             sealed = base64.b64decode(
                 token + "=" * (-len(token) % 4), altchars=b"-_", validate=True
             )
-        except (binascii.Error, UnicodeEncodeError) as damage:
+        except ValueError as damage:
             raise ValueError("not sealed text") from damage
         if base64.urlsafe_b64encode(sealed).rstrip(b"=").decode() != token:
             raise ValueError("not sealed text")

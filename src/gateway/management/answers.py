@@ -73,13 +73,11 @@ async def _http(request: Request, refusal: Exception) -> Response:
 
 def _allow(request: Request) -> str:
     """Name every method of the path: the framework keeps one route per method."""
-    methods = {"OPTIONS"}
-    for route in request.app.routes:
+    methods: set[str] = set()
+    for route in request.app.state.routes:
         match, _ = route.matches(request.scope)
         if match is not Match.NONE:
             methods |= getattr(route, "methods", None) or set()
-    if "GET" in methods:
-        methods.add("HEAD")
     return ", ".join(sorted(methods))
 
 

@@ -1,0 +1,126 @@
+"""What is sealed opens in its own place, under any key of the ring, and nowhere else."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.keyring import Keyring, WeakSecret, new_secret, place
+
+OLD, NEW = "the old secret key", "the new secret key"
+RING = Keyring([NEW, OLD])
+OLD_RING = Keyring([OLD])
+PLACES = st.builds(
+    place,
+    st.sampled_from(["connections", "deliveries"]),
+    st.integers(min_value=1, max_value=2**40),
+    st.sampled_from(["credentials", "outcome"]),
+)
+
+
+@given(st.binary(max_size=200), PLACES)
+def test_what_is_encrypted_opens_in_its_place(plain, where):
+    sealed = RING.encrypt(plain, place=where)
+
+    assert RING.decrypt(sealed, place=where) == plain
+    assert plain == b"" or len(plain) < 4 or plain not in sealed
+
+
+@given(st.binary(max_size=50), PLACES, PLACES)
+def test_a_sealed_value_moved_to_another_row_does_not_open(plain, here, there):
+    sealed = RING.encrypt(plain, place=here)
+
+    if here == there:
+        assert RING.decrypt(sealed, place=there) == plain
+    else:
+        with pytest.raises(ValueError, match="another place"):
+            RING.decrypt(sealed, place=there)
+
+
+@given(st.binary(max_size=50), st.data())
+def test_a_damaged_value_does_not_open(plain, data):
+    sealed = bytearray(RING.encrypt(plain, place="t:1:c"))
+    index = data.draw(st.integers(min_value=0, max_value=len(sealed) - 1))
+    sealed[index] ^= data.draw(st.integers(min_value=1, max_value=255))
+
+    with pytest.raises(ValueError, match=r"damaged|not in the ring"):
+        RING.decrypt(bytes(sealed), place="t:1:c")
+
+
+@pytest.mark.parametrize("length", [0, 1, 5, 16, 17, 20])
+def test_a_cut_value_does_not_open(length):
+    with pytest.raises(ValueError, match=r"damaged|not in the ring"):
+        RING.decrypt(RING.encrypt(b"", place="t:1:c")[:length], place="t:1:c")
+
+
+def test_rotation_moves_a_value_to_the_first_key():
+    sealed = OLD_RING.encrypt(b"secret", place="t:1:c")
+
+    rotated = RING.rotate(sealed, place="t:1:c")
+    assert rotated is not None
+    assert Keyring([NEW]).decrypt(rotated, place="t:1:c") == b"secret"
+    assert RING.rotate(rotated, place="t:1:c") is None
+    with pytest.raises(ValueError, match="not in the ring"):
+        OLD_RING.decrypt(rotated, place="t:1:c")
+
+
+@given(st.binary(max_size=200), st.binary(max_size=50))
+def test_a_sealed_token_is_url_safe_and_bound_to_its_context(payload, context):
+    token = RING.seal(payload, context=context)
+
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", token)
+    assert RING.unseal(token, context=context) == payload
+    assert OLD_RING.unseal(OLD_RING.seal(payload, context=context), context=context) == payload
+    with pytest.raises(ValueError, match="another place"):
+        RING.unseal(token, context=context + b"x")
+
+
+def test_a_token_of_an_older_key_still_opens():
+    token = OLD_RING.seal(b"page 2", context=b"c")
+
+    assert RING.unseal(token, context=b"c") == b"page 2"
+
+
+@given(st.text(max_size=100))
+def test_other_texts_do_not_open(text):
+    with pytest.raises(ValueError, match=r"not sealed text|not in the ring|damaged"):
+        RING.unseal(text, context=b"")
+
+
+def test_a_token_with_another_spelling_does_not_open():
+    token = RING.seal(b"1", context=b"")
+
+    for spelling in (token + "=", token + "\n", token[:-1], token + "A"):
+        with pytest.raises(ValueError, match=r"not sealed text|damaged"):
+            RING.unseal(spelling, context=b"")
+
+
+def test_rows_and_tokens_have_different_keys():
+    import base64
+
+    token = RING.seal(b"1", context=b"t:1:c")
+    raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+
+    with pytest.raises(ValueError, match="another place"):
+        RING.decrypt(raw, place="t:1:c")
+
+
+@pytest.mark.parametrize("setting", ["", " , ", "short", f"{OLD},short"])
+def test_a_weak_secret_is_refused(setting):
+    with pytest.raises(WeakSecret):
+        Keyring.read(setting)
+
+
+def test_the_setting_is_a_comma_separated_list():
+    ring = Keyring.read(f" {NEW} , {OLD} ,")
+
+    assert ring.decrypt(OLD_RING.encrypt(b"x", place="p"), place="p") == b"x"
+
+
+def test_new_secrets_are_strong_enough():
+    first, second = new_secret(), new_secret()
+
+    assert first != second
+    assert len(first) == 43
+    Keyring([first, second])

@@ -1,0 +1,136 @@
+"""Windows roll, every window is checked before any is counted, refusals are not counted."""
+
+import asyncio
+
+import pytest
+
+from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
+from policy.quota import SURFACE_WINDOWS, Charge, Verdict, Window
+
+MINUTE = Window(60, 60)
+HOUR = Window(300, 3600)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def limiter(clock):
+    return Limiter(SlidingLog(clock=clock), clock=clock)
+
+
+def charge(key="email:192.0.2.1", cost=1, windows=(MINUTE, HOUR)):
+    return Charge(key, windows, cost)
+
+
+async def test_exactly_60_of_200_at_once_pass(limiter):
+    verdicts = await asyncio.gather(*(limiter.take([charge()]) for _ in range(200)))
+
+    assert sum(verdict.allowed for verdict in verdicts) == 60
+
+
+async def test_the_first_verdict_tells_the_tighter_window(limiter, clock):
+    verdict = await limiter.take([charge()])
+
+    assert verdict == Verdict(
+        allowed=True, limit=60, remaining=59, reset=int(clock.now) + 60, retry_after=0
+    )
+
+
+async def test_a_refusal_tells_when_the_oldest_slot_is_free_again(limiter, clock):
+    await limiter.take([charge()])
+    clock.now += 20.5
+    for _ in range(59):
+        await limiter.take([charge()])
+
+    verdict = await limiter.take([charge()])
+    assert verdict == Verdict(
+        allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=40
+    )
+    clock.now += 39.5
+    assert (await limiter.take([charge()])).allowed is True
+    assert (await limiter.take([charge()])).allowed is False
+
+
+async def test_the_hour_counts_what_the_minutes_let_through(limiter, clock):
+    for _ in range(5):
+        for _ in range(60):
+            assert (await limiter.take([charge()])).allowed is True
+        clock.now += 61
+
+    verdict = await limiter.take([charge()])
+    assert (verdict.allowed, verdict.limit) == (False, 300)
+    assert verdict.retry_after == 3600 - 5 * 61
+    clock.now += verdict.retry_after
+    assert (await limiter.take([charge()])).allowed is True
+
+
+async def test_a_refused_call_is_counted_nowhere(limiter):
+    full = charge("token:1", windows=(Window(1, 60),))
+    await limiter.take([full])
+
+    for _ in range(100):
+        assert (await limiter.take([charge(), full])).allowed is False
+    assert (await limiter.take([charge()])).remaining == 59
+
+
+async def test_a_cost_above_one_takes_that_many_slots_or_none(limiter):
+    assert (await limiter.take([charge(cost=50)])).remaining == 10
+    assert (await limiter.take([charge(cost=11)])).allowed is False
+    assert (await limiter.take([charge(cost=10)])).remaining == 0
+
+
+async def test_looking_costs_nothing(limiter):
+    assert (await limiter.take([charge(cost=0)])).remaining == 60
+    assert (await limiter.take([charge(cost=0)])).remaining == 60
+
+
+async def test_addresses_do_not_share_a_window(limiter):
+    await limiter.take([charge("email:192.0.2.1", cost=60)])
+
+    assert (await limiter.take([charge("email:192.0.2.2")])).allowed is True
+
+
+async def test_a_window_of_nothing_refuses_everything(limiter):
+    verdict = await limiter.take([charge(windows=(Window(0, 60),))])
+
+    assert (verdict.allowed, verdict.limit, verdict.retry_after) == (False, 0, 60)
+
+
+async def test_no_window_at_all_lets_everything_pass(limiter):
+    assert (await limiter.take([charge(windows=())])).allowed is True
+    assert (await limiter.take([])).allowed is True
+
+
+async def test_idle_keys_are_forgotten(clock):
+    storage = SlidingLog(clock=clock)
+    limiter = Limiter(storage, clock=clock)
+    await limiter.take([charge("email:192.0.2.1")])
+    clock.now += 90_000
+
+    await limiter.take([charge("email:192.0.2.2")])
+    assert await storage.reset() == 2  # the two windows of the second address
+
+
+async def test_switched_off_it_counts_nothing_and_says_so():
+    for _ in range(100):
+        verdict = await Unlimited().take([charge()])
+
+    assert (verdict.allowed, verdict.limit, verdict.remaining) == (True, 60, 60)
+
+
+def test_settings_replace_the_windows_of_a_bucket():
+    changed = windows({"email": [(2, 10)]})
+
+    assert changed["email"] == (Window(2, 10),)
+    assert changed["collab"] == SURFACE_WINDOWS["collab"]

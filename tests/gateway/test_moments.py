@@ -1,0 +1,34 @@
+"""Times are read in every documented form and written in one."""
+
+import pytest
+
+from gateway import moments
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param("2026-11-20T10:00:00Z", "2026-11-20T10:00:00Z", id="UTC"),
+        pytest.param("2026-11-20T10:00:00-06:00", "2026-11-20T16:00:00Z", id="west"),
+        pytest.param("2026-11-20T10:00:00+05:30", "2026-11-20T04:30:00Z", id="east"),
+        pytest.param("2026-11-20T10:00:00 05:30", "2026-11-20T04:30:00Z", id="a lost plus"),
+        pytest.param("2026-11-20", "2026-11-20T00:00:00Z", id="a date alone"),
+        pytest.param("2026-11-20T10:00:00", "2026-11-20T10:00:00Z", id="naive is UTC"),
+        pytest.param("2026-11-20T10:00:00.1239Z", "2026-11-20T10:00:00.123Z", id="a fraction"),
+    ],
+)
+def test_input_times(written, expected):
+    assert moments.text(moments.parse(written)) == expected
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["", "soon", "2026-02-30", "2026-11-20T25:00:00Z", "1795173386", "2026-11-20T10:00:00+25:00"],
+)
+def test_anything_else_is_refused(written):
+    with pytest.raises(ValueError):
+        moments.parse(written)
+
+
+def test_a_moment_survives_the_way_there_and_back():
+    assert moments.to_ms(moments.from_ms(1_795_173_386_123)) == 1_795_173_386_123
