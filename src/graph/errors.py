@@ -215,7 +215,7 @@ def _cause(error: GraphQLError) -> BaseException:
 
 def _is_about_a_value(error: GraphQLError) -> bool:
     """Tell a value in the document, or of a variable, from what a field returned."""
-    return bool(error.nodes) and isinstance(error.nodes[0], ValueNode)
+    return error.nodes is not None and isinstance(error.nodes[0], ValueNode)
 
 
 def _code(problem: BaseException) -> Code:

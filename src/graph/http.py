@@ -90,7 +90,8 @@ async def _run(
 ) -> Reply:
     node, measure = graph.choose(document, request.operation)
     operation = graph.operation(document.node, node, measure)
-    context.budget = MAX_OBJECTS
+    if context.budget is None:
+        context.budget = MAX_OBJECTS
     outcome = await operation.run(request.variables, context)
     if outcome.data is None and outcome.errors and "path" not in outcome.errors[0]:
         return _reply(400, {"errors": list(outcome.errors)}, kind)

@@ -1,45 +1,28 @@
 """
 What a document may cost, measured right after parsing and before anything else looks at it.
 
-Fragments are measured once and remembered, so the work is linear in the text however often they
-are spread, and counters stop at a ceiling. Introspection is free of depth and fields; it has a
-budget of its own, twice what the standard introspection query needs. Source: decisions 13 and 16.
+Introspection is free of depth and fields; it has a budget of its own, twice what the standard
+introspection query needs. Source: decisions 13 and 16.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from graphql import (
     BooleanValueNode,
-    DirectiveNode,
     DocumentNode,
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    GraphQLObjectType,
-    GraphQLOutputType,
     GraphQLSchema,
-    InlineFragmentNode,
     IntValueNode,
     OperationDefinitionNode,
     OperationType,
-    SelectionNode,
-    SelectionSetNode,
-    VariableNode,
     get_introspection_query,
-    get_named_type,
-    is_interface_type,
-    is_list_type,
-    is_non_null_type,
-    is_object_type,
     parse,
 )
 
-from graph.guards import Requirement, requirement_of
+from graph.counting import Counter, Root, Tally
 from policy.refusals import InvalidInput
-from policy.vocabulary import Code, Surface
+from policy.vocabulary import Code
 
 MAX_BYTES = 64 * 1024  # of a request body
 MAX_TOKENS = 2_000
@@ -50,73 +33,11 @@ MAX_FIELDS = 1_000
 MAX_DIRECTIVES = 50
 MAX_UPSTREAM = 20  # root fields that ask a provider
 MAX_OBJECTS = 25_000  # returned
-
-_CEILING = 1_000_000
-
-# Introspection lists -> how many entries to reckon with per parent; `types` has its real length.
-_LISTS: Mapping[str, int] = MappingProxyType(
-    {
-        "__Schema.directives": 8,
-        "__Type.fields": 12,
-        "__Type.inputFields": 6,
-        "__Type.enumValues": 6,
-        "__Type.interfaces": 1,
-        "__Type.possibleTypes": 1,
-        "__Field.args": 4,
-        "__Directive.args": 2,
-        "__Directive.locations": 4,
-    }
-)
+MAX_PAIRS = 20_000  # fields that repeat each other; keeps validation within 100 ms of CPU
 
 
 class TooCostly(InvalidInput):
     code = Code.QUERY_TOO_COSTLY
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A @skip or @include: the field is there when *given*, or the variable so named, is *want*."""
-
-    want: bool
-    given: bool | str
-
-    def holds(self, variables: Mapping[str, object]) -> bool:
-        """Decide with the values of *variables*; what cannot be known holds."""
-        value = variables.get(self.given) if isinstance(self.given, str) else self.given
-        return value is self.want if isinstance(value, bool) else True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
-    """
-    One root field of an operation.
-
-    Attributes:
-        key: Its name in the response.
-        surface: None when it asks no provider.
-        conditions: All must hold for it to run.
-        limit: The `limit` given: a number, a variable's name, or None for the default.
-        default_limit: What applies without one; None when the field takes no `limit`.
-        most: What a higher `limit` is lowered to.
-        single, listed: Objects below it: outside and inside the lists that `limit` bounds.
-    """
-
-    key: str
-    name: str
-    surface: Surface | None
-    conditions: tuple[Condition, ...]
-    limit: int | str | None
-    default_limit: int | None
-    most: int
-    single: int
-    listed: int
-
-    def objects(self, variables: Mapping[str, object]) -> int:
-        """Estimate how many objects it returns."""
-        limit = variables.get(self.limit) if isinstance(self.limit, str) else self.limit
-        if not isinstance(limit, int) or limit < 1:
-            limit = self.default_limit or 1
-        return 1 + self.single + min(limit, self.most) * self.listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,39 +89,13 @@ class Measure:
         return costs or {"graphql": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class _Tally:
-    """What a selection set holds, everything below it included; sums stop at the ceiling."""
-
-    depth: int = 0
-    nesting: int = 0
-    fields: int = 0
-    aliases: int = 0
-    directives: int = 0
-    introspected: int = 0
-    single: int = 0
-    listed: int = 0
-
-    def plus(self, other: "_Tally") -> "_Tally":
-        return _Tally(
-            max(self.depth, other.depth),
-            max(self.nesting, other.nesting),
-            min(self.fields + other.fields, _CEILING),
-            min(self.aliases + other.aliases, _CEILING),
-            min(self.directives + other.directives, _CEILING),
-            min(self.introspected + other.introspected, _CEILING * _CEILING),
-            min(self.single + other.single, _CEILING),
-            min(self.listed + other.listed, _CEILING),
-        )
-
-
 class Limits:
     """Measures documents against one schema."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
         standard = parse(get_introspection_query())
-        self._introspection = 2 * _Counter(schema, standard).operations()[0][1].introspected
+        self._introspection = 2 * Counter(schema, standard).operations()[0][1].introspected
 
     def measure(
         self, document: DocumentNode, *, exempt: bool = False
@@ -211,11 +106,10 @@ class Limits:
         Raises:
             TooCostly: One of them exceeds a limit that no variable can change.
         """
-        counter = _Counter(self._schema, document)
-        try:
-            counted = counter.operations()
-        except RecursionError:
-            raise TooCostly("The query is nested too deeply.") from None
+        counter = Counter(self._schema, document)
+        counted = counter.operations()
+        if counter.pairs() > MAX_PAIRS and not exempt:
+            raise TooCostly("The query repeats the same fields too often.")
         for _, tally in counted:
             if not exempt:
                 self._check(tally)
@@ -236,7 +130,7 @@ class Limits:
                 raise TooCostly(f"The query has more than {MAX_UPSTREAM} root fields.")
         return measures
 
-    def _check(self, tally: _Tally) -> None:
+    def _check(self, tally: Tally) -> None:
         for counted, most, what in (
             (tally.depth, MAX_DEPTH, "levels of fields"),
             (tally.nesting, MAX_NESTING, "levels of fragments and fields"),
@@ -248,176 +142,6 @@ class Limits:
                 raise TooCostly(f"The query has more than {most} {what}, fragments expanded.")
         if tally.introspected > self._introspection:
             raise TooCostly("The introspection asks for too much at once.")
-
-
-class _Counter:
-    """One pass over one document."""
-
-    def __init__(self, schema: GraphQLSchema, document: DocumentNode) -> None:
-        self.visited = 0
-        self._schema = schema
-        self._types = len(schema.type_map)
-        self._document = document
-        self._fragments = {
-            node.name.value: node
-            for node in document.definitions
-            if isinstance(node, FragmentDefinitionNode)
-        }
-        self._known: dict[str, _Tally] = {}
-
-    def operations(self) -> list[tuple[OperationDefinitionNode, _Tally]]:
-        return [
-            (node, self._set(node.selection_set, self._root_type(node)).plus(_own(node.directives)))
-            for node in self._document.definitions
-            if isinstance(node, OperationDefinitionNode)
-        ]
-
-    def roots(self, operation: OperationDefinitionNode) -> Iterator[Root]:
-        """Yield the root fields, those of fragments included; each fragment is entered once."""
-        root_type = self._root_type(operation)
-        yield from self._roots(operation.selection_set, root_type, (), set())
-
-    def _roots(
-        self,
-        selections: SelectionSetNode,
-        owner: GraphQLObjectType | None,
-        conditions: tuple[Condition, ...],
-        entered: set[str],
-    ) -> Iterator[Root]:
-        for node in selections.selections:
-            held = (*conditions, *_conditions(node.directives))
-            if isinstance(node, FieldNode):
-                if not node.name.value.startswith("__"):
-                    yield self._root(node, owner, held)
-            elif isinstance(node, InlineFragmentNode):
-                yield from self._roots(node.selection_set, owner, held, entered)
-            elif isinstance(node, FragmentSpreadNode) and node.name.value not in entered:
-                fragment = self._fragments.get(node.name.value)
-                entered.add(node.name.value)
-                if fragment is not None:
-                    yield from self._roots(fragment.selection_set, owner, held, entered)
-
-    def _root(
-        self, node: FieldNode, owner: GraphQLObjectType | None, conditions: tuple[Condition, ...]
-    ) -> Root:
-        field = owner.fields.get(node.name.value) if owner is not None else None
-        below = _Tally()
-        if node.selection_set is not None:
-            below = self._set(node.selection_set, field and get_named_type(field.type))
-        limit = field.args.get("limit") if field is not None else None
-        requirement = requirement_of(field) if field is not None else Requirement(None)
-        return Root(
-            key=node.alias.value if node.alias else node.name.value,
-            name=node.name.value,
-            surface=requirement.surface,
-            conditions=conditions,
-            limit=_limit(node),
-            default_limit=limit.default_value if limit is not None else None,
-            most=requirement.max_limit,
-            single=below.single,
-            listed=below.listed,
-        )
-
-    def _set(self, selections: SelectionSetNode, owner: Any) -> _Tally:
-        total = _Tally()
-        for node in selections.selections:
-            self.visited += 1
-            total = total.plus(self._selection(node, owner)).plus(_own(node.directives))
-        return replace(total, nesting=total.nesting + 1)
-
-    def _selection(self, node: SelectionNode, owner: Any) -> _Tally:
-        if isinstance(node, FieldNode):
-            return self._field(node, owner)
-        if isinstance(node, InlineFragmentNode):
-            named = node.type_condition
-            inner = self._schema.type_map.get(named.name.value) if named else owner
-            return self._set(node.selection_set, inner)
-        if isinstance(node, FragmentSpreadNode):
-            return self._fragment(node.name.value)
-        return _Tally()
-
-    def _fragment(self, name: str) -> _Tally:
-        if name not in self._known:
-            fragment = self._fragments.get(name)
-            self._known[name] = _Tally()  # a cycle counts nothing; validation refuses it
-            if fragment is not None:
-                inner = self._schema.type_map.get(fragment.type_condition.name.value)
-                tally = self._set(fragment.selection_set, inner)
-                self._known[name] = tally.plus(_own(fragment.directives))
-        return self._known[name]
-
-    def _field(self, node: FieldNode, owner: Any) -> _Tally:
-        name = node.name.value
-        aliases = 1 if node.alias else 0
-        type_ = self._type(owner, name)
-        below = _Tally()
-        if node.selection_set is not None:
-            below = self._set(node.selection_set, type_ and get_named_type(type_))
-        if name.startswith("__") or str(getattr(owner, "name", "")).startswith("__"):
-            many = self._many(f"{getattr(owner, 'name', '')}.{name}")
-            return replace(
-                below,
-                depth=0,
-                fields=0,
-                aliases=aliases if name == "__typename" else below.aliases,
-                introspected=min(many * (1 + below.introspected), _CEILING * _CEILING),
-            )
-        objects = 1 + below.single + below.listed if node.selection_set is not None else 0
-        in_list = type_ is not None and _is_list(type_)
-        return replace(
-            below,
-            depth=below.depth + 1,
-            fields=below.fields + 1,
-            aliases=below.aliases + aliases,
-            single=0 if in_list else objects,
-            listed=objects if in_list else 0,
-        )
-
-    def _type(self, owner: Any, name: str) -> GraphQLOutputType | None:
-        if name == "__schema":
-            return self._schema.type_map["__Schema"]  # type: ignore[return-value]  # an object type
-        if name == "__type":
-            return self._schema.type_map["__Type"]  # type: ignore[return-value]  # an object type
-        if not (is_object_type(owner) or is_interface_type(owner)):
-            return None
-        field = owner.fields.get(name)
-        return None if field is None else field.type
-
-    def _many(self, coordinate: str) -> int:
-        return self._types if coordinate == "__Schema.types" else _LISTS.get(coordinate, 1)
-
-    def _root_type(self, operation: OperationDefinitionNode) -> GraphQLObjectType | None:
-        return self._schema.get_root_type(operation.operation)
-
-
-def _own(directives: tuple[DirectiveNode, ...] | list[DirectiveNode] | None) -> _Tally:
-    return _Tally(directives=len(directives or ()))
-
-
-def _is_list(type_: GraphQLOutputType) -> bool:
-    return is_list_type(type_.of_type if is_non_null_type(type_) else type_)
-
-
-def _conditions(directives: Any) -> Iterator[Condition]:
-    for directive in directives or ():
-        want = {"include": True, "skip": False}.get(directive.name.value)
-        for argument in directive.arguments or ():
-            if want is None or argument.name.value != "if":
-                continue
-            if isinstance(argument.value, BooleanValueNode):
-                yield Condition(want, argument.value.value)
-            elif isinstance(argument.value, VariableNode):
-                yield Condition(want, argument.value.name.value)
-
-
-def _limit(node: FieldNode) -> int | str | None:
-    for argument in node.arguments or ():
-        if argument.name.value == "limit":
-            if isinstance(argument.value, IntValueNode):
-                return min(int(argument.value.value[:12]), _CEILING)
-            if isinstance(argument.value, VariableNode):
-                return argument.value.name.value
-    return None
 
 
 def _defaults(operation: OperationDefinitionNode) -> dict[str, object]:

@@ -1,0 +1,194 @@
+"""Documents that would cost too much: refused early, by work that is linear in their text."""
+
+import json
+
+import pytest
+from graphql import SelectionNode, Visitor, get_introspection_query, parse, visit
+
+from graph import limits
+from graph.counting import Counter
+from graph.http import respond
+from graph.limits import Limits
+from graph.schema import build
+
+
+def fan(levels, leaf="emails { hasMore }"):
+    """Each fragment spreads the next one twice: 2**levels fields when expanded."""
+    spreads = " ".join(
+        f"fragment F{level} on Query {{ ...F{level + 1} ...F{level + 1} }}"
+        for level in range(levels)
+    )
+    return f"{{ ...F0 }} {spreads} fragment F{levels} on Query {{ {leaf} }}"
+
+
+def chain(levels):
+    links = " ".join(f"fragment F{level} on Query {{ ...F{level + 1} }}" for level in range(levels))
+    return f"{{ ...F0 }} {links} fragment F{levels} on Query {{ emails {{ hasMore }} }}"
+
+
+def many(count, text):
+    return " ".join(text.replace("#", str(number)) for number in range(count))
+
+
+ROOT = 'a#: email(emailId: "x") { id }'
+BOMBS = {
+    "braces": "{" * 700,
+    "nested fields": "{" + "emails{" * 400 + "id" + "}" * 401,
+    "nested inline fragments": "{" + "...{" * 300 + "emails{hasMore}" + "}" * 301,
+    "nested lists": "{emails(q:" + "[" * 900 + "]" * 900 + "){hasMore}}",
+    "nested objects": "{emails(q:" + "{a:" * 400 + "1" + "}" * 400 + "){hasMore}}",
+    "a fan of 24 levels": fan(24),
+    "a fan of 100 levels": fan(100),
+    "a chain of 240 fragments": chain(240),
+    "fragments in a circle": "{...A} fragment A on Query{...B} fragment B on Query{...A}",
+    "a fragment in itself": "{...A} fragment A on Query{...A ...A}",
+    "13 levels": "{" + "emails{" * 12 + "id" + "}" * 13,
+    "31 aliases": f"{{ emails {{ {many(31, 'a#: hasMore')} }} }}",
+    "31 aliases in a fragment": (
+        f"{{ emails {{ ...A }} }} fragment A on EmailPage {{ {many(31, 'a#: hasMore')} }}"
+    ),
+    "21 root fields": f"{{ {many(21, ROOT)} }}",
+    "300 root fields": f"{{ {many(300, ROOT)} }}",
+    "1,001 fields": fan(10, leaf="emails { totalCount hasMore }"),
+    "1,900 times the same field": f"{{ emails {{ {'hasMore ' * 1900} }} }}",
+    "990 times the same field": f"{{ emails {{ {'hasMore ' * 990} }} }}",
+    "480 inline fragments": f"{{ emails {{ {'...{hasMore} ' * 480} }} }}",
+    "180 overlapping selections": (
+        f"{{ emails {{ emails {{ {'... on Email { from { name email } } ' * 180} }} }} }}"
+    ),
+    "100 overlapping fragments": (
+        f"{{ emails {{ emails {{ {many(100, '...F#')} }} }} }} "
+        + many(100, "fragment F# on Email { from { name } to { name } }")
+    ),
+    "51 directives": f"{{ {many(51, 'emails @include(if: true) { hasMore }')} }}",
+    "900 unknown directives": f"{{ emails {{ hasMore {'@x ' * 900} }} }}",
+    "2,001 tokens": "{ emails { hasMore } }" + " a" * 2000,
+    "30,000 tokens": "{" + " a" * 30_000 + "}",
+    "15,000 comments": "{ emails { hasMore } }" + "#a\n" * 15_000,
+    "deep introspection": (
+        "{ __schema { types { fields { type"
+        + "{ fields { type" * 60
+        + "{ name }"
+        + "}}" * 60
+        + "}}}}"
+    ),
+    "three whole introspections": get_introspection_query().replace(
+        "__schema {",
+        "...S } } fragment S on Query { a: __schema { ...T } b: __schema { ...T } "
+        "c: __schema { ...T } } fragment T on __Schema { x: description } query Q { __schema {",
+        1,
+    ),
+    "60 introspections": (
+        "{" + many(60, "a#: __schema { types { fields { args { type { name } } } } }") + "}"
+    ),
+    "600 type names": f"{{ {many(600, 'a#: __typename')} }}",
+    "200 operations": many(200, "query Q# { emails { hasMore } }"),
+    "300 unused variables": f"query ({many(300, '$v#: Int = 1')}) {{ emails {{ hasMore }} }}",
+    "200 unused fragments": "{ emails { hasMore } }" + many(200, "fragment F# on Email { id }"),
+    "500 times the same argument": f"{{ emails({'limit: 1 ' * 500}) {{ hasMore }} }}",
+}
+
+REFUSED = {"QUERY_TOO_COSTLY", "GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED"}
+
+
+@pytest.mark.parametrize("document", BOMBS.values(), ids=BOMBS)
+async def test_a_bomb_is_refused_and_touches_nothing(graph, world, document):
+    async def admit(_):
+        return world.context()
+
+    body = json.dumps({"query": document}).encode()
+    reply = await respond(graph, body, admit=admit, request_id="req-1")
+
+    assert reply.status == 400
+    assert json.loads(reply.body)["errors"][0]["extensions"]["code"] in REFUSED
+    assert world.shelves[1].calls == []
+
+
+class _Selections(Visitor):
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def enter(self, node, *_):
+        self.count += isinstance(node, SelectionNode)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(fan(8), id="256 fields"),
+        pytest.param(fan(24), id="16 million fields"),
+        pytest.param(fan(100), id="more fields than atoms"),
+        pytest.param(chain(200), id="a long chain"),
+        pytest.param("{" + "...{" * 50 + "emails{hasMore}" + "}" * 51, id="inline"),
+    ],
+)
+def test_counting_looks_at_every_selection_once(document):
+    node = parse(document)
+    selections = _Selections()
+    visit(node, selections)
+    counter = Counter(build(), node)
+
+    counter.operations()
+
+    assert counter.visited == selections.count
+
+
+FITS = {
+    "12 levels, as far as the schema goes": "{ emails { emails { from { email } } } }",
+    "30 aliases": f"{{ emails {{ {many(30, 'a#: hasMore')} }} }}",
+    "20 root fields": f"{{ {many(20, ROOT)} }}",
+    "50 directives": f"{{ emails {{ {many(50, 'hasMore @include(if: true)')} }} }}",
+    "the standard introspection": get_introspection_query(),
+    "the richest introspection": get_introspection_query(
+        specified_by_url=True, directive_is_repeatable=True, input_value_deprecation=True
+    ),
+}
+
+
+@pytest.mark.parametrize("document", FITS.values(), ids=FITS)
+async def test_an_honest_document_passes(ask, document):
+    status, _ = await ask(document)
+
+    assert status == 200
+
+
+@pytest.mark.parametrize(
+    ("document", "objects"),
+    [
+        ("{ emails { hasMore } }", 1),
+        ("{ emails { emails { id } } }", 21),
+        ("{ emails(limit: 50) { emails { id from { email } to { email } } } }", 151),
+        ("{ emails(limit: 5000) { emails { id } } }", 51),
+        ("query ($n: Int = 7) { emails(limit: $n) { emails { id } } }", 8),
+        ("{ a: emails { ...P } b: emails { ...P } } fragment P on EmailPage { emails { id } }", 42),
+    ],
+)
+def test_objects_are_estimated_with_the_limits_given(document, objects):
+    (measure,) = Limits(build()).measure(parse(document)).values()
+
+    assert sum(root.objects(measure.defaults) for root in measure.running({})) == objects
+
+
+async def test_more_objects_than_allowed_are_refused_before_anything_runs(ask, world, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_OBJECTS", 40)
+
+    status, body = await ask("{ a: emails { emails { id } } b: emails { emails { id } } }")
+
+    assert status == 400
+    assert body["errors"][0]["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert world.shelves[1].calls == []
+
+
+async def test_what_could_not_be_estimated_is_stopped_while_it_runs(ask, world, email):
+    world.shelves[1].emails = [email(f"m{n}", n, thread_id="t", labels=()) for n in range(9)]
+
+    status, body = await ask(
+        '{ emailThread(threadId: "providerA:t") { messages { id } } }', budget=8
+    )
+
+    assert status == 200
+    assert body["data"] is None
+    (error,) = body["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert error["message"] == "The query returns more than 25000 objects."
