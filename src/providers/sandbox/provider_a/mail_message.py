@@ -143,7 +143,7 @@ def _payload(part: Part) -> tuple[dict[str, Any], bool]:
         written["body"] = {"size": len(part.data)}
         if part.data:
             written["body"]["data"] = encode(part.data)
-    if part.parts and (part.is_multipart or part.content_type == "message/rfc822"):
+    if part.parts:
         below = [_payload(one) for one in part.parts]
         written["parts"] = [one for one, _ in below]
         by_id = by_id or any(flag for _, flag in below)
