@@ -61,6 +61,7 @@ class Call:
     Attributes:
         scope: Ends the whole call.
         fair: Whether upstream is given enough time to be blamed when that is over.
+        public: Whether upstream must not be a machine of this network.
         steps: Seconds per step, as the transport takes them.
         sent: Whether a byte of the last try may have left.
         broken: Whether the last try failed on the way.
@@ -80,6 +81,7 @@ class Call:
     steps: Mapping[str, float | None]
     scope: asyncio.Timeout
     fair: bool
+    public: bool
     sent: bool = False
     broken: bool = False
 
@@ -227,14 +229,14 @@ async def _send(call: Call, token: str | None) -> httpx.Response:
         call.url,
         headers=headers,
         content=call.content,
-        extensions={"timeout": call.steps},
+        extensions={"timeout": call.steps, "public": call.public},
     )
     try:
         response = await call.client.send(request, stream=True)
     except (httpx.TransportError, OSError) as error:
         call.broken = True
         call.sent = verdicts.may_have_left(request, error)
-        raise verdicts.of_error(error, sent=call.sent, reads=call.reads) from None
+        raise verdicts.of_error(error, sent=call.sent, reads=call.reads) from error
     except BaseException:
         call.sent = verdicts.may_have_left(request)
         raise
@@ -265,7 +267,7 @@ async def _pieces(
             yield piece
     except (httpx.TransportError, OSError) as error:
         call.broken = True
-        raise verdicts.of_error(error, sent=True, reads=call.reads) from None
+        raise verdicts.of_error(error, sent=True, reads=call.reads) from error
 
 
 def _headers(response: httpx.Response) -> Mapping[str, str]:

@@ -260,6 +260,7 @@ class Upstream:
             steps=steps,
             scope=asyncio.timeout(seconds),
             fair=seconds >= _FAIR_SECONDS,
+            public=origin != self._root.origin and not self._origins.allow_private,
         )
 
     def _health(self, origin: str) -> Health:

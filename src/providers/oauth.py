@@ -219,8 +219,13 @@ class RefreshingCredentials:
             ProviderFailure: The token endpoint could not be asked, and the token has ended.
         """
         known = self._known
-        if known is None or known.access_token == rejected or self._ends_soon(known):
-            known = await self._renewed_unless(rejected, known)
+        # Twice at most: a flight that was under way for another reason may end with what upstream
+        # has rejected meanwhile.
+        for _ in range(2):
+            if known is None or not self._serves(known, rejected):
+                known = await self._renewed_unless(rejected, known)
+        if known is None or known.access_token == rejected:
+            raise NeedsReauth
         return known.access_token
 
     async def _renewed_unless(

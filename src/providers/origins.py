@@ -16,13 +16,14 @@ from providers.transport import PLACES, PooledTransport
 class Origins:
     """One `httpx.AsyncClient` per origin for the life of the process."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword-only, each with a default
         self,
         *,
         apps: Mapping[str, Any] = MappingProxyType({}),
         transport: httpx.AsyncBaseTransport | None = None,
         tls: ssl.SSLContext | None = None,
         places: int = PLACES,
+        allow_private: bool = False,
         clock: Clock | None = None,
     ) -> None:
         """
@@ -34,12 +35,14 @@ class Origins:
             transport: Carries everything that no app answers; None: the pooled one.
             tls: None: certificates of certifi.
             places: Connections per origin.
+            allow_private: Whether pre-authenticated URLs may lead into this network (tests).
             clock: None: the system's.
         """
         # The client's own log line holds the whole URL, search words included.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         self.clock: Clock = clock or SystemClock()
         self.transport = transport or PooledTransport(tls=tls, places=places)
+        self.allow_private = allow_private
         self._apps = apps
         self._clients: dict[str, httpx.AsyncClient] = {}
         self._health: dict[tuple[object, str], Health] = {}

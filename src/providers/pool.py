@@ -6,7 +6,10 @@ a task cancelled at any point leaves nothing taken.
 """
 
 import asyncio
+import ipaddress
+import socket
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ssl import SSLContext
@@ -18,11 +21,35 @@ from providers.wire import Connection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where to connect. *tls* None: in the clear."""
+    """
+    Where to connect.
+
+    Attributes:
+        tls: None: in the clear.
+        public: Whether the host must not be, or be named as, a machine of this network.
+    """
 
     host: str
     port: int
     tls: SSLContext | None
+    public: bool = False
+
+    async def addresses(self) -> Sequence[str]:
+        """
+        Return what to connect to, in order: the name itself, or addresses known to be public.
+
+        Raises:
+            OSError: The name leads nowhere, or to an address that is not public.
+        """
+        if not self.public:
+            return (self.host,)
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        # The checked address itself is called: asked again, the name may say another.
+        addresses = [str(where[0]) for *_, where in found]
+        if not all(ipaddress.ip_address(each).is_global for each in addresses):
+            raise ConnectionRefusedError
+        return addresses
 
 
 class Pool:
@@ -179,22 +206,29 @@ class Pool:
             if isinstance(failure, TimeoutError):
                 raise httpx.ConnectTimeout("No connection in time.") from None
             if isinstance(failure, (OSError, UnicodeError)):
-                raise httpx.ConnectError("No connection could be made.") from None
+                raise httpx.ConnectError("No connection could be made.") from failure
             raise
         return connection
 
     async def _open_socket(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
         endpoint = self._endpoint
-        await loop.create_connection(
-            lambda: connection,
-            endpoint.host,
-            endpoint.port,
-            ssl=endpoint.tls,
-            server_hostname=endpoint.host if endpoint.tls is not None else None,
-        )
+        failure: OSError | None = None
+        for address in await endpoint.addresses():
+            try:
+                await loop.create_connection(
+                    lambda: connection,
+                    address,
+                    endpoint.port,
+                    ssl=endpoint.tls,
+                    server_hostname=endpoint.host if endpoint.tls is not None else None,
+                )
+            except OSError as error:
+                failure = error
+            else:
+                break
         if not connection.alive:
-            raise ConnectionResetError
+            raise ConnectionRefusedError from failure
 
     def _sweep_in(self, seconds: float) -> None:
         self._sweeper = asyncio.get_running_loop().call_later(seconds, self._sweep)

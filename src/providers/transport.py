@@ -35,6 +35,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
     """
     HTTP/1.1 with one pool per origin.
 
+    `request.extensions["public"]` asks for a host that is not of this network.
+
     It answers with `request.extensions["sent"]` whether a byte of the request may have left, also
     when it raises. Errors are httpx's: ReadError when the connection broke off, RemoteProtocolError
     when what came is not HTTP.
@@ -51,7 +53,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         self._places = places
         self._idle_seconds = idle_seconds
         self._tls = tls
-        self._pools: dict[tuple[str, str, int], Pool] = {}
+        self._pools: dict[tuple[str, str, int, bool], Pool] = {}
 
     @property
     def busy(self) -> int:
@@ -71,7 +73,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         extensions = request.extensions
         extensions["sent"] = False
         patience = extensions.get("timeout") or {}
-        pool = self._pool(request.url)
+        pool = self._pool(request.url, public=bool(extensions.get("public")))
         head = _head(request)
         safe = request.method in SAFE_METHODS
         fresh = False
@@ -102,16 +104,15 @@ class PooledTransport(httpx.AsyncBaseTransport):
                     stream=_Body(exchange, patience.get("read")),
                 )
 
-    def _pool(self, url: httpx.URL) -> Pool:
+    def _pool(self, url: httpx.URL, *, public: bool) -> Pool:
         tls = url.scheme == "https"
-        key = (url.scheme, url.host, url.port or (443 if tls else 80))
+        key = (url.scheme, url.host, url.port or (443 if tls else 80), public)
         pool = self._pools.get(key)
         if pool is None:
             if url.scheme not in ("http", "https") or not url.host:
                 raise httpx.UnsupportedProtocol("Only http and https are spoken.")
-            endpoint = Endpoint(
-                host=key[1], port=key[2], tls=(self._tls or tls_context()) if tls else None
-            )
+            context = (self._tls or tls_context()) if tls else None
+            endpoint = Endpoint(host=key[1], port=key[2], tls=context, public=public)
             pool = Pool(endpoint, places=self._places, idle_seconds=self._idle_seconds)
             self._pools[key] = pool
         return pool

@@ -1,0 +1,158 @@
+"""The transport over TLS, with a certificate authority of our own."""
+
+import asyncio
+import ssl
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from providers.failures import Unreachable
+from providers.http import Origins, Upstream
+from providers.transport import PooledTransport, tls_context
+
+
+def certificate(name, address):
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))]), critical=False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    plain = serialization.NoEncryption()
+    return built.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+
+
+@pytest.fixture(scope="module")
+def server_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    files = {}
+    for name, address in (("right", "127.0.0.1"), ("wrong", "127.0.0.2")):
+        public, private = certificate(name, address)
+        (folder / f"{name}.pem").write_bytes(public + private)
+        files[name] = folder / f"{name}.pem"
+    return files
+
+
+def trusting(path):
+    context = ssl.create_default_context(cafile=path)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+@pytest.fixture
+async def secure(stub, server_files):
+    """Starts a TLS door to the stub; returns its URL and the protocols it agreed on."""
+    servers = []
+    agreed = []
+
+    async def start(name="right"):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(server_files[name])
+        context.set_alpn_protocols(["h2", "http/1.1"])
+
+        async def serve(reader, writer):
+            agreed.append(writer.get_extra_info("ssl_object").selected_alpn_protocol())
+            await stub.serve(reader, writer)
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+        servers.append(server)
+        return f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", agreed
+
+    yield start
+    for server in servers:
+        server.close()
+        await server.wait_closed()
+    await asyncio.sleep(0.02)
+
+
+async def test_one_handshake_serves_calls_in_a_row(secure, stub, server_files):
+    url, agreed = await secure()
+    origins = Origins(tls=trusting(server_files["right"]))
+    upstream = Upstream(origins, url, connection=1)
+    for _ in range(3):
+        assert (await upstream.call("GET", "a")).status == 200
+    async with upstream.stream("POST", "up", content=b"x" * 1_000_000) as answer:
+        assert answer.status == 200
+
+    assert agreed == ["http/1.1"]
+    assert len(stub.asked[-1].body) == 1_000_000
+    await origins.aclose()
+    assert origins.transport.open == 0
+
+
+async def test_cancelled_handshakes_leave_nothing_behind(secure, server_files):
+    url, _ = await secure()
+    transport = PooledTransport(places=5, tls=trusting(server_files["right"]))
+    async with httpx.AsyncClient(transport=transport, base_url=url, timeout=5) as client:
+        for storm in range(20):
+            calls = [asyncio.create_task(client.get("/")) for _ in range(10)]
+            await asyncio.sleep(0.0007 * storm)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+            assert transport.busy == 0
+        answers = await asyncio.gather(*(client.get("/") for _ in range(20)))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert transport.open == 0
+
+
+@pytest.mark.parametrize(
+    ("served", "trusted"),
+    [("wrong", "wrong"), ("right", "wrong"), ("right", None)],
+    ids=["another host's name", "an unknown authority", "no private authority at all"],
+)
+async def test_a_certificate_that_does_not_fit_is_unreachable(
+    secure, stub, server_files, served, trusted
+):
+    url, _ = await secure(served)
+    tls = tls_context() if trusted is None else trusting(server_files[trusted])
+    origins = Origins(tls=tls)
+    with pytest.raises(Unreachable) as caught:
+        await Upstream(origins, url, connection=1).call("POST", "a", content=b"secret")
+
+    assert caught.value.sent is False
+    assert stub.asked == []
+    await origins.aclose()
+
+
+async def test_a_server_without_tls_is_unreachable(server_files):
+    async def plain(reader, writer):
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(plain, "127.0.0.1", 0)
+    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    origins = Origins(tls=trusting(server_files["right"]))
+    with pytest.raises(Unreachable) as caught:
+        await Upstream(origins, url, connection=1).call("GET", "a")
+
+    assert caught.value.sent is False
+    await origins.aclose()
+    server.close()
+    await server.wait_closed()
+
+
+def test_tls_is_set_up_once_and_checks_names():
+    context = tls_context()
+
+    assert context is tls_context()
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
