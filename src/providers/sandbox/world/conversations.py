@@ -33,7 +33,8 @@ def _writings(desk: Desk, story: Story) -> Iterator[Writing]:
 
 def _moments(desk: Desk, story: Story) -> Iterator[datetime]:
     zone = desk.person(story.turns[0].sender).zone
-    at = desk.moment(story.days, hour=9, seed=story.subject, zone=zone)
+    days = (desk.today - desk.workday(story.days)).days
+    at = desk.moment(days, hour=9, seed=story.subject, zone=zone)
     yield at
     for place, turn in enumerate(story.turns[1:], 1):
         minutes = 2 + chance(story.subject, place, "minutes") * 50

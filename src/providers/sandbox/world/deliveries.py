@@ -66,9 +66,14 @@ class Desk:
         person = self.person(key)
         return person.name, person.email
 
-    def moment(self, days: float, *, hour: int, seed: str, zone: str) -> datetime:
+    def workday(self, days: int) -> date:
+        """Return the day *days* ago, or the Friday before when that was a weekend."""
+        day = self.today - timedelta(days=days)
+        return day - timedelta(days=max(0, day.weekday() - 4))
+
+    def moment(self, days: int, *, hour: int, seed: str, zone: str) -> datetime:
         """Return a moment (UTC) *days* ago, in the hour *hour* of *zone*, settled by *seed*."""
-        day = self.today - timedelta(days=int(days))
+        day = self.today - timedelta(days=days)
         spread = timedelta(seconds=chance(seed, "moment") * 3500)
         return (datetime.combine(day, time(hour), ZoneInfo(zone)) + spread).astimezone(UTC)
 
@@ -104,13 +109,15 @@ def pick(options: Sequence[T], *seed: object) -> T:
 
 
 def awake(moment: datetime, zone: str) -> datetime:
-    """Move what would be written at night to the next morning."""
+    """Move what would be written at night or on a weekend to the next working morning."""
     local = moment.astimezone(ZoneInfo(zone))
-    if 7 <= local.hour < 22:
+    if 7 <= local.hour < 22 and local.weekday() < 5:
         return moment
     morning = local.replace(hour=7, minute=10 + local.minute % 45)
     if local.hour >= 22:
         morning += timedelta(days=1)
+    if morning.weekday() >= 5:
+        morning += timedelta(days=7 - morning.weekday())
     return morning.astimezone(UTC)
 
 

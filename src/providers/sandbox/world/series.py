@@ -9,7 +9,7 @@ from providers.sandbox.mailstore import NewMail
 from providers.sandbox.world import files, letters
 from providers.sandbox.world.conversations import conversation
 from providers.sandbox.world.correspondence import Writing, message_id
-from providers.sandbox.world.deliveries import Desk, chance, delivered, pick
+from providers.sandbox.world.deliveries import Desk, chance, delivered, pick, stranger
 from providers.sandbox.world.people import CAST, Person
 from providers.sandbox.world.stories import Story, Turn
 from providers.sandbox.world.told import phrases
@@ -31,6 +31,7 @@ def everything(desk: Desk) -> Iterator[NewMail]:
     yield from _statements(desk)
     if desk.mailbox == PROVIDER_A:
         yield from _warnings(desk)
+    yield from _nights(desk)
     yield from _invitations(desk)
 
 
@@ -48,19 +49,11 @@ def _week(desk: Desk, weeks: int) -> Story:
     greeting = pick(("Morning all,", "Hello everybody,", "Good morning,", "Hi all,"), title)
     plan = "\n\n".join((greeting, "\n".join(f"- {line}" for line in work), weather))
     turns = [Turn(author, (desk.everyone,), ("me",), 0, plan)]
-    others = _ANSWERING[place]
     for turn in range(int(chance(title, "answers") * 2.4)):
-        text = _said(f"{place} answers", weeks * 2 + turn)
-        who = others[(weeks + turn * 3) % len(others)]
+        who, _, text = _said(f"{place} answers", weeks * 2 + turn).partition(": ")
         turns.append(Turn(who, (author,), (desk.everyone,), 1 + turn * 3, text))
     days = (desk.today - monday).days
     return Story(f"{title}, {monday:%Y}", days, (), starred=False, turns=tuple(turns))
-
-
-_ANSWERING = {
-    "yard": ("tomasz", "mikael", "elif", "astrid", "priya", "oskar", "linnea", "me"),
-    "studio": ("saskia", "daniel", "lukas", "yuki", "ingrid", "matteo", "henrik", "me"),
-}
 
 
 def _said(kind: str, turn: int) -> str:
@@ -321,6 +314,34 @@ def _warnings(desk: Desk) -> Iterator[NewMail]:
             at=at,
             account=desk.account,
             message_id=message_id("warning", number, domain="harbour-warnings.example"),
+            extra=(("Auto-Submitted", "auto-generated"),),
+        )
+        yield delivered(desk, writing, labels=_system(desk, _UPDATES))
+
+
+def _nights(desk: Desk) -> Iterator[NewMail]:
+    """Yield the report of each of the last fourteen nights."""
+    yard = desk.mailbox == PROVIDER_A
+    watch = stranger(
+        "Shed Watch <night@shed-watch.example>" if yard else "Backup <backup@studio-backup.example>"
+    )
+    domain = watch.email.rpartition("@")[2]
+    for days in range(1, 15):
+        at = desk.moment(days, hour=5, seed=f"night/{days}", zone="UTC")
+        number = int(chance(at.date(), domain) * 900)
+        text = (
+            f"Doors closed, pumps off, {number % 19} degrees in shed 3, {number % 7} gulls."
+            if yard
+            else f"{number} files copied, {number % 3} skipped. Nothing to do."
+        )
+        writing = Writing(
+            sender=watch,
+            to=[("", desk.account)],
+            subject=f"Night report {at:%Y-%m-%d}" if yard else f"Backup of {at:%Y-%m-%d} finished",
+            text=text,
+            at=at,
+            account=desk.account,
+            message_id=message_id("night", at.date(), domain=domain),
             extra=(("Auto-Submitted", "auto-generated"),),
         )
         yield delivered(desk, writing, labels=_system(desk, _UPDATES))
