@@ -1,0 +1,170 @@
+"""Only the admin token manages; every refusal has the one shape and carries the common headers."""
+
+import re
+
+import pytest
+
+from gateway import token_text
+
+PATHS = [
+    ("GET", "/api/access-tokens"),
+    ("POST", "/api/access-tokens"),
+    ("GET", "/api/access-tokens/1"),
+    ("PATCH", "/api/access-tokens/1"),
+    ("DELETE", "/api/access-tokens/1"),
+    ("POST", "/api/access-tokens/1/rotate"),
+    ("GET", "/api/access-tokens/1/collab-rules"),
+    ("PUT", "/api/access-tokens/1/collab-rules"),
+    ("GET", "/api/operators"),
+    ("DELETE", "/api/operators/x"),
+    ("GET", "/api/resources"),
+    ("PATCH", "/api/resources/1"),
+    ("GET", "/api/connections"),
+    ("POST", "/api/connections/1/test"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+async def test_an_access_token_cannot_manage(client, token, method, path):
+    headers = {"Authorization": f"Bearer {token['token']}"}
+    response = await client.request(method, path, headers=headers, content=b"{")
+
+    assert response.status_code == 403
+    body = response.json()
+    assert body == {
+        "error": "ADMIN_REQUIRED",
+        "message": "An access token cannot manage anything; this needs the admin token.",
+        "requestId": body["requestId"],
+    }
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+async def test_without_a_credential_nothing_is_told(client, method, path):
+    response = await client.request(method, path, content=b"{")
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    body = response.json()
+    assert body == {
+        "error": None,
+        "message": "An Authorization header with a bearer token is required.",
+        "requestId": body["requestId"],
+        "reason": "MISSING_HEADER",
+    }
+
+
+@pytest.mark.parametrize(
+    ("header", "status", "reason"),
+    [
+        pytest.param("Bearer wrong", 401, "UNKNOWN_TOKEN", id="another secret"),
+        pytest.param("Bearer {}x", 401, "UNKNOWN_TOKEN", id="more than the secret"),
+        pytest.param("Bearer", 401, "MALFORMED_HEADER", id="no credential"),
+        pytest.param("Bearer ", 401, "MALFORMED_HEADER", id="a blank credential"),
+        pytest.param("Basic {}", 401, "MALFORMED_HEADER", id="another scheme"),
+        pytest.param("Bearer {} {}", 401, "MALFORMED_HEADER", id="two credentials"),
+        pytest.param("{}", 401, "MALFORMED_HEADER", id="no scheme"),
+        pytest.param("bEARER {}", 200, None, id="the scheme in any case"),
+    ],
+)
+async def test_forms_of_the_header(client, header, status, reason):
+    secret = "the-admin-token-of-the-tests"
+    headers = {"Authorization": header.replace("{}", secret)}
+    response = await client.get("/api/operators", headers=headers)
+
+    assert response.status_code == status
+    assert response.json().get("reason") == reason
+
+
+async def test_two_authorization_headers_are_malformed(client):
+    secret = "Bearer the-admin-token-of-the-tests"
+    headers = [("Authorization", secret), ("Authorization", secret)]
+    response = await client.get("/api/operators", headers=headers)
+
+    assert response.json()["reason"] == "MALFORMED_HEADER"
+
+
+async def test_an_access_token_nobody_knows_is_still_the_wrong_kind(client):
+    headers = {"Authorization": f"Bearer {token_text.mint().text}"}
+    response = await client.get("/api/operators", headers=headers)
+
+    assert (response.status_code, response.json()["error"]) == (403, "ADMIN_REQUIRED")
+
+
+async def test_the_admin_token_opens_no_surface(admin):
+    response = await admin.get("/api/access/token")
+
+    assert (response.status_code, response.json()["reason"]) == (401, "UNKNOWN_TOKEN")
+
+
+@pytest.mark.parametrize(
+    ("sent", "echoed"),
+    [
+        ("abc-DEF_1.2", True),
+        ("x" * 128, True),
+        ("x" * 129, False),
+        ("", False),
+        ("a b", False),
+        ("a/b", False),
+    ],
+)
+async def test_a_valid_request_id_is_echoed(client, sent, echoed):
+    response = await client.get("/api/operators", headers={"X-Request-Id": sent})
+
+    told = response.headers["X-Request-Id"]
+    assert (told == sent) is echoed
+    assert echoed or re.fullmatch(r"[0-9a-f-]{36}", told)
+    assert response.json()["requestId"] == told
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/operators", 401),
+        ("/api/nothing", 404),
+        ("/nothing", 404),
+        ("/healthz", 200),
+        ("/api/access/email/messages", 401),
+        ("/graphql", 405),
+    ],
+)
+async def test_every_answer_tells_version_and_forbids_guessing(client, path, status):
+    response = await client.get(path)
+
+    assert response.status_code == status
+    assert response.headers["X-Api-Version"] == "2026-11-20"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["X-Frame-Options"] == "DENY"
+    assert "Server" not in response.headers
+    if status >= 400:
+        assert set(response.json()) >= {"error", "message", "requestId"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("PUT", "/api/operators", "GET, POST"),
+        ("POST", "/api/operators/x", "DELETE, GET, PATCH"),
+        ("GET", "/api/access-tokens/1/rotate", "POST"),
+        ("DELETE", "/graphql", "GET, POST"),
+        ("PATCH", "/api/access-tokens/1/collab-rules", "GET, POST, PUT"),
+    ],
+)
+async def test_another_method_is_told_the_right_ones(admin, method, path, allow):
+    response = await admin.request(method, path)
+
+    assert response.status_code == 405
+    assert response.headers["Allow"] == allow
+    body = response.json()
+    assert body == {
+        "error": "METHOD_NOT_ALLOWED",
+        "message": "This method is not possible here.",
+        "requestId": body["requestId"],
+    }
+
+
+@pytest.mark.parametrize("path", ["/api/operators/", "/healthz/", "/api/access-tokens/1/"])
+async def test_a_trailing_slash_is_not_redirected(admin, path):
+    response = await admin.get(path)
+
+    assert response.status_code == 404

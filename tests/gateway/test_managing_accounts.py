@@ -1,0 +1,279 @@
+"""Operators, resources and connections; credentials go in and never come back."""
+
+import pytest
+from sqlalchemy import text
+
+from gateway.keyring import Keyring
+
+
+async def test_operators_come_and_go(admin):
+    new = {"email": "ada@example.org", "displayName": "Ada"}
+    response = await admin.post("/api/operators", json=new)
+
+    assert response.status_code == 201
+    made = response.json()
+    assert made == {"id": made["id"], **new, "createdAt": made["createdAt"]}
+    url = f"/api/operators/{made['id']}"
+    changed = await admin.patch(url, json={"displayName": "Ada L."})
+    assert (changed.status_code, changed.json()) == (200, {**made, "displayName": "Ada L."})
+    assert (await admin.get(url)).json() == changed.json()
+    listed = (await admin.get("/api/operators")).json()
+    assert listed == {"operators": [changed.json()], "nextPageToken": None, "hasMore": False}
+    assert (await admin.delete(url)).status_code == 204
+    for method in ("GET", "PATCH", "DELETE"):
+        gone = await admin.request(method, url, json={})
+        assert (gone.status_code, gone.json()["error"]) == (404, "OPERATOR_NOT_FOUND")
+
+
+@pytest.mark.parametrize("email", ["ada", "@example.org", "ada@", "a da@example.org", "a\n@b", 5])
+async def test_an_operator_needs_an_address(admin, email):
+    response = await admin.post("/api/operators", json={"email": email, "displayName": "Ada"})
+
+    assert response.status_code == 400
+    assert [detail["field"] for detail in response.json()["details"]] == ["email"]
+
+
+async def test_operators_page_oldest_first(admin):
+    made = [
+        (
+            await admin.post(
+                "/api/operators", json={"email": f"o{n}@example.org", "displayName": "O"}
+            )
+        ).json()["id"]
+        for n in range(5)
+    ]
+    seen, page = [], {}
+    while page is not None:
+        answer = (await admin.get("/api/operators", params={"limit": 2, **page})).json()
+        seen += [operator["id"] for operator in answer["operators"]]
+        page = {"pageToken": answer["nextPageToken"]} if answer["hasMore"] else None
+
+    assert sorted(seen) == sorted(made)
+    assert len(seen) == 5
+
+
+async def test_deleting_an_operator_revokes_tokens_and_removes_connections(
+    admin, operator, token, connection
+):
+    await admin.delete(f"/api/operators/{operator}")
+
+    assert (await admin.get("/api/access-tokens/1")).json()["status"] == "revoked"
+    assert (await admin.get("/api/connections")).json()["connections"] == []
+    assert (await admin.get("/api/resources/1")).json()["operatorIds"] == []
+
+
+async def test_resources_come_and_go(admin, operator):
+    response = await admin.post("/api/resources", json={"name": "main"})
+
+    assert response.status_code == 201
+    made = response.json()
+    assert made == {"id": 1, "name": "main", "operatorIds": [], "createdAt": made["createdAt"]}
+    changed = await admin.patch("/api/resources/1", json={"operatorIds": [operator, operator]})
+    assert changed.json() == {**made, "operatorIds": [operator]}
+    listed = (await admin.get("/api/resources")).json()
+    assert listed == {"resources": [changed.json()], "nextPageToken": None, "hasMore": False}
+    assert (await admin.delete("/api/resources/1")).status_code == 204
+    gone = await admin.get("/api/resources/1")
+    assert (gone.status_code, gone.json()["error"]) == (404, "RESOURCE_NOT_FOUND")
+    again = await admin.post("/api/resources", json={"name": "next"})
+    assert again.json()["id"] == 2  # ids are never given out twice
+
+
+async def test_a_resource_links_known_operators_only(admin, operator):
+    response = await admin.post(
+        "/api/resources", json={"name": "main", "operatorIds": [operator, "nobody"]}
+    )
+
+    assert response.status_code == 400
+    assert response.json()["details"] == [
+        {"field": "operatorIds[1]", "message": "is not an operator"}
+    ]
+    assert (await admin.get("/api/resources")).json()["resources"] == []
+
+
+async def test_deleting_a_resource_takes_it_from_its_tokens(admin, resource, token, connection):
+    await admin.delete(f"/api/resources/{resource}")
+
+    assert (await admin.get("/api/access-tokens/1")).json()["resourceIds"] == []
+    assert (await admin.get("/api/connections/1")).status_code == 404
+
+
+@pytest.fixture
+def new_connection(operator, resource):
+    return {
+        "resourceId": resource,
+        "operatorId": operator,
+        "kind": "email",
+        "provider": "PROVIDER_A",
+        "accountEmail": "ada@example.org",
+        "grantedScopes": ["mail.readonly"],
+        "credentials": {"accessToken": "upstream-secret", "refreshToken": "renewing-secret"},
+    }
+
+
+@pytest.fixture
+async def connection(admin, new_connection):
+    return (await admin.post("/api/connections", json=new_connection)).json()
+
+
+async def test_a_connection_never_shows_its_credentials(admin, new_connection, operator, resource):
+    response = await admin.post("/api/connections", json=new_connection)
+
+    assert response.status_code == 201
+    made = response.json()
+    assert made == {
+        "id": 1,
+        "resourceId": resource,
+        "operatorId": operator,
+        "kind": "email",
+        "provider": "PROVIDER_A",
+        "mode": None,
+        "accountEmail": "ada@example.org",
+        "grantedScopes": ["mail.readonly"],
+        "canWrite": False,
+        "status": "active",
+        "statusDetail": None,
+        "reconnectUrl": None,
+        "lastOkAt": None,
+        "selectedSiteIds": [],
+        "baseUrl": None,
+        "createdAt": made["createdAt"],
+    }
+    for answer in (
+        await admin.get("/api/connections/1"),
+        await admin.get("/api/connections"),
+        await admin.patch("/api/connections/1", json={"credentials": {"apiToken": "other-secret"}}),
+    ):
+        assert answer.status_code == 200
+        assert "secret" not in answer.text
+
+
+async def test_credentials_are_sealed_for_their_row(admin, new_connection, gateway):
+    for _ in range(2):
+        await admin.post("/api/connections", json=new_connection)
+
+    async with gateway.parts.database.reading() as session:
+        rows = (await session.exec(text("SELECT id, credentials FROM connections"))).all()
+    ring = Keyring(["a secret key of the tests"])
+    assert b"secret" not in rows[0][1]
+    assert b"upstream-secret" in ring.decrypt(rows[0][1], place="connections:1:credentials")
+    with pytest.raises(ValueError, match="another place"):
+        ring.decrypt(rows[0][1], place="connections:2:credentials")
+
+
+@pytest.mark.parametrize(
+    ("scopes", "can_write"),
+    [
+        pytest.param([], False, id="no scope"),
+        pytest.param(["https://www.googleapis.com/auth/gmail.readonly"], False, id="A reads"),
+        pytest.param(["https://www.googleapis.com/auth/gmail.modify"], True, id="A changes"),
+        pytest.param(["https://mail.google.com/"], True, id="A, everything"),
+        pytest.param(["Mail.Read", "User.Read"], False, id="B reads"),
+        pytest.param(["Mail.Read", "Mail.Send"], True, id="B sends"),
+        pytest.param(["Files.Read.All", "Sites.Read.All"], False, id="collab reads"),
+        pytest.param(["Files.ReadWrite.All"], True, id="collab writes"),
+        pytest.param(["boards:read", "boards:write"], True, id="boards"),
+    ],
+)
+async def test_the_scopes_say_whether_it_can_write(admin, new_connection, scopes, can_write):
+    response = await admin.post("/api/connections", json={**new_connection, "grantedScopes": scopes})
+
+    assert response.json()["canWrite"] is can_write
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        pytest.param({"kind": "fax"}, "kind", id="unknown kind"),
+        pytest.param({"provider": "PROVIDER_C"}, "provider", id="unknown provider"),
+        pytest.param({"provider": "COLLAB"}, "provider", id="a provider of another kind"),
+        pytest.param({"mode": "delegated"}, "mode", id="a mode on mail"),
+        pytest.param({"resourceId": 99}, "resourceId", id="unknown resource"),
+        pytest.param({"operatorId": "x"}, "operatorId", id="unknown operator"),
+        pytest.param({"credentials": {}}, "credentials", id="no credential in it"),
+        pytest.param(
+            {"credentials": {"accessToken": "a", "apiToken": "b"}}, "credentials", id="two forms"
+        ),
+        pytest.param(
+            {"credentials": {"clientId": "a", "tenant": "b"}}, "credentials", id="half a form"
+        ),
+        pytest.param(
+            {"credentials": {"password": "a"}}, "credentials.password", id="unknown credential"
+        ),
+        pytest.param({"baseUrl": "https://evil.example"}, "baseUrl", id="a host not allowed"),
+        pytest.param({"baseUrl": "file:///etc/passwd"}, "baseUrl", id="no http URL"),
+        pytest.param({"baseUrl": "https://upstream.example@evil.example/"}, "baseUrl", id="a user"),
+        pytest.param({"baseUrl": "https://upstream.example:444/"}, "baseUrl", id="another port"),
+        pytest.param({"baseUrl": "https://upstream.example/../x"}, "baseUrl", id="dots"),
+        pytest.param({"baseUrl": "https://upstream.example/?a=b"}, "baseUrl", id="a query"),
+        pytest.param({"status": "active"}, "status", id="a status cannot be given"),
+    ],
+)
+async def test_what_cannot_be_read_connects_nothing(admin, new_connection, change, field):
+    response = await admin.post("/api/connections", json={**new_connection, **change})
+
+    assert response.status_code == 400
+    assert response.json()["error"] == "VALIDATION_ERROR"
+    assert [detail["field"] for detail in response.json()["details"]] == [field]
+    assert (await admin.get("/api/connections")).json()["connections"] == []
+
+
+async def test_an_allowed_base_url_is_kept_without_its_last_slash(admin, new_connection):
+    response = await admin.post(
+        "/api/connections", json={**new_connection, "baseUrl": "https://Upstream.example/prefix/"}
+    )
+
+    assert response.json()["baseUrl"] == "https://Upstream.example/prefix"
+
+
+async def test_collab_connections_have_a_mode(admin, new_connection):
+    collab = {
+        **new_connection,
+        "kind": "collab",
+        "provider": "COLLAB",
+        "mode": "selected_sites",
+        "selectedSiteIds": ["host.example,a,b"],
+    }
+    made = (await admin.post("/api/connections", json=collab)).json()
+    plain = {key: value for key, value in collab.items() if key not in {"mode", "selectedSiteIds"}}
+    other = (await admin.post("/api/connections", json=plain)).json()
+
+    assert (made["mode"], made["selectedSiteIds"]) == ("selected_sites", ["host.example,a,b"])
+    assert (other["mode"], other["selectedSiteIds"]) == ("delegated", [])
+
+
+async def test_a_connection_can_be_switched_off_and_on(admin, connection):
+    url = f"/api/connections/{connection['id']}"
+
+    assert (await admin.patch(url, json={"status": "disabled"})).json()["status"] == "disabled"
+    new = {"credentials": {"accessToken": "x"}}
+    assert (await admin.patch(url, json=new)).json()["status"] == "disabled"
+    assert (await admin.patch(url, json={"status": "active"})).json()["status"] == "active"
+    refused = await admin.patch(url, json={"status": "error"})
+    assert refused.status_code == 400
+
+
+async def test_connections_are_filtered(admin, new_connection, resource):
+    await admin.post("/api/connections", json=new_connection)
+    await admin.post(
+        "/api/connections", json={**new_connection, "kind": "calendar", "provider": "PROVIDER_B"}
+    )
+
+    async def kinds(**params):
+        found = (await admin.get("/api/connections", params=params)).json()["connections"]
+        return [one["kind"] for one in found]
+
+    assert await kinds() == ["email", "calendar"]
+    assert await kinds(kind="calendar") == ["calendar"]
+    assert await kinds(resourceId=resource) == ["email", "calendar"]
+    assert await kinds(resourceId=99) == []
+    assert await kinds(status="needs_reauth") == []
+
+
+async def test_a_connection_goes(admin, connection):
+    url = f"/api/connections/{connection['id']}"
+
+    assert (await admin.delete(url)).status_code == 204
+    for method, below in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/test")):
+        gone = await admin.request(method, url + below, json={})
+        assert (gone.status_code, gone.json()["error"]) == (404, "CONNECTION_NOT_FOUND")
