@@ -117,12 +117,14 @@ def assemble(
     )
     mailboxes = Mailboxes(clients, Vault(lookup, database, keyring), database, upstreams)
     door = Door(parts, mailboxes)
+    ledger = Deliveries(database, keyring)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await database.migrate()
         try:
-            yield
+            async with ledger.watched():
+                yield
         finally:
             await background.drain()
             lookup.close()
@@ -144,7 +146,6 @@ def assemble(
     graph = Graph(schema.build())
     pages.install(app, door=door, graph=graph, sandbox=sandbox)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
-    ledger = Deliveries(database, keyring)
     app.router.default = rest_app(_endpoints(settings), graph=graph, door=door, ledger=ledger)
     return Gateway(parts=parts, app=app, edge=Edge(app, peek=door.peek))
 

@@ -17,7 +17,8 @@ import contextlib
 import hashlib
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 
 import msgspec
 from sqlalchemy import delete, select, tuple_, update
@@ -95,16 +96,28 @@ class Deliveries:
         """Renew the lease no longer; the entry can be taken over when it ends."""
         self._running.discard((_number(begun), begun.attempt))
 
-    async def watch(self) -> None:
-        """Renew the leases of this process's tries and sweep old entries, until cancelled."""
-        swept = 0.0
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """Renew the leases of this process's tries and sweep old entries, meanwhile."""
+        watch = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watch
+
+    async def _watch(self) -> None:
         loop = asyncio.get_running_loop()
+        sweep_at = loop.time()
         while True:
-            with contextlib.suppress(StorageUnavailable):
+            try:
                 await self.renew()
-                if loop.time() - swept >= SWEEP:
-                    swept = loop.time()
+                if loop.time() >= sweep_at:
+                    sweep_at = loop.time() + SWEEP
                     await self.sweep()
+            except Exception as failure:  # noqa: BLE001 - whatever it was, the next round may do
+                log.warning("leases could not be renewed", extra={"kind": type(failure).__name__})
             await asyncio.sleep(RENEWAL)
 
     async def renew(self) -> None:

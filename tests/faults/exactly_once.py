@@ -42,7 +42,7 @@ SCOPES = {
 FAULTS = (
     {"kind": "lostAnswer", "count": 3, "method": "POST"},
     {"kind": "429", "count": 2, "method": "POST", "retryAfter": 1},
-    {"kind": "503", "count": 3, "method": "POST"},
+    {"kind": "503", "count": 3, "method": "POST", "retryAfter": 1},
 )
 MARK = re.compile(rb"(?im)^Subject: (?:.*)key-(\d+)-end")
 
