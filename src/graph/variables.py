@@ -86,7 +86,7 @@ def _leaf_problems(value: Any, type_: Any, place: str) -> Iterator[Detail]:
         elif type_.name in {"DateTime", "Long"}:
             yield Detail(place, error.message)
         else:
-            yield Detail(place, f"It must be a {type_.name}.")
+            yield Detail(place, f"It must be of type {type_.name}.")
 
 
 def _below(place: str, name: str) -> str:

@@ -41,7 +41,7 @@ def needed(query: MailQuery, *, text: bool) -> frozenset[str]:
     by_part = {
         "from_": query.sender,
         "to": query.recipient,
-        "cc": query.recipient,
+        "cc": query.recipient if query.recipient_in_cc else None,
         "subject": query.subject,
         "labels": None if folder_label(query) else query.label,
         "is_read": "yes" if query.unread else None,
@@ -75,7 +75,7 @@ def passes(email: records.Email, query: MailQuery, *, text: bool) -> bool:
         return False
     if query.sender and not _is(query.sender, (email.from_,) if email.from_ else ()):
         return False
-    if query.recipient and not _is(query.recipient, (*(email.to or ()), *(email.cc or ()))):
+    if query.recipient and not _is(query.recipient, _reached(email, query)):
         return False
     if query.label and not folder_label(query) and not _has_label(email, query.label):
         return False
@@ -118,6 +118,10 @@ def _is(wanted: str, participants: Iterable[records.Participant]) -> bool:
     if value.startswith("@"):
         return any(fold(one.email).rpartition("@")[2] == value[1:] for one in participants)
     return any(value in fold(one.email) or value in fold(one.name or "") for one in participants)
+
+
+def _reached(email: records.Email, query: MailQuery) -> tuple[records.Participant, ...]:
+    return (*(email.to or ()), *((email.cc or ()) if query.recipient_in_cc else ()))
 
 
 def _has_label(email: records.Email, label: str) -> bool:

@@ -27,6 +27,7 @@ class MailQuery:
             (names of attachments, bcc, labels). False when any of these is hidden.
         sender, recipient: A whole address is matched exactly, "@host" by domain, anything else
             as a substring of address or name. *recipient* also looks in cc.
+        recipient_in_cc: False when cc is hidden: then *recipient* looks at `to` alone.
         subject: Substring, any case.
         label: Equal to one label, any case; TRASH, SPAM and DRAFT name those folders.
         unread: True restricts to unread mail; False restricts nothing.
@@ -40,6 +41,7 @@ class MailQuery:
     text_beyond: bool = True
     sender: str | None = None
     recipient: str | None = None
+    recipient_in_cc: bool = True
     subject: str | None = None
     label: str | None = None
     unread: bool = False

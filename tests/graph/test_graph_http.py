@@ -105,7 +105,7 @@ def error(reply):
         pytest.param(
             {"query": "query ($n: Int) { emails(limit: $n) { hasMore } }", "variables": {"n": "x"}},
             "INVALID_PARAMETER",
-            "n: It must be a Int.",
+            "n: It must be of type Int.",
             id="a wrong variable",
         ),
     ],

@@ -170,6 +170,29 @@ async def test_free_text_looks_at_visible_fields_alone(ask, world):
     assert world.shelves[1].calls[0][1].text_fields == {"subject", "to"}
 
 
+@pytest.mark.parametrize(
+    ("hidden", "mode", "looked"),
+    [
+        pytest.param("importance", "strict", (True, True), id="nothing that is searched"),
+        pytest.param("attachments", "strict", (False, True), id="names of attachments"),
+        pytest.param("bcc", "strict", (False, True), id="blind copies"),
+        pytest.param("labels", "strict", (False, True), id="labels"),
+        pytest.param("cc", "strict", (True, False), id="carbon copies"),
+        pytest.param("cc", "basic", (True, True), id="basic masks"),
+    ],
+)
+async def test_nothing_is_found_by_what_is_hidden(ask, world, hidden, mode, looked):
+    world.settings |= {
+        "visibleEmailFields": [one for one in EmailField if one != hidden],
+        "maskMode": mode,
+    }
+
+    await ask('{ emails(q: "x", to: "cy@example.com") { hasMore } }')
+
+    query = world.shelves[1].calls[0][1]
+    assert (query.text_beyond, query.recipient_in_cc) == looked
+
+
 async def test_free_text_with_nowhere_to_look_is_refused(ask, world):
     world.settings["visibleEmailFields"] = ["labels"]
 

@@ -25,6 +25,9 @@ _SEARCHED: Mapping[EmailField, str] = MappingProxyType(
     }
 )
 
+# What a provider's own search looks at besides.
+_SEARCHED_BEYOND = (EmailField.ATTACHMENTS, EmailField.BCC, EmailField.LABELS)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
@@ -94,8 +97,10 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
     return MailQuery(
         text=text,
         text_fields=_searched(context) if text else frozenset(),
+        text_beyond=not any(_conceals(context, word) for word in _SEARCHED_BEYOND),
         sender=filters.sender or None,
         recipient=filters.recipient or None,
+        recipient_in_cc=not _conceals(context, EmailField.CC),
         subject=filters.subject or None,
         label=filters.label or None,
         unread=bool(filters.unread),
@@ -120,11 +125,13 @@ def _close_side_doors(filters: Filters, context: Context) -> None:
             caller.require_visible(f"The filter {argument}", field)
 
 
+def _conceals(context: Context, word: EmailField) -> bool:
+    """Say whether nothing may be found by *word*; `maskMode: basic` lets everything be found."""
+    return context.caller.strict and context.caller.hides(word)
+
+
 def _searched(context: Context) -> frozenset[str]:
-    """`q` looks at visible fields alone; `maskMode: basic` lets it look everywhere."""
-    caller = context.caller
-    visible = caller.grant.visible_email_fields if caller.strict else frozenset(_SEARCHED)
-    fields = frozenset(name for word, name in _SEARCHED.items() if word in visible)
+    fields = frozenset(name for word, name in _SEARCHED.items() if not _conceals(context, word))
     if not fields:
         raise FieldNotVisible("The filter q", *_SEARCHED)
     return fields

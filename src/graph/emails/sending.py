@@ -82,7 +82,7 @@ def reply(written: ReplyEmailInput, context: Context) -> Reply:
         body=written.body,
         body_type=(written.body_type or BodyType.HTML).value,
         reply_all=bool(written.reply_all),
-        quote=not caller.strict or EmailField.BODY in caller.grant.visible_email_fields,
+        quote=not (caller.strict and caller.hides(EmailField.BODY)),
         message_id=delivery.message_id,
         maybe_sent=delivery.maybe_sent,
     )

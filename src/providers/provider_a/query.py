@@ -118,7 +118,8 @@ def _words(query: MailQuery, trust: Trust) -> Iterator[str]:
 
 
 def _people(query: MailQuery) -> Iterator[str]:
-    for value, operators in ((query.sender, ["from"]), (query.recipient, ["to", "cc"])):
+    reached = ["to", "cc"] if query.recipient_in_cc else ["to"]
+    for value, operators in ((query.sender, ["from"]), (query.recipient, reached)):
         wanted = (value or "").strip()
         if _PLAIN_ADDRESS.fullmatch(wanted):
             yield _any(operators, wanted)

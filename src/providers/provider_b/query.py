@@ -120,7 +120,7 @@ def _people(query: MailQuery) -> Iterator[str]:
     if matching.is_address(sender):
         yield f"from:{_quoted(sender)}"
     if matching.is_address(recipient):
-        yield _any(["to", "cc"], _quoted(recipient))
+        yield _any(["to", "cc"] if query.recipient_in_cc else ["to"], _quoted(recipient))
 
 
 def _days(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
