@@ -15,6 +15,7 @@ from providers.failures import NeedsReauth, ProviderFailure
 from providers.mailbox import Mailbox
 from providers.origins import Origins
 from providers.ports import ConnectionInfo, MailPort
+from providers.registry import MailRegistry, upstream
 
 # Providers that take the bare token, without a scheme before it.
 _SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
@@ -39,14 +40,7 @@ class Mailboxes:
             database: Where a tested connection's health is written.
             upstreams: Base URL per (kind, provider), for connections without their own.
         """
-        from importlib import import_module
-
-        self._r: Any = None
-        try:
-            self._r = import_module("providers.registry")
-            self._registry = self._r.MailRegistry()
-        except ImportError:
-            self._registry = None
+        self._registry = MailRegistry()
         self._origins = origins
         self._vault = vault
         self._database = database
@@ -93,9 +87,7 @@ class Mailboxes:
     def _open(self, connection: ConnectionInfo) -> MailPort:
         scheme = _SCHEMES.get(connection.provider, "Bearer")
         credentials = self._vault.of(connection.id, scheme=scheme)
-        return self._registry.open(
-            connection, self._r.upstream(self._origins, connection, credentials)
-        )
+        return self._registry.open(connection, upstream(self._origins, connection, credentials))
 
     def _info(self, row: ConnectionRow) -> ConnectionInfo:
         return ConnectionInfo(

@@ -5,11 +5,12 @@ import shutil
 import httpx
 import pytest
 
+from gateway import database as database_module
 from gateway.app import assemble
 from gateway.database import Database
 from gateway.settings import Settings
 
-ADMIN_TOKEN = "the admin token of the tests"  # noqa: S105
+ADMIN_TOKEN = "the admin token of the tests"
 ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN.replace(' ', '-')}"}
 
 
@@ -21,6 +22,15 @@ class Clock:
 
     def __call__(self):
         return self.now
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_disks():
+    """Durability is not what these tests are about, and the machine's disk is slow."""
+    writer = database_module._WRITER
+    database_module._WRITER = ("journal_mode=WAL", "synchronous=OFF", "foreign_keys=ON")
+    yield
+    database_module._WRITER = writer
 
 
 @pytest.fixture(scope="session")

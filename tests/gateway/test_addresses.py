@@ -22,20 +22,26 @@ def scope(peer, *forwarded):
         pytest.param("10.0.0.1", (), "10.0.0.1", id="a proxy that says nothing"),
         pytest.param("10.0.0.1", ("203.0.113.9",), "203.0.113.9", id="a proxy tells the client"),
         pytest.param(
-            "10.0.0.1", ("198.51.100.1, 203.0.113.9",), "203.0.113.9", id="the client lies on the left"
+            "10.0.0.1",
+            ("198.51.100.1, 203.0.113.9",),
+            "203.0.113.9",
+            id="the client lies on the left",
         ),
         pytest.param(
             "10.0.0.1", ("203.0.113.9, 10.0.0.2",), "203.0.113.9", id="two proxies in a row"
         ),
         pytest.param(
-            "10.0.0.1", ("198.51.100.1", "203.0.113.9"), "203.0.113.9", id="several lines are one list"
+            "10.0.0.1",
+            ("198.51.100.1", "203.0.113.9"),
+            "203.0.113.9",
+            id="several lines are one list",
         ),
         pytest.param("10.0.0.1", ("not an ip; DROP",), "10.0.0.1", id="no address at all"),
-        pytest.param(
-            "10.0.0.1", ("203.0.113.9, unknown",), "10.0.0.1", id="garbage ends the walk"
-        ),
+        pytest.param("10.0.0.1", ("203.0.113.9, unknown",), "10.0.0.1", id="garbage ends the walk"),
         pytest.param("10.0.0.1", ("10.9.9.9",), "10.9.9.9", id="only proxies"),
-        pytest.param("10.0.0.1", ("203.0.113.9:4711",), "10.0.0.1", id="with a port it is no address"),
+        pytest.param(
+            "10.0.0.1", ("203.0.113.9:4711",), "10.0.0.1", id="with a port it is no address"
+        ),
         pytest.param("2001:db8:1:2:3:4:5:6", (), "2001:db8:1:2::/64", id="IPv6 by its /64"),
         pytest.param("::ffff:192.0.2.7", (), "192.0.2.7", id="IPv4 in IPv6 clothes"),
         pytest.param("fd00::1", ("2001:db8::5",), "2001:db8::/64", id="an IPv6 proxy"),

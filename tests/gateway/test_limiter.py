@@ -54,9 +54,7 @@ async def test_a_refusal_tells_when_the_oldest_slot_is_free_again(limiter, clock
         await limiter.take([charge()])
 
     verdict = await limiter.take([charge()])
-    assert verdict == Verdict(
-        allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=40
-    )
+    assert verdict == Verdict(allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=40)
     clock.now += 39.5
     assert (await limiter.take([charge()])).allowed is True
     assert (await limiter.take([charge()])).allowed is False

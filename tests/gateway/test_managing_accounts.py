@@ -176,7 +176,9 @@ async def test_credentials_are_sealed_for_their_row(admin, new_connection, gatew
     ],
 )
 async def test_the_scopes_say_whether_it_can_write(admin, new_connection, scopes, can_write):
-    response = await admin.post("/api/connections", json={**new_connection, "grantedScopes": scopes})
+    response = await admin.post(
+        "/api/connections", json={**new_connection, "grantedScopes": scopes}
+    )
 
     assert response.json()["canWrite"] is can_write
 

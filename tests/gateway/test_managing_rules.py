@@ -72,7 +72,9 @@ async def test_a_rule_can_be_changed_but_not_into_another_one(admin, rules):
     changed = await admin.patch(f"{rules}/1", json={"action": "block", "description": "no"})
     assert changed.status_code == 200
     assert (changed.json()["action"], changed.json()["description"]) == ("block", "no")
-    assert (await admin.patch(f"{rules}/1", json={"description": None})).json()["description"] is None
+    assert (await admin.patch(f"{rules}/1", json={"description": None})).json()[
+        "description"
+    ] is None
     clash = await admin.patch(f"{rules}/2", json={"pattern": "d1:i1", "action": "block"})
     assert (clash.status_code, clash.json()["error"]) == (409, "DUPLICATE_RULE")
     assert (await admin.get(f"{rules}/2")).json()["pattern"] == "d1:i2"

@@ -66,10 +66,14 @@ async def test_settings_expiry_and_composites_are_taken_over(admin, new_token):
             {"name": "n" * 101}, [("name", "must have at most 100 characters")], id="long name"
         ),
         pytest.param(
-            {"name": "a\x07"}, [("name", "must not have control characters")], id="control character"
+            {"name": "a\x07"},
+            [("name", "must not have control characters")],
+            id="control character",
         ),
         pytest.param({"name": 7}, [("name", "must be a text")], id="a number as name"),
-        pytest.param({"operatorId": "nobody"}, [("operatorId", "is not an operator")], id="operator"),
+        pytest.param(
+            {"operatorId": "nobody"}, [("operatorId", "is not an operator")], id="operator"
+        ),
         pytest.param(
             {"resourceIds": []}, [("resourceIds", "must have at least 1 entries")], id="no resource"
         ),
@@ -208,7 +212,9 @@ async def test_a_bad_grace_is_refused(admin, token, grace):
     assert response.json()["details"][0]["field"] == "graceSeconds"
 
 
-@pytest.mark.parametrize("identifier", ["99", "0", "-1", "abc", "01", "99999999999999999999", "1.0"])
+@pytest.mark.parametrize(
+    "identifier", ["99", "0", "-1", "abc", "01", "99999999999999999999", "1.0"]
+)
 @pytest.mark.parametrize(
     ("method", "below"), [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/rotate")]
 )
