@@ -1,0 +1,63 @@
+"""What a selection wants of a record is all that a mailbox is asked for."""
+
+import pytest
+
+ROWS = [
+    pytest.param("{ id subject }", {}, {"id", "subject"}, id="plain fields"),
+    pytest.param("{ a: subject b: subject }", {}, {"subject"}, id="aliases"),
+    pytest.param("{ from { email } to { name } }", {}, {"from_", "to"}, id="nested objects"),
+    pytest.param(
+        "{ ...F } fragment F on Email { cc { name } ...G } fragment G on Email { bcc { name } }",
+        {},
+        {"cc", "bcc"},
+        id="fragments in fragments",
+    ),
+    pytest.param(
+        "{ ... on Email { labels } ... { importance } }",
+        {},
+        {"labels", "importance"},
+        id="inline fragments",
+    ),
+    pytest.param("{ id body @include(if: $x) }", {"x": False}, {"id"}, id="left out"),
+    pytest.param("{ id body @skip(if: $x) }", {"x": False}, {"id", "body"}, id="not skipped"),
+    pytest.param("{ id accessInfo __typename }", {}, {"id"}, id="what is no record's"),
+]
+
+
+@pytest.mark.parametrize(("selection", "variables", "wanted"), ROWS)
+async def test_an_email_is_asked_for_what_is_selected(graph, world, selection, variables, wanted):
+    head = "query ($x: Boolean = true) " if variables else ""
+    first, _, fragments = selection.partition("} fragment")
+    fragments = f"fragment{fragments}" if fragments else ""
+    first += "}" if fragments else ""
+    text = f'{head}{{ email(emailId: "providerA:a1") {first} }} {fragments}'
+
+    outcome = await graph.prepare(text).run(variables, world.context())
+
+    assert outcome.errors == ()
+    assert world.shelves[1].calls == [("get", "a1", wanted)]
+
+
+@pytest.mark.parametrize(
+    ("selection", "wanted"),
+    [
+        ("{ id messageCount provider }", set()),
+        ("{ subject }", {"subject"}),
+        ("{ participants { email } }", {"from_", "to", "cc"}),
+        ("{ lastMessageAt }", {"received_at"}),
+        ("{ messages { isRead } }", {"is_read"}),
+    ],
+)
+async def test_a_thread_is_asked_for_what_its_fields_are_made_of(graph, world, selection, wanted):
+    text = f'{{ emailThread(threadId: "providerA:talk-a1") {selection} }}'
+
+    outcome = await graph.prepare(text).run({}, world.context())
+
+    assert outcome.errors == ()
+    assert world.shelves[1].calls == [("thread", "talk-a1", wanted)]
+
+
+async def test_a_page_without_its_emails_asks_for_nothing(graph, world):
+    await graph.prepare("{ emails { totalCount } }").run({}, world.context())
+
+    assert world.shelves[1].calls[0][2] == set()
