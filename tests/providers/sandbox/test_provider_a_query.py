@@ -4,9 +4,9 @@ import pytest
 
 from providers.sandbox.mailstore import MailStore
 from providers.sandbox.mime import parse as parse_mail
-from providers.sandbox.provider_a import mail_query
+from providers.sandbox.provider_a import mail_index, mail_query
+from providers.sandbox.provider_a.mail_index import Candidate
 from providers.sandbox.provider_a.mail_labels import label_ids, normal
-from providers.sandbox.provider_a.mail_query import Candidate
 from providers.sandbox.store import Store
 
 NOW = 1_767_600_000.0  # 2026-01-05T08:00:00Z
@@ -52,7 +52,7 @@ def candidate():
         received_ms=int((NOW - 3 * DAY) * 1000),
     )
     labels = {one.lower() for one in label_ids(mail, mails)} | {normal("Clients/Big One")}
-    index = mail_query.index(parse_mail(LEASE))
+    index = mail_index.index(parse_mail(LEASE))
     return Candidate(mail=mail, index=index, labels=labels)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from providers.sandbox.ground import Ground
 from providers.sandbox.mailnames import PROVIDER_A
 from providers.sandbox.provider_a import fields
+from providers.sandbox.provider_a.mail_drafts import Drafts
 from providers.sandbox.provider_a.mail_fields import KNOWN
 from providers.sandbox.provider_a.mail_label_calls import Labels
 from providers.sandbox.provider_a.mail_message import Messages
@@ -25,7 +26,8 @@ def open_wire(ground: Ground) -> Handler:
     """Return the wire below ``gmail``."""
     messages = Messages(ground)
     reading = Reading(ground, messages)
-    routes = _routes(reading, Writing(ground, messages, reading), Labels(ground))
+    writing = Writing(ground, messages, reading)
+    routes = _routes(reading, writing, Labels(ground), Drafts(ground, messages))
 
     async def wire(request: Request) -> Answer | None:
         if request.segments[:3] != _ROOT or len(request.segments) < 5:
@@ -61,7 +63,7 @@ def _check_user(ground: Ground, request: Request) -> None:
         raise Refused(403, f"Delegation denied for {user}", "forbidden")
 
 
-def _routes(reading: Reading, writing: Writing, labels: Labels) -> Routes:
+def _routes(reading: Reading, writing: Writing, labels: Labels, drafts: Drafts) -> Routes:
     routes = Routes()
     rows: tuple[tuple[str, str, Any], ...] = (
         ("GET", "profile", reading.profile),
@@ -90,12 +92,12 @@ def _routes(reading: Reading, writing: Writing, labels: Labels) -> Routes:
         ("PATCH", "labels/{label}", labels.change),
         ("PUT", "labels/{label}", labels.change),
         ("DELETE", "labels/{label}", labels.delete),
-        ("GET", "drafts", writing.list_drafts),
-        ("POST", "drafts", writing.create_draft),
-        ("POST", "drafts/send", writing.send_draft),
-        ("GET", "drafts/{draft}", writing.get_draft),
-        ("PUT", "drafts/{draft}", writing.update_draft),
-        ("DELETE", "drafts/{draft}", writing.delete_draft),
+        ("GET", "drafts", drafts.list),
+        ("POST", "drafts", drafts.create),
+        ("POST", "drafts/send", drafts.send),
+        ("GET", "drafts/{draft}", drafts.get),
+        ("PUT", "drafts/{draft}", drafts.update),
+        ("DELETE", "drafts/{draft}", drafts.delete),
     )
     for method, pattern, endpoint in rows:
         routes.add(method, pattern, endpoint)

@@ -1,28 +1,22 @@
 """Reading provider A's mail: messages, threads, attachments, profile and history."""
 
 import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from providers.sandbox.ground import Ground
 from providers.sandbox.mailnames import PROVIDER_A
 from providers.sandbox.mailstore import StoredMail
-from providers.sandbox.provider_a import mail_query
+from providers.sandbox.provider_a import mail_index, mail_query
+from providers.sandbox.provider_a.mail_index import Candidate
 from providers.sandbox.provider_a.mail_labels import label_ids, normal
 from providers.sandbox.provider_a.mail_message import FORMATS, Messages
-from providers.sandbox.provider_a.mail_query import Candidate
+from providers.sandbox.provider_a.paging import page_of
 from providers.sandbox.provider_a.refused import NotFound, Refused, demand, scope_names
 from providers.sandbox.wire import Request
 
 READ = ("gmail.readonly", "gmail.modify", "gmail.metadata")
 BODY = ("gmail.readonly", "gmail.modify")
-
-_MOST = 500
-_USUAL = 100
-# What the real service says for any longer result, whatever its length.
-_ROUGH_ESTIMATE = 201
-_FIRST_PAGE = "0"
 
 
 class Reading:
@@ -38,7 +32,7 @@ class Reading:
     def list_messages(self, request: Request) -> Any:
         demand(request.grant, *READ)
         found = self._matching(request)
-        page, token, total = _page(request, found, lambda mail: (mail.received_ms, mail.id))
+        page, token, total = page_of(request, found)
         content: dict[str, Any] = {}
         if page:
             content["messages"] = [{"id": one.id, "threadId": one.thread_id} for one in page]
@@ -68,7 +62,7 @@ class Reading:
                     seen[mail.thread_id] = mail
                     yield self._mails.thread(PROVIDER_A, mail.thread_id)[-1]
 
-        page, token, total = _page(request, newest(), lambda mail: (mail.received_ms, mail.id))
+        page, token, total = page_of(request, newest())
         content: dict[str, Any] = {}
         if page:
             content["threads"] = [
@@ -193,7 +187,7 @@ class Reading:
         labels = {one.lower() for one in self._labels(mail)}
         found = Candidate(
             mail=mail,
-            index=index or mail_query.index(self._ground.trees.of(mail)),
+            index=index or mail_index.index(self._ground.trees.of(mail)),
             labels=labels | {normal(name) for name in mail.labels},
         )
         self._candidates[mail.seq] = found
@@ -221,46 +215,3 @@ def _unknown(name: str) -> Refused:
     if re.fullmatch(r"[0-9a-f]{1,16}", name):
         return NotFound()
     return Refused(400, "Invalid id value", "invalidArgument")
-
-
-def _page(
-    request: Request, found: Iterator[StoredMail], place: Any
-) -> tuple[list[StoredMail], str, int]:
-    """Cut a page; return it, the token of the next one ("" at the end) and the estimate."""
-    size = _size(request)
-    after = _read_token(request.first("pageToken"))
-    page: list[StoredMail] = []
-    passed = 0
-    for mail in found:
-        received, name = place(mail)
-        if after is not None and (-received, name) <= (-after[0], after[1]):
-            passed += 1
-            continue
-        if len(page) == size:
-            last = place(page[-1])
-            estimate = max(_ROUGH_ESTIMATE, passed + len(page) + 1)
-            return page, _write_token(*last), estimate
-        page.append(mail)
-    return page, "", passed + len(page)
-
-
-def _size(request: Request) -> int:
-    text = request.first("maxResults", str(_USUAL))
-    if not re.fullmatch(r"\d{1,9}", text):
-        raise Refused(400, f"Invalid value at 'max_results': {text}", "invalidArgument")
-    return min(int(text) or _USUAL, _MOST)
-
-
-def _write_token(received_ms: int, name: str) -> str:
-    return urlsafe_b64encode(f"{received_ms}/{name}".encode()).decode().rstrip("=")
-
-
-def _read_token(token: str) -> tuple[int, str] | None:
-    if token in {"", _FIRST_PAGE}:
-        return None
-    try:
-        text = urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
-        received, _, name = text.partition("/")
-        return int(received), name
-    except ValueError:
-        raise Refused(400, "Invalid pageToken", "invalidArgument") from None

@@ -7,13 +7,13 @@ from typing import Any
 from providers.sandbox import delivery
 from providers.sandbox.ground import Ground
 from providers.sandbox.mailnames import PROVIDER_A
-from providers.sandbox.mailstore import NEW_THREAD, StoredMail
+from providers.sandbox.mailstore import StoredMail
 from providers.sandbox.mime import parse
 from providers.sandbox.provider_a import mail_labels, outgoing
 from providers.sandbox.provider_a.mail_labels import BadLabels
 from providers.sandbox.provider_a.mail_message import Messages, decode
 from providers.sandbox.provider_a.mail_read import Reading
-from providers.sandbox.provider_a.refused import FULL_SCOPE, NotFound, Refused, demand
+from providers.sandbox.provider_a.refused import FULL_SCOPE, Refused, demand
 from providers.sandbox.wire import Request
 
 MODIFY = "gmail.modify"
@@ -120,61 +120,6 @@ class Writing:
         for one in self._reading.existing_thread(thread):
             self._mails.delete(PROVIDER_A, one.id)
 
-    def create_draft(self, request: Request) -> Any:
-        demand(request.grant, "gmail.compose", MODIFY)
-        content = read_body(request)
-        message = content.get("message") or {}
-        return self._draft(self._new_draft(raw_of(message), message.get("threadId")))
-
-    def list_drafts(self, request: Request) -> Any:
-        demand(request.grant, "gmail.readonly", "gmail.compose", MODIFY)
-        drafts = [one for one in self._mails.all(PROVIDER_A) if one.folder == "drafts"]
-        shown = [
-            {"id": _draft_id(one), "message": {"id": one.id, "threadId": one.thread_id}}
-            for one in drafts
-        ]
-        content: dict[str, Any] = {"drafts": shown} if shown else {}
-        return {**content, "resultSizeEstimate": len(shown)}
-
-    def get_draft(self, request: Request, draft: str) -> Any:
-        demand(request.grant, "gmail.readonly", "gmail.compose", MODIFY)
-        mail = self._existing_draft(draft)
-        form = request.first("format", "full").lower()
-        return {"id": draft, "message": self._messages.write(mail, form)}
-
-    def update_draft(self, request: Request, draft: str) -> Any:
-        demand(request.grant, "gmail.compose", MODIFY)
-        mail = self._existing_draft(draft)
-        message = read_body(request).get("message") or {}
-        return self._draft(self._mails.update(PROVIDER_A, mail.id, raw=raw_of(message)))
-
-    def delete_draft(self, request: Request, draft: str) -> None:
-        demand(request.grant, "gmail.compose", MODIFY)
-        self._mails.delete(PROVIDER_A, self._existing_draft(draft).id)
-
-    def send_draft(self, request: Request) -> Any:
-        demand(request.grant, "gmail.compose", MODIFY)
-        mail = self._existing_draft(str(read_body(request).get("id") or ""))
-        account = self._mails.account(PROVIDER_A)
-        ready = outgoing.completed(mail.raw, account, self._ground.clock())
-        sent = delivery.send(self._mails, PROVIDER_A, ready, thread_id=mail.thread_id)
-        self._mails.delete(PROVIDER_A, mail.id)
-        return self._messages.brief(sent)
-
-    def _new_draft(self, raw: bytes, thread_id: str | None) -> StoredMail:
-        thread = outgoing.thread_of(self._mails, raw, thread_id) if thread_id else NEW_THREAD
-        return self._mails.add(PROVIDER_A, raw, folder="drafts", is_read=True, thread_id=thread)
-
-    def _draft(self, mail: StoredMail) -> Any:
-        return {"id": _draft_id(mail), "message": self._messages.brief(mail)}
-
-    def _existing_draft(self, draft: str) -> StoredMail:
-        name = f"{int(draft[1:]):016x}" if draft[:1] == "r" and draft[1:].isdigit() else ""
-        found = self._mails.find(PROVIDER_A, name)
-        if found is None or found.folder != "drafts":
-            raise NotFound
-        return found
-
     def _thread(self, thread: str, mails: Sequence[StoredMail]) -> Any:
         return {
             "id": thread,
@@ -251,10 +196,6 @@ def _ids(content: dict[str, Any]) -> list[str]:
     if not isinstance(ids, list) or len(ids) > _MOST_IDS:
         raise Refused(400, "Invalid value at 'ids'", "invalidArgument")
     return [str(one) for one in ids]
-
-
-def _draft_id(mail: StoredMail) -> str:
-    return f"r{int(mail.id, 16)}"
 
 
 def _header_ms(raw: bytes) -> int | None:
