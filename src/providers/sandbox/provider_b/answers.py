@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from providers.sandbox.provider_b.filters import QueryError
+from providers.sandbox.provider_b.schema import QueryError
 from providers.sandbox.wire import Answer, Request, as_json
 
 KIND = "application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8"  # noqa: E501 - one header value
@@ -51,12 +51,23 @@ def query_refusal(error: QueryError, *, code: str) -> Refusal:
 
 def ok(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
     """Answer with a JSON record."""
-    return as_json(content, status, headers, kind=KIND)
+    try:
+        return as_json(content, status, headers, kind=KIND)
+    except TypeError:  # a lone surrogate, out of a letter in an odd character set
+        return as_json(_writable(content), status, headers, kind=KIND)
 
 
 def empty(status: int) -> Answer:
     """Answer without a body (202, 204)."""
     return Answer(status=status)
+
+
+def _writable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {name: _writable(one) for name, one in value.items()}
+    return [_writable(one) for one in value] if isinstance(value, list) else value
 
 
 def problem(refusal: Refusal, request: Request) -> Answer:

@@ -8,9 +8,9 @@ from providers.sandbox.mailstore import StoredMail
 from providers.sandbox.mime import Part
 from providers.sandbox.provider_b import odata
 from providers.sandbox.provider_b.compose import FILE, ITEM
-from providers.sandbox.provider_b.filters import Kind, Shape
 from providers.sandbox.provider_b.messages import View, utc
 from providers.sandbox.provider_b.odata import Options
+from providers.sandbox.provider_b.schema import Kind, Shape
 
 # Members of the base type alone: what only files have is selected through a type cast.
 SHAPE = Shape(

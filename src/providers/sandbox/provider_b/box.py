@@ -7,8 +7,9 @@ from providers.sandbox.ground import Ground
 from providers.sandbox.mailnames import PROVIDER_B
 from providers.sandbox.mailstore import StoredMail
 from providers.sandbox.provider_b.answers import malformed_id, not_found
+from providers.sandbox.provider_b.content import Contents
 from providers.sandbox.provider_b.folders import Folders
-from providers.sandbox.provider_b.messages import Contents, View
+from providers.sandbox.provider_b.messages import View
 
 # Permissions: one of each row is enough.
 READ = ("Mail.Read", "Mail.ReadWrite")

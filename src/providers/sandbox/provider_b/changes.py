@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from providers.sandbox.mailstore import StoredMail
-from providers.sandbox.provider_b import compose
+from providers.sandbox.provider_b import compose, rfc822
 from providers.sandbox.provider_b.answers import Refusal
+from providers.sandbox.provider_b.content import Content
 from providers.sandbox.provider_b.door import Call
-from providers.sandbox.provider_b.messages import Content, etag
+from providers.sandbox.provider_b.messages import etag
 
 _IMPORTANCE_LINE = re.compile(rb"(?im)^(?:importance|x-priority):.*\r?\n")
 _IN_STORE = frozenset(("isRead", "categories", "flag", "inferenceClassification"))
@@ -89,7 +90,7 @@ def rewritten(mail: StoredMail, content: Content, wanted: Mapping[str, Any]) -> 
         if not inside:
             return None
         letter = compose.of_content(content)
-        return compose.written(compose.changed(letter, inside))
+        return rfc822.written(compose.changed(letter, inside))
     if "importance" not in wanted:
         return None
     level = compose.changed(compose.Letter(), {"importance": wanted["importance"]}).importance

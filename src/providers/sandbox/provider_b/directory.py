@@ -8,7 +8,7 @@ from providers.sandbox.mailstore import Label
 from providers.sandbox.provider_b import odata
 from providers.sandbox.provider_b.answers import Refusal, not_found, ok
 from providers.sandbox.provider_b.door import USER, Call, Door
-from providers.sandbox.provider_b.filters import Kind, Shape
+from providers.sandbox.provider_b.schema import Kind, Shape
 from providers.sandbox.wire import Answer
 
 _USER = Shape(

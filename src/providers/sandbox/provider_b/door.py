@@ -14,7 +14,7 @@ from uuid import NAMESPACE_DNS, uuid5
 from providers.sandbox.ground import Ground
 from providers.sandbox.mailnames import PROVIDER_B
 from providers.sandbox.provider_b.answers import Refusal, access_denied, problem, query_refusal
-from providers.sandbox.provider_b.filters import QueryError
+from providers.sandbox.provider_b.schema import QueryError
 from providers.sandbox.wire import Answer, Handler, Request, Routes
 
 _IMMUTABLE = re.compile(r'\bIdType\s*=\s*"?ImmutableId"?', re.IGNORECASE)
@@ -187,6 +187,8 @@ class Door:
             applied.append(f'outlook.body-content-type="{body_type[1].lower()}"')
         if immutable:
             applied.append('IdType="ImmutableId"')
+        if size:
+            applied.append(f"odata.maxpagesize={int(size[1])}")
         return Call(
             request=request,
             user=self._user(request, whose, is_directory=is_directory),

@@ -14,17 +14,17 @@ from providers.sandbox.mailnames import PROVIDER_B
 from providers.sandbox.mailstore import MailStore, StoredMail
 from providers.sandbox.provider_b import attachments, odata, search
 from providers.sandbox.provider_b.answers import ok
+from providers.sandbox.provider_b.content import Contents
 from providers.sandbox.provider_b.door import Call
-from providers.sandbox.provider_b.filters import QueryError
 from providers.sandbox.provider_b.messages import (
     BODY_MEMBERS,
     MEMBERS,
     ONLY_WHEN_SELECTED,
     SHAPE,
-    Contents,
     View,
 )
 from providers.sandbox.provider_b.odata import Options
+from providers.sandbox.provider_b.schema import QueryError
 from providers.sandbox.wire import Answer
 
 DEFAULT_TOP = 10
@@ -32,6 +32,8 @@ MAX_TOP = 1000
 MAX_FOUND = 1000  # results of one $search over all its pages
 MAX_CLAUSES = 15  # our guess: upstream calls longer filters too complex without naming a number
 _MOST_KEPT = 64
+
+_NEWEST_FIRST = (odata.Order(path="receivedDateTime", descending=True),)
 
 Question = tuple[str | None, str, str, str, int]
 
@@ -132,6 +134,8 @@ class Listing:
             if not options.orderby:
                 # Upstream promises no order here: the order of arrival is as good as any.
                 views.sort(key=lambda view: view.mail.seq)
+        if options.orderby == _NEWEST_FIRST:
+            return views  # the store's own order
         return odata.ordered(views, options.orderby)
 
 

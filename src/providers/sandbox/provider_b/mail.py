@@ -20,10 +20,11 @@ from providers.sandbox.provider_b import (
 )
 from providers.sandbox.provider_b.answers import Refusal, empty, not_found, ok
 from providers.sandbox.provider_b.box import READ, READ_BASIC, WRITE, Box, check_id
+from providers.sandbox.provider_b.content import Contents
 from providers.sandbox.provider_b.door import Call, Door
 from providers.sandbox.provider_b.folders import Folders
 from providers.sandbox.provider_b.listing import Listing
-from providers.sandbox.provider_b.messages import Contents, etag
+from providers.sandbox.provider_b.messages import etag
 from providers.sandbox.wire import Answer, Handler
 
 

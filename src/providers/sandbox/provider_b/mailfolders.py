@@ -7,8 +7,8 @@ from providers.sandbox.provider_b import odata
 from providers.sandbox.provider_b.answers import Refusal, ok
 from providers.sandbox.provider_b.box import READ_BASIC, WRITE, Box
 from providers.sandbox.provider_b.door import Call, Door
-from providers.sandbox.provider_b.filters import Kind, Shape
 from providers.sandbox.provider_b.folders import ROOT, Folder, FolderExists, folder_id
+from providers.sandbox.provider_b.schema import Kind, Shape
 from providers.sandbox.wire import Answer
 
 _SHAPE = Shape(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from providers.sandbox.provider_b import filters
-from providers.sandbox.provider_b.filters import Kind, QueryError, Record, Shape
+from providers.sandbox.provider_b.schema import Kind, QueryError, Record, Shape
 
 R = TypeVar("R", bound=Record)
 Pairs = Sequence[tuple[str, str]]

@@ -12,7 +12,7 @@ from providers.sandbox.mailstore import StoredMail
 from providers.sandbox.mime import Address
 from providers.sandbox.provider_b import bodies
 from providers.sandbox.provider_b.compose import Letter, of_part
-from providers.sandbox.provider_b.messages import Content
+from providers.sandbox.provider_b.content import Content
 
 
 def reply(

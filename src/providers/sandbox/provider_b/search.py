@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from providers.sandbox.provider_b.filters import QueryError
+from providers.sandbox.provider_b.schema import QueryError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,8 @@ _ORDERS: Mapping[str, Callable[[str, str], bool]] = {
     "<": lambda have, want: have < want,
     "<=": lambda have, want: have <= want,
 }
-MAX_PARTS = 200  # our own bound, so that a query cannot exhaust the stack
+MAX_PARTS = 200  # our own bounds, so that a query cannot exhaust the stack
+MAX_NESTED = 40
 
 
 def words(text: str) -> str:
@@ -87,7 +88,9 @@ def parse(text: str) -> Test:
     """
     query = _unquoted(text)
     reader = _Reader(list(_tokens(query)))
-    if not reader.tokens or len(reader.tokens) > MAX_PARTS:
+    nested = sum(1 for token in reader.tokens if token["open"] or token["minus"])
+    nested += sum(1 for token in reader.tokens if token["word"] == "NOT")
+    if not reader.tokens or len(reader.tokens) > MAX_PARTS or nested > MAX_NESTED:
         raise QueryError("The $search expression is empty or too long.", code="BadRequest")
     test = reader.either()
     if reader.at < len(reader.tokens):

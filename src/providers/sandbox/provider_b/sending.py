@@ -18,12 +18,12 @@ from providers.sandbox import delivery
 from providers.sandbox.mailnames import PROVIDER_B
 from providers.sandbox.mailstore import StoredMail
 from providers.sandbox.mime import Address, parse
-from providers.sandbox.provider_b import attachments, compose, replies
+from providers.sandbox.provider_b import attachments, compose, replies, rfc822
 from providers.sandbox.provider_b.answers import Refusal, empty, not_found, ok
 from providers.sandbox.provider_b.box import SEND, WRITE, Box
 from providers.sandbox.provider_b.compose import Letter
+from providers.sandbox.provider_b.content import Content
 from providers.sandbox.provider_b.door import Call, Door
-from providers.sandbox.provider_b.messages import Content
 from providers.sandbox.provider_b.odata import Options
 from providers.sandbox.wire import Answer
 
@@ -93,7 +93,7 @@ class Sending:
             raise not_found()
         file = compose.attachment(call.json())
         letter = compose.of_content(self._box.contents(mail))
-        raw = compose.written(replace(letter, files=(*letter.files, file)))
+        raw = rfc822.written(replace(letter, files=(*letter.files, file)))
         changed = self._mails.update(PROVIDER_B, mail.id, raw=raw)
         context = call.context(f"messages('{message}')/attachments/$entity")
         return ok({"@odata.context": context, **self._last_attachment(call, changed)}, 201)
@@ -123,7 +123,7 @@ class Sending:
                 "to send mail on behalf of the specified sending account.",
             )
         named = letter.message_id or _new_id(call)
-        return compose.written(replace(letter, sender=None, message_id=named))
+        return rfc822.written(replace(letter, sender=None, message_id=named))
 
     def _drafted(
         self,
@@ -159,7 +159,7 @@ class Sending:
                 "recipients are valid.",
             )
         now = self._box.ground.clock()
-        raw = compose.stamped(
+        raw = rfc822.stamped(
             raw,
             sender=Address(call.user.name, call.user.email),
             date=format_datetime(datetime.fromtimestamp(now, UTC)),

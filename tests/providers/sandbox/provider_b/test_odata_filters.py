@@ -2,7 +2,8 @@
 
 import pytest
 
-from providers.sandbox.provider_b.filters import Kind, QueryError, Shape, parse
+from providers.sandbox.provider_b.filters import parse
+from providers.sandbox.provider_b.schema import Kind, QueryError, Shape
 
 PERSON = Shape(name="person", members={"name": Kind.STRING, "age": Kind.NUMBER})
 THING = Shape(

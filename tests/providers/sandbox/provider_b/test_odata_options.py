@@ -3,7 +3,7 @@
 import pytest
 
 from providers.sandbox.provider_b import odata
-from providers.sandbox.provider_b.filters import Kind, QueryError, Shape
+from providers.sandbox.provider_b.schema import Kind, QueryError, Shape
 
 PART = Shape(name="part", members={"id": Kind.STRING, "name": Kind.STRING})
 THING = Shape(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.sandbox.provider_b.filters import QueryError
+from providers.sandbox.provider_b.schema import QueryError
 from providers.sandbox.provider_b.search import Searchable, parse, words
 
 MAIL = Searchable(
