@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -38,7 +39,7 @@ from gateway.moments import now_ms
 from gateway.parts import Parts
 from gateway.settings import Settings
 from graph import schema
-from graph.operations import Graph
+from graph.operations import Graph, Operation
 from policy.quota import Counter
 from policy.vocabulary import Surface
 from providers.origins import Origins
@@ -143,10 +144,12 @@ def assemble(
     app.state.parts, app.state.door, app.state.mailboxes = parts, door, mailboxes
     answers.install(app)
     _management(app)
-    graph = Graph(schema.build())
+    graph = _graph()
     pages.install(app, door=door, graph=graph, sandbox=sandbox)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
-    app.router.default = rest_app(_endpoints(settings), graph=graph, door=door, ledger=ledger)
+    app.router.default = rest_app(
+        _endpoints(settings), graph=_Documents(), door=door, ledger=ledger
+    )
     return Gateway(parts=parts, app=app, edge=Edge(app, peek=door.peek))
 
 
@@ -162,6 +165,22 @@ _MANAGED = (
 def _management(app: FastAPI) -> None:
     for router in _MANAGED:
         app.include_router(router, dependencies=[Depends(admitted)])
+
+
+@cache
+def _graph() -> Graph:
+    """Build the schema once, however often a process is assembled."""
+    return Graph(schema.build())
+
+
+class _Documents:
+    """Prepares each internal document once; what comes out is never changed."""
+
+    @staticmethod
+    @cache
+    def prepare(text: str) -> Operation:
+        """See `rest_compat.ports.Graph`."""
+        return _graph().prepare(text)
 
 
 def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:
