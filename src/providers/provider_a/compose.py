@@ -220,13 +220,10 @@ def _entity(content_type: str, body: str) -> bytes:
 def _attachment(one: File) -> bytes:
     known = _MEDIA_TYPE.fullmatch(one.media_type) and not one.media_type.startswith("multipart/")
     media_type = one.media_type if known else "application/octet-stream"
-    name = cleaned(one.name) or "attachment"
-    plain = re.sub(r"[^A-Za-z0-9 ._()-]|=\?", "_", name)
     disposition = "inline" if one.is_inline else "attachment"
     lines = [
         f"Content-Type: {media_type}",
-        f'Content-Disposition: {disposition};\r\n filename="{plain[:200]}";',
-        f" filename*=UTF-8''{quote(name[:200], safe='')}",
+        f"Content-Disposition: {disposition};\r\n {_filename(cleaned(one.name) or 'attachment')}",
     ]
     if re.fullmatch(r"[!-;=?-~]{1,200}", one.content_id):
         lines.append(f"Content-ID: <{one.content_id}>")
@@ -235,6 +232,13 @@ def _attachment(one: File) -> bytes:
         return "\r\n".join((*lines, "", "")).encode() + one.content
     lines.append("Content-Transfer-Encoding: base64")
     return "\r\n".join((*lines, "", "")).encode() + _base64(one.content)
+
+
+def _filename(name: str) -> str:
+    """Write a file's name plainly when it is plain, else by RFC 2231; never both, which misleads."""
+    if re.fullmatch(r"[A-Za-z0-9 ._()-]{1,60}", name):
+        return f'filename="{name}"'
+    return f"filename*=UTF-8''{quote(name[:200], safe='')}"
 
 
 def _base64(octets: bytes) -> bytes:

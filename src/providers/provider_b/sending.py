@@ -26,6 +26,7 @@ _FORWARDED = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body
 _BODY_TAG = re.compile(r"<body[^>]*>", re.IGNORECASE)
 
 Json = dict[str, Any]
+People = tuple[Participant, ...]
 Make = Callable[[], Awaitable[str]]
 
 
@@ -66,8 +67,7 @@ class Sender:
             if reply.quote:
                 body = _before(reply.body, reply.body_type, made)
             changes: Json = {"body": body}
-            if not await self._has_others(made):
-                changes["toRecipients"] = await self._original_to(message_id, made.id)
+            changes |= await self._addressed(message_id, made)
             return await self._finished(made.id, reply.message_id, changes)
 
         return await self._once(reply.message_id, make, maybe_sent=reply.maybe_sent)
@@ -187,27 +187,30 @@ class Sender:
 
     # -- what goes into them
 
-    async def _has_others(self, made: Message) -> bool:
-        """Whether a reply goes to anybody but the account itself."""
-        me = (await self._memory.own_address(self._upstream)).casefold()
-        people = (*(made.to_recipients or ()), *(made.cc_recipients or ()))
-        return any((one.email_address.address or me).casefold() != me for one in people)
-
-    async def _original_to(self, message_id: str, draft: str) -> list[Json]:
+    async def _addressed(self, message_id: str, made: Message) -> Json:
         """
-        Return the original's recipients but for the account itself.
+        Return whom a reply goes to where upstream's choice holds the account itself.
+
+        Without anybody else it goes to the original's recipients.
 
         Raises:
             NobodyToReplyTo: There are none; the draft is taken away.
         """
-        wanted = frozenset({"to"})
-        original = await self._original(message_id, wanted)
-        me = (await self._memory.own_address(self._upstream)).casefold()
-        others = [one for one in original.to or () if one.email.casefold() != me]
-        if not others:
-            await self._discard(draft)
+        me = await self._memory.own_address(self._upstream)
+        chosen = mapping.email(made, frozenset({"to", "cc"}))
+        to, cc = _others(chosen.to, me), _others(chosen.cc, me)
+        if not to and not cc:
+            original = await self._original(message_id, frozenset({"to"}))
+            to = _others(original.to, me)
+        if not to and not cc:
+            await self._discard(made.id)
             raise NobodyToReplyTo
-        return mapping.recipients(others)
+        changes: Json = {}
+        if to != chosen.to:
+            changes["toRecipients"] = mapping.recipients(to)
+        if cc != chosen.cc:
+            changes["ccRecipients"] = mapping.recipients(cc)
+        return changes
 
     async def _rewritten(self, message_id: str, forward: Forward) -> Json:
         """Write a forward's text ourselves, because upstream's would tell what is hidden."""
@@ -230,6 +233,10 @@ class Sender:
             headers=PREFER,
         )
         return mapping.email(answer.decode(Message), wanted)
+
+
+def _others(people: People | None, me: str) -> People:
+    return tuple(one for one in people or () if one.email.casefold() != me.casefold())
 
 
 def _body(text: str, kind: str) -> Json:

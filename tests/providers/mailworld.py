@@ -1,0 +1,215 @@
+"""A mailbox in the sandbox that a test fills with raw messages, and the connector open on it."""
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+from providers import registry, scanning
+from providers.http import Origins
+from providers.ports import ConnectionInfo, MailPort, MailQuery
+from providers.sandbox import app as sandbox
+from providers.sandbox import faults
+
+BASE = "http://upstream.example"
+ACCOUNTS = {"PROVIDER_A": "me@provider-a.example", "PROVIDER_B": "me@provider-b.example"}
+MAILBOXES = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}
+UPSTREAMS = {"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"}
+SCOPES = {
+    "PROVIDER_A": ["https://mail.google.com/"],
+    "PROVIDER_B": ["Mail.ReadWrite", "Mail.Send", "User.Read"],
+}
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+ALL = frozenset(
+    {
+        "id",
+        "thread_id",
+        "subject",
+        "from_",
+        "to",
+        "cc",
+        "bcc",
+        "body_preview",
+        "body",
+        "body_type",
+        "sent_at",
+        "received_at",
+        "is_read",
+        "has_attachments",
+        "attachments",
+        "labels",
+        "importance",
+    }
+)
+LISTED = ALL - {"body", "body_type"}
+TEXT = frozenset({"subject", "body_preview", "body", "from_", "to", "cc"})
+
+
+@dataclass
+class Held:
+    """Credentials that never change."""
+
+    text: str
+    scheme: str = "Bearer"
+
+    async def token(self, *, rejected=None):
+        return self.text
+
+
+@dataclass
+class Account:
+    """
+    One mailbox.
+
+    Attributes:
+        port: The connector under test.
+        sandbox: The upstream it speaks to.
+    """
+
+    provider: str
+    sandbox: sandbox.Sandbox
+    port: MailPort
+    info: ConnectionInfo
+    known: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def address(self):
+        return ACCOUNTS[self.provider]
+
+    @property
+    def mailbox(self):
+        return MAILBOXES[self.provider]
+
+    @property
+    def upstream(self):
+        return self.sandbox.upstreams[UPSTREAMS[self.provider]]
+
+    @property
+    def calls(self):
+        """What upstream was asked, inner calls of batches one by one."""
+        return [call for call in self.upstream.calls if not call["path"].endswith("batch/gmail/v1")]
+
+    def asked(self, name):
+        """Every value of a query parameter over all calls."""
+        return [value for call in self.upstream.calls for value in call["query"].get(name, [])]
+
+    def forget_calls(self):
+        self.upstream.calls.clear()
+
+    def fault(self, **wanted):
+        self.upstream.faults.append(faults.read(wanted))
+
+    def add(self, subject, *, at=0, folder="inbox", labels=(), read=False, thread=None, **made):
+        """Add a message received *at* seconds after noon; return its id."""
+        text = raw(subject, **made)
+        stored = self.sandbox.ground.mails.add(
+            self.mailbox,
+            text,
+            folder=folder,
+            labels=labels,
+            is_read=read,
+            received_ms=int(NOON.timestamp() * 1000 + at * 1000),
+            thread_id=thread,
+        )
+        for label in labels:
+            self.sandbox.ground.mails.add_label(self.mailbox, label)
+        self.known[stored.immutable_id] = subject
+        return stored.immutable_id
+
+    def stored(self, subject=None, *, folder=None):
+        """The raw messages that upstream holds, newest first."""
+        return [
+            mail
+            for mail in self.sandbox.ground.mails.all(self.mailbox)
+            if (folder is None or mail.folder == folder)
+            and (subject is None or f"Subject: {subject}".encode() in mail.raw)
+        ]
+
+    async def subjects(self, *, wanted=frozenset({"subject"}), **query):
+        """The subjects a search finds, in order, over all pages."""
+        found = await self.every(MailQuery(**query), wanted=wanted)
+        return [email.subject for email in found]
+
+    async def every(self, query, *, wanted, between=None):
+        """All that a search finds, read page by page; *between* runs after each page."""
+        found, after, pages = [], None, 0
+        while True:
+            answer = await self.port.search(query, after=after, wanted=wanted)
+            assert len(answer.emails) <= query.limit
+            found += answer.emails
+            if answer.exhausted:
+                return found
+            pages += 1
+            assert pages < 500
+            moved = answer.scanned_to or scanning.position(answer.emails[-1])
+            assert after is None or moved.rank > after.rank
+            after = moved
+            if between is not None:
+                between(pages)
+
+
+def raw(
+    subject,
+    *,
+    author="Ann Author <ann@north.example>",
+    to="me@example.com",
+    cc=None,
+    body="Words.",
+    html=None,
+    files=(),
+    inline=(),
+    headers=(),
+    sent=NOON,
+    message_id=None,
+):
+    """Write a message; *files* and *inline* are (name, type, bytes)."""
+    message = EmailMessage()
+    message["From"] = author
+    message["To"] = to
+    if cc is not None:
+        message["Cc"] = cc
+    message["Subject"] = subject
+    message["Date"] = format_datetime(sent)
+    message["Message-ID"] = message_id or f"<{abs(hash((subject, author)))}@north.example>"
+    for name, value in headers:
+        message[name] = value
+    message.set_content(body)
+    if html is not None:
+        message.add_alternative(html, subtype="html")
+    for name, kind, content in files:
+        main, _, sub = kind.partition("/")
+        message.add_attachment(content, maintype=main, subtype=sub, filename=name)
+    for name, kind, content in inline:
+        main, _, sub = kind.partition("/")
+        message.add_attachment(
+            content,
+            maintype=main,
+            subtype=sub,
+            filename=name,
+            disposition="inline",
+            cid=f"<{name}>",
+        )
+    return message.as_bytes()
+
+
+@asynccontextmanager
+async def opened(provider):
+    """Open an empty mailbox of *provider* and its connector."""
+    app = sandbox.create(None, public_base=BASE)
+    token = app.ground.tokens.issue(UPSTREAMS[provider], ACCOUNTS[provider], SCOPES[provider])
+    origins = Origins(apps={BASE: app})
+    info = ConnectionInfo(
+        id=1,
+        resource_id=1,
+        kind="email",
+        provider=provider,
+        account_email=ACCOUNTS[provider],
+        can_write=True,
+        base_url=f"{BASE}/{MAILBOXES[provider]}",
+    )
+    way = registry.upstream(origins, info, Held(token))
+    try:
+        yield Account(provider, app, registry.MailRegistry().open(info, way), info)
+    finally:
+        await origins.aclose()
