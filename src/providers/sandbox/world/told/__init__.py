@@ -11,18 +11,19 @@ from providers.sandbox.world import stories
 @cache
 def conversations(name: str) -> tuple[stories.Story, ...]:
     """Return the stories told in ``<name>.txt``."""
-    return stories.read(_read(name))
+    return stories.read(prose(name))
 
 
 @cache
 def phrases() -> Mapping[str, tuple[str, ...]]:
     """Return the phrases of ``phrases.txt`` by their heading, one per line."""
     found: dict[str, tuple[str, ...]] = {}
-    for chunk in _read("phrases").removeprefix("== ").split("\n== "):
+    for chunk in prose("phrases").removeprefix("== ").split("\n== "):
         heading, *lines = chunk.strip().split("\n")
         found[heading] = tuple(lines)
     return MappingProxyType(found)
 
 
-def _read(name: str) -> str:
+def prose(name: str) -> str:
+    """Return the text of ``<name>.txt``."""
     return files(__name__).joinpath(f"{name}.txt").read_text(encoding="utf-8")
