@@ -31,11 +31,11 @@ DEFAULT_TOP = 10
 MAX_TOP = 1000
 MAX_FOUND = 1000  # results of one $search over all its pages
 MAX_CLAUSES = 15  # our guess: upstream calls longer filters too complex without naming a number
-_MOST_KEPT = 64
+_MOST_KEPT = 16
 
 _NEWEST_FIRST = (odata.Order(path="receivedDateTime", descending=True),)
 
-Question = tuple[str | None, str, str, str, int]
+Question = tuple[str | None, ...]
 
 
 class Listing:
@@ -45,6 +45,8 @@ class Listing:
         self._mails = mails
         self._contents = contents
         self._kept: OrderedDict[Question, Sequence[View]] = OrderedDict()
+        self._kept_at = -1
+        self._index: dict[int, tuple[bytes, search.Searchable]] = {}
 
     def options(self, call: Call) -> Options:
         """
@@ -103,14 +105,12 @@ class Listing:
 
     def _found(self, call: Call, options: Options, folder: str | None) -> Sequence[View]:
         _check_modes(options)
-        first = call.request.first
-        question = (
-            folder,
-            first("$filter"),
-            first("$orderby"),
-            first("$search"),
-            self._mails.change(),
-        )
+        if self._kept_at != self._mails.change():
+            self._kept.clear()
+            self._kept_at = self._mails.change()
+        given = {name.lower(): value for name, value in call.request.query}
+        asked = (given.get(name, "") for name in ("$filter", "$orderby", "$search"))
+        question = (folder, *asked)
         found = self._kept.get(question)
         if found is None:
             found = self._kept[question] = self._asked(options, folder)
@@ -126,7 +126,7 @@ class Listing:
         ]
         if options.search is not None:
             test = search.parse(options.search)
-            hits = [view for view in views if test(view.searchable())]
+            hits = [view for view in views if test(self._indexed(view))]
             hits.sort(key=lambda view: str(view.get("sentDateTime")), reverse=True)
             return hits[:MAX_FOUND]
         if options.filter is not None:
@@ -137,6 +137,12 @@ class Listing:
         if options.orderby == _NEWEST_FIRST:
             return views  # the store's own order
         return odata.ordered(views, options.orderby)
+
+    def _indexed(self, view: View) -> search.Searchable:
+        kept = self._index.get(view.mail.seq)
+        if kept is None or kept[0] is not view.mail.raw:
+            kept = self._index[view.mail.seq] = (view.mail.raw, view.searchable())
+        return kept[1]
 
 
 def wanted(select: Sequence[str]) -> list[str]:

@@ -195,6 +195,13 @@ async def test_pages_of_a_search_follow_by_an_opaque_token(client, letters):
     assert "@odata.nextLink" not in second.json()
 
 
+async def test_options_are_known_in_any_case(client, letters):
+    params = {"$FILTER": "isDraft eq true", "$Select": "subject"}
+
+    assert len(subjects(await client.get(MESSAGES, params={"$select": "subject"}))) == 7
+    assert subjects(await client.get(MESSAGES, params=params)) == ["Half a letter"]
+
+
 async def test_ten_messages_are_a_page_unless_told_otherwise(client, world):
     for number in range(12):
         world.arrive(f"n{number}", minute=number)

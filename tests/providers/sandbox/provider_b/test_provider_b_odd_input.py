@@ -10,9 +10,9 @@ from providers.sandbox.provider_b import filters, search
 from providers.sandbox.provider_b.messages import SHAPE
 from providers.sandbox.provider_b.schema import QueryError
 
-WORDS = """subject isRead receivedDateTime from/emailAddress/address categories/any(c:c c eq ne gt and
-    or not in ( ) , 'a' 'it''s' 12 2026-01-01 2026-01-01T00:00:00Z null true contains( startswith(
-    categories/any( : / $ ' " - foo"""
+WORDS = """subject isRead receivedDateTime from/emailAddress/address categories/any(c:c c eq ne gt
+    and or not in ( ) , 'a' 'it''s' 12 2026-01-01 2026-01-01T00:00:00Z null true contains(
+    startswith( categories/any( : / $ ' " - foo"""
 TERMS = """from: "from:a@x" received>= received>=2026-01-01 AND OR NOT ( ) - : " \\ lease size:1..2
     hasAttachments:true importance: *"""
 RECORD = {
