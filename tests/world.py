@@ -180,7 +180,7 @@ class World:
     def id(self, name: str) -> str:
         """Return the API's id of a mail: "providerA:…"."""
         prefix = "providerA" if name in MAILS["provider-a"] else "providerB"
-        return f"{prefix}:{self.mails[name].id}"
+        return f"{prefix}:{self.mails[name].immutable_id}"
 
     def thread_id(self, name: str) -> str:
         """Return the API's id of a mail's thread."""

@@ -1,0 +1,475 @@
+"""Listing and reading mail through the documented paths: parameters, whole bodies, errors."""
+
+import pytest
+
+MESSAGES = "/api/access/email/messages"
+THREADS = "/api/access/email/threads"
+
+
+def lease(world):
+    """The lease as a listing without bodies shows it."""
+    return {
+        "id": world.id("lease"),
+        "threadId": world.thread_id("lease"),
+        "subject": "Lease for the flat",
+        "from": {"email": "ana@home.example", "name": "Ana Müller"},
+        "to": [{"email": "me@provider-a.example", "name": None}],
+        "cc": [{"email": "bo@work.example", "name": None}],
+        "bcc": [],
+        "bodyPreview": "The lease is attached. Please sign it.",
+        "body": None,
+        "bodyType": None,
+        "sentAt": "2026-11-19T09:00:00Z",
+        "receivedAt": "2026-11-19T09:00:00Z",
+        "isRead": False,
+        "hasAttachments": True,
+        "attachments": [
+            {
+                "id": "1",
+                "name": "lease.pdf",
+                "contentType": "application/pdf",
+                "size": 14,
+                "isInline": False,
+            }
+        ],
+        "labels": ["INBOX", "Home"],
+        "importance": "normal",
+        "provider": "PROVIDER_A",
+    }
+
+
+def budget(world):
+    """The budget as a listing without bodies shows it."""
+    return {
+        "id": world.id("budget"),
+        "threadId": world.thread_id("budget"),
+        "subject": "Budget 2027",
+        "from": {"email": "carla@work.example", "name": "Carla"},
+        "to": [{"email": "me@provider-b.example", "name": None}],
+        "cc": [],
+        "bcc": [],
+        "bodyPreview": "The budget for 2027.",
+        "body": None,
+        "bodyType": None,
+        "sentAt": "2026-11-18T08:30:00Z",
+        "receivedAt": "2026-11-18T08:30:00Z",
+        "isRead": True,
+        "hasAttachments": False,
+        "attachments": [],
+        "labels": ["Finance"],
+        "importance": "high",
+        "provider": "PROVIDER_B",
+    }
+
+
+LEASE_BODY = {"body": "The lease is attached. Please sign it.\n", "bodyType": "text"}
+BUDGET_BODY = {"body": "<p>The <b>budget</b> for 2027.</p>\n", "bodyType": "html"}
+NEWEST_FIRST = ["lease", "budget", "answer", "lunch", "minutes"]
+
+
+def names(world, page):
+    by_id = {world.id(name): name for name in world.mails}
+    return [by_id[email["id"]] for email in page["emails"]]
+
+
+# -- GET /messages -------------------------------------------------------------------------------
+
+
+async def test_a_page_is_one_list_over_both_mailboxes_newest_first(client, world):
+    response = await client.get(MESSAGES, params={"limit": 2})
+
+    assert response.status_code == 200
+    page = response.json()
+    assert page == {
+        "emails": [lease(world), budget(world)],
+        "totalCount": 5,
+        "hasMore": True,
+        "nextPageToken": page["nextPageToken"],
+    }
+    assert list(page) == ["emails", "totalCount", "hasMore", "nextPageToken"]
+    assert list(page["emails"][0]) == list(lease(world))
+
+
+async def test_following_the_page_tokens_reads_everything_once(client, world):
+    seen, token = [], None
+    for _ in range(9):
+        params = {"limit": 2, **({"pageToken": token} if token else {})}
+        page = (await client.get(MESSAGES, params=params)).json()
+        seen += names(world, page)
+        token = page["nextPageToken"]
+        assert page["hasMore"] is (token is not None)
+        if token is None:
+            break
+
+    assert seen == NEWEST_FIRST
+
+
+@pytest.mark.parametrize(
+    ("params", "found"),
+    [
+        pytest.param({}, NEWEST_FIRST, id="nothing: all but drafts, spam and trash"),
+        pytest.param({"q": "lease sign"}, ["lease"], id="q: every word"),
+        pytest.param({"q": '"the budget"'}, ["budget"], id="q: a phrase"),
+        pytest.param({"q": "absent"}, [], id="q: no match"),
+        pytest.param({"from": "bo@work.example"}, ["lunch", "minutes"], id="from: an address"),
+        pytest.param({"from": "BO@WORK.EXAMPLE"}, ["lunch", "minutes"], id="from: any case"),
+        pytest.param({"from": "@home.example"}, ["lease"], id="from: a domain"),
+        pytest.param({"from": "müll"}, ["lease"], id="from: part of a name"),
+        pytest.param({"to": "bo@work.example"}, ["lease", "answer"], id="to: also looks in cc"),
+        pytest.param({"subject": "LUNCH"}, ["answer", "lunch"], id="subject: part, any case"),
+        pytest.param({"label": "home"}, ["lease"], id="label: any case, provider A"),
+        pytest.param({"label": "FINANCE"}, ["budget"], id="label: any case, provider B"),
+        pytest.param({"label": "spam"}, ["junk"], id="label: spam names that folder"),
+        pytest.param({"unread": "true"}, ["lease", "minutes"], id="unread: true restricts"),
+        pytest.param({"unread": "false"}, NEWEST_FIRST, id="unread: false does not"),
+        pytest.param({"after": "2026-11-18T08:30:00Z"}, ["lease"], id="after: strictly later"),
+        pytest.param(
+            {"after": "2026-11-18T09:29:59+01:00"}, ["lease", "budget"], id="after: an offset"
+        ),
+        pytest.param({"after": "2026-11-19"}, ["lease"], id="after: a date"),
+        pytest.param(
+            {"before": "2026-11-17T12:00:00"}, ["minutes"], id="before: strictly earlier, naive"
+        ),
+        pytest.param(
+            {"after": "2026-11-17", "before": "2026-11-18"}, ["answer", "lunch"], id="both"
+        ),
+        pytest.param({"hasAttachment": "1"}, ["lease"], id="hasAttachment: true"),
+        pytest.param({"hasAttachment": "0"}, NEWEST_FIRST[1:], id="hasAttachment: false"),
+        pytest.param({"from": ""}, NEWEST_FIRST, id="an empty value is absent"),
+        pytest.param({"colour": "red"}, NEWEST_FIRST, id="an unknown name is ignored"),
+        pytest.param({"from": "bo@", "unread": "true"}, ["minutes"], id="filters are ANDed"),
+    ],
+)
+async def test_a_filter_finds(client, world, params, found):
+    response = await client.get(MESSAGES, params=params)
+
+    assert response.status_code == 200, response.text
+    page = response.json()
+    assert names(world, page) == found
+    assert page["totalCount"] == len(found)
+    assert page["hasMore"] is False
+    assert page["nextPageToken"] is None
+
+
+async def test_bodies_come_when_asked_for_and_are_not_fetched_otherwise(client, world):
+    with_bodies = await client.get(MESSAGES, params={"includeBody": "true", "limit": 2})
+    world.forget_calls()
+    await client.get(MESSAGES, params={"includeBody": "false", "limit": 2})
+
+    assert with_bodies.json()["emails"] == [
+        {**lease(world), **LEASE_BODY},
+        {**budget(world), **BUDGET_BODY},
+    ]
+    asked = [str(call["query"]) for call in world.calls()]
+    assert [one for one in asked if "data" in one or "body," in one] == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "applied"),
+    [("51", "50"), ("99999999999999999999", "50"), ("50", None), ("1", None)],
+)
+async def test_a_limit_above_the_maximum_is_lowered_and_told(client, limit, applied):
+    response = await client.get(MESSAGES, params={"limit": limit})
+
+    assert response.status_code == 200
+    assert response.headers.get("x-applied-limit") == applied
+
+
+@pytest.mark.parametrize(
+    ("params", "code", "field"),
+    [
+        pytest.param({"limit": "0"}, "INVALID_PARAMETER", None, id="limit below 1"),
+        pytest.param({"limit": "-99999999999"}, "INVALID_PARAMETER", None, id="far below"),
+        pytest.param({"limit": "ten"}, "INVALID_PARAMETER", "limit", id="limit no integer"),
+        pytest.param({"unread": "yes"}, "INVALID_PARAMETER", "unread", id="no boolean"),
+        pytest.param({"after": "today"}, "INVALID_PARAMETER", "after", id="no time"),
+        pytest.param({"q": "x" * 501}, "INVALID_PARAMETER", None, id="q over 500 characters"),
+        pytest.param(
+            {"after": "2026-11-18", "before": "2026-11-18"}, "INVALID_RANGE", None, id="no range"
+        ),
+        pytest.param({"pageToken": "nonsense"}, "INVALID_PAGE_TOKEN", None, id="a bad page token"),
+        pytest.param([("q", "a"), ("q", "b")], "INVALID_PARAMETER", "q", id="q given twice"),
+    ],
+)
+async def test_a_bad_parameter_is_400_and_asks_nothing_upstream(client, world, params, code, field):
+    response = await client.get(MESSAGES, params=params)
+
+    assert response.status_code == 400
+    body = response.json()
+    assert body["error"] == code
+    assert body["requestId"] == response.headers["x-request-id"]
+    if field:
+        assert [detail["field"] for detail in body["details"]] == [field]
+    assert world.calls() == []
+
+
+async def test_a_page_token_belongs_to_its_filters(client, world):
+    page = (await client.get(MESSAGES, params={"limit": 1})).json()
+    world.forget_calls()
+
+    other = {"pageToken": page["nextPageToken"], "q": "lease"}
+    response = await client.get(MESSAGES, params=other)
+
+    assert response.status_code == 400
+    assert response.json()["error"] == "INVALID_PAGE_TOKEN"
+    assert world.calls() == []
+
+
+async def test_a_page_token_belongs_to_its_token(client, world):
+    page = (await client.get(MESSAGES, params={"limit": 1})).json()
+    async with world.client(await world.token({})) as other:
+        response = await other.get(MESSAGES, params={"pageToken": page["nextPageToken"]})
+
+    assert response.json()["error"] == "INVALID_PAGE_TOKEN"
+
+
+async def test_limit_and_bodies_may_change_between_pages(client, world):
+    page = (await client.get(MESSAGES, params={"limit": 1})).json()
+
+    params = {"pageToken": page["nextPageToken"], "limit": 9, "includeBody": "true"}
+    response = await client.get(MESSAGES, params=params)
+
+    assert names(world, response.json()) == NEWEST_FIRST[1:]
+
+
+async def test_a_mailbox_that_fails_is_named_and_the_other_answers(client, world):
+    await world.fail("provider-b", kind="500")
+
+    response = await client.get(MESSAGES)
+
+    assert response.status_code == 200
+    page = response.json()
+    assert names(world, page) == ["lease", "answer", "lunch"]
+    assert page["authWarnings"] == ["Provider B (me@provider-b.example): failed."]
+    assert list(page)[-1] == "authWarnings"
+
+
+async def test_partial_fail_prefers_no_answer_to_half_of_one(client, world):
+    await world.fail("provider-b", kind="500")
+
+    response = await client.get(MESSAGES, headers={"prefer": "partial=fail"})
+
+    assert response.status_code == 502
+    assert response.json()["error"] == "PROVIDER_ERROR"
+    assert response.headers["preference-applied"] == "partial=fail"
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "error", "retry_after"),
+    [
+        pytest.param({"kind": "500"}, 502, "PROVIDER_ERROR", None, id="both fail"),
+        pytest.param({"kind": "malformed"}, 502, "PROVIDER_ERROR", None, id="both talk nonsense"),
+        pytest.param({"kind": "401"}, 502, "PROVIDER_ERROR", None, id="an upstream 401 is no 401"),
+        pytest.param({"kind": "429", "retryAfter": 7}, 429, None, "7", id="both throttle"),
+    ],
+)
+async def test_when_no_mailbox_answers_the_request_fails(
+    client, world, fault, *, status, error, retry_after
+):
+    await world.fail("provider-a", **fault)
+    await world.fail("provider-b", **fault)
+
+    response = await client.get(MESSAGES)
+
+    assert response.status_code == status
+    assert response.json()["error"] == error
+    assert response.headers.get("retry-after") == retry_after
+    assert "www-authenticate" not in response.headers
+
+
+@pytest.mark.caller(visibleEmailFields=["subject", "received_at"])
+async def test_a_masked_value_is_null_with_its_key_kept_and_never_fetched(client, world):
+    response = await client.get(MESSAGES, params={"limit": 1, "includeBody": "true"})
+
+    hidden = ("from", "to", "cc", "bcc", "bodyPreview", "body", "bodyType", "sentAt")
+    hidden += ("attachments", "labels", "importance")
+    page = response.json()
+    assert page["emails"] == [{**lease(world), **dict.fromkeys(hidden)}]
+    assert list(page["emails"][0]) == list(lease(world))
+    assert page["accessInfo"] == (
+        "Hidden email fields: from, to, cc, bcc, body_preview, body, sent_at, attachments, "
+        "labels, importance."
+    )
+    assert list(page)[-1] == "accessInfo"
+    asked = [str(call["query"]) for call in world.calls()]
+    assert [one for one in asked if "data" in one or "bodyPreview" in one] == []
+
+
+@pytest.mark.caller(visibleEmailFields=["subject"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"from": "bo@work.example"},
+        {"to": "bo"},
+        {"label": "Home"},
+        {"after": "2026-11-18"},
+        {"before": "2026-11-18"},
+    ],
+    ids=lambda params: next(iter(params)),
+)
+async def test_a_filter_on_a_hidden_field_is_403_and_asks_nothing_upstream(client, world, params):
+    response = await client.get(MESSAGES, params=params)
+
+    assert response.status_code == 403
+    assert response.json()["error"] == "FIELD_NOT_VISIBLE"
+    assert world.calls() == []
+
+
+# -- GET /messages/{emailId} ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "body"),
+    [("lease", lease, LEASE_BODY), ("budget", budget, BUDGET_BODY)],
+    ids=["provider A", "provider B"],
+)
+async def test_a_message_is_read_with_its_body(client, world, name, shown, body):
+    response = await client.get(f"{MESSAGES}/{world.id(name)}")
+
+    assert response.status_code == 200
+    assert response.json() == {**shown(world), **body}
+    assert list(response.json()) == list(shown(world))
+
+
+async def test_a_message_is_read_without_its_body_when_so_asked(client, world):
+    response = await client.get(f"{MESSAGES}/{world.id('lease')}", params={"includeBody": "0"})
+
+    assert response.json() == lease(world)
+
+
+@pytest.mark.caller(allowedEmailOperations=["view_email"])
+async def test_the_restrictions_of_the_token_are_one_more_key(client, world):
+    response = await client.get(f"{MESSAGES}/{world.id('lease')}")
+
+    body = response.json()
+    assert list(body)[-1] == "accessInfo"
+    assert body["accessInfo"] == (
+        "Read-only email access: sending, replying, forwarding, deleting and changing messages "
+        "are not allowed. Not allowed on email: search_emails, view_thread."
+    )
+
+
+@pytest.mark.parametrize(
+    "email_id",
+    [
+        "providerA:absent",
+        "providerB:absent",
+        "providerC:1",
+        "1004065c3b99b360",
+        "providerA:",
+        "providerA%3A",
+        "",
+        "send",
+        "providerA:" + "x" * 1100,
+        "providerA:..",
+        "providerA:..%2Fthreads",
+        "providerA:a%2Fb",
+    ],
+)
+@pytest.mark.parametrize("kind", ["messages", "threads"])
+async def test_an_unknown_id_is_404(client, email_id, kind):
+    response = await client.get(f"/api/access/email/{kind}/{email_id}")
+
+    assert response.status_code == 404
+    what = "email" if kind == "messages" else "thread"
+    assert response.json() == {
+        "error": "NOT_FOUND",
+        "message": f"No {what} with this id.",
+        "requestId": response.headers["x-request-id"],
+    }
+
+
+async def test_a_provider_the_token_has_no_connection_for_is_404_without_a_call(world):
+    token = await world.token({"allowedConnectionIds": [world.connections["PROVIDER_A"]]})
+    async with world.client(token) as client:
+        response = await client.get(f"{MESSAGES}/{world.id('budget')}")
+
+    assert response.status_code == 404
+    assert response.json()["error"] == "NOT_FOUND"
+    assert world.calls() == []
+
+
+@pytest.mark.parametrize("path", ["messages/{}", "threads/{}"])
+async def test_a_failing_provider_is_502_and_a_throttling_one_429(client, world, path):
+    url = f"/api/access/email/{path}".format(world.id("lease"))
+    await world.fail("provider-a", kind="429", retryAfter=3)
+    throttled = await client.get(url)
+    await world.fail("provider-a", kind="403")
+    refused = await client.get(url.replace("providerA", "providerA"))
+
+    assert throttled.status_code == 429
+    assert throttled.json()["error"] is None
+    assert throttled.headers["retry-after"] == "3"
+    assert refused.status_code in {429, 502}  # the wait of the first is remembered
+
+
+# -- GET /threads/{threadId} ---------------------------------------------------------------------
+
+
+async def test_a_thread_is_read_oldest_first_with_the_core_fields(client, world):
+    thread = world.thread_id("lunch")
+    response = await client.get(f"{THREADS}/{thread}")
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "id": thread,
+        "subject": "Lunch on Friday?",
+        "messages": [
+            {
+                "id": world.id("lunch"),
+                "threadId": thread,
+                "subject": "Lunch on Friday?",
+                "from": {"email": "bo@work.example", "name": None},
+                "to": [{"email": "me@provider-a.example", "name": None}],
+                "body": "At noon?\n",
+                "bodyType": "text",
+                "sentAt": "2026-11-17T12:00:00Z",
+                "receivedAt": "2026-11-17T12:00:00Z",
+                "isRead": True,
+                "hasAttachments": False,
+                "provider": "PROVIDER_A",
+            },
+            {
+                "id": world.id("answer"),
+                "threadId": thread,
+                "subject": "Re: Lunch on Friday?",
+                "from": {"email": "me@provider-a.example", "name": None},
+                "to": [{"email": "bo@work.example", "name": None}],
+                "body": "Yes.\n",
+                "bodyType": "text",
+                "sentAt": "2026-11-17T12:30:00Z",
+                "receivedAt": "2026-11-17T12:30:00Z",
+                "isRead": True,
+                "hasAttachments": False,
+                "provider": "PROVIDER_A",
+            },
+        ],
+        "messageCount": 2,
+        "participants": [
+            {"email": "bo@work.example", "name": None},
+            {"email": "me@provider-a.example", "name": None},
+        ],
+        "lastMessageAt": "2026-11-17T12:30:00Z",
+        "provider": "PROVIDER_A",
+    }
+    assert list(response.json())[:3] == ["id", "subject", "messages"]
+
+
+async def test_a_conversation_of_provider_b_is_its_thread(client, world):
+    response = await client.get(f"{THREADS}/{world.thread_id('budget')}")
+
+    assert response.status_code == 200
+    body = response.json()
+    assert [message["id"] for message in body["messages"]] == [world.id("budget")]
+    assert body["messages"][0]["body"] == BUDGET_BODY["body"]
+    assert body["provider"] == "PROVIDER_B"
+
+
+@pytest.mark.caller(visibleEmailFields=["subject"])
+async def test_a_thread_shows_no_participants_when_none_are_visible(client, world):
+    body = (await client.get(f"{THREADS}/{world.thread_id('lunch')}")).json()
+
+    assert body["participants"] is None
+    assert body["lastMessageAt"] is None
+    assert body["messages"][0]["body"] is None
+    assert body["messageCount"] == 2
