@@ -20,6 +20,7 @@ from inspect import signature
 from typing import Protocol
 
 _MOST_TREES = 4096
+_DEEPEST = 40  # levels; what lies below is one opaque part
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _ANGLED = re.compile(r"<[^<>\s]+>")
 _FOLD = re.compile(r"\r?\n[ \t]*")
@@ -177,8 +178,11 @@ class Trees:
 
 
 def parse(raw: bytes) -> Part:
-    """Parse a whole message."""
-    return _part(message_from_bytes(raw, policy=policy.compat32), "")
+    """Parse a whole message; one that nests beyond all reason is read as its head alone."""
+    try:
+        return _part(message_from_bytes(raw, policy=policy.compat32), "", 0)
+    except RecursionError:
+        return _part(_HEADERS.parsebytes(raw[: _end_of_head(raw)]), "", 0)
 
 
 def threading_ids(raw: bytes) -> tuple[str, ...]:
@@ -187,8 +191,7 @@ def threading_ids(raw: bytes) -> tuple[str, ...]:
 
     The ids keep their angle brackets.
     """
-    end = _HEAD_END.search(raw)
-    head = _HEADERS.parsebytes(raw[: end.end()] if end else raw)
+    head = _HEADERS.parsebytes(raw[: _end_of_head(raw)])
     own = _ANGLED.findall(_unfold(head.get("Message-ID", "")))[:1]
     answered = _ANGLED.findall(_unfold(head.get("In-Reply-To", "")))
     earlier = _ANGLED.findall(_unfold(" ".join(map(str, head.get_all("References", [])))))
@@ -205,13 +208,20 @@ def decode(value: str) -> str:
         return value
 
 
-def _part(message: Message, path: str) -> Part:
+def _end_of_head(raw: bytes) -> int:
+    found = _HEAD_END.search(raw)
+    return found.end() if found else len(raw)
+
+
+def _part(message: Message, path: str, depth: int) -> Part:
     payload = message.get_payload()
     children = (
         [one for one in payload if isinstance(one, Message)] if isinstance(payload, list) else []
     )
     content_type = message.get_content_type()
-    if content_type.startswith("message/") and children:
+    if children and depth == _DEEPEST:
+        content_type, children, data = "application/octet-stream", [], _written(message)
+    elif content_type.startswith("message/") and children:
         data = b"".join(_written(one) for one in children)
     elif children:
         data = b""
@@ -227,7 +237,7 @@ def _part(message: Message, path: str) -> Part:
         content_id=_unfold(message.get("Content-ID", "")).strip().strip("<>"),
         data=data,
         parts=tuple(
-            _part(one, f"{path}.{place}" if path else str(place))
+            _part(one, f"{path}.{place}" if path else str(place), depth + 1)
             for place, one in enumerate(children)
         ),
     )
@@ -236,7 +246,7 @@ def _part(message: Message, path: str) -> Part:
 def _written(message: Message) -> bytes:
     try:
         return message.as_bytes()
-    except (LookupError, ValueError):  # a charset that does not exist, say
+    except (LookupError, ValueError, RecursionError):  # a charset that does not exist, say
         return str(message.get_payload()).encode("utf-8", "surrogateescape")
 
 

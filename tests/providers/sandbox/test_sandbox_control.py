@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from providers.sandbox.app import Sandbox, create
-from providers.sandbox.wire import ConnectionCut, read_target
+from providers.sandbox.wire import ConnectionCut, as_json, read_target
 
 RAW = b"From: a@x.test\r\nTo: me@x.test\r\nSubject: s\r\n\r\nhi"
 LIST = "/provider-a/gmail/v1/users/me/messages"
@@ -164,6 +164,69 @@ async def test_a_bomb_is_small_on_the_wire(sandbox, client):
 
     assert len(packed) < 2_000_000
     assert gzip.decompress(packed[:-8] + packed[-8:])[:10] == b'{"value": '
+
+
+async def test_faults_and_the_log_see_the_document_of_the_one_path_upstream(sandbox, client):
+    async def wire(_request):
+        return as_json({"data": {}})
+
+    sandbox.upstreams["tasks"].mounts.clear()
+    sandbox.mount("tasks", ("v2",), wire)
+    token = sandbox.ground.tokens.issue("tasks", "me", ["boards:read"])
+    await client.put("/faults/tasks", json={"kind": "429", "match": "boards"})
+
+    async def post(document):
+        body = {"query": document, "variables": {"secret": 1}}
+        return await client.post("/tasks/v2", json=body, headers={"authorization": token})
+
+    assert (await post("{me{id}}")).json() == {"data": {}}
+    throttled = await post("{boards{id}}")
+    assert throttled.status_code == 429
+    assert throttled.json()["errors"][0]["extensions"]["code"] == "RATE_LIMIT_EXCEEDED"
+    calls = (await client.get("/calls/tasks")).json()["calls"]
+    assert [call["document"] for call in calls] == ["{me{id}}", "{boards{id}}"]
+    assert "secret" not in json.dumps(calls)
+
+
+PAGE = {"value": [{"id": "1"}], "@odata.nextLink": "http://sandbox.test/sandbox/collab/v1.0/x?a=2"}
+
+
+async def test_next_links_can_lead_astray(sandbox, client):
+    async def wire(_request):
+        return as_json(PAGE)
+
+    sandbox.upstreams["collab"].mounts.clear()
+    sandbox.mount("collab", ("v1.0",), wire)
+    token = sandbox.ground.tokens.issue("collab", "me", ["Files.Read.All"])
+
+    async def next_link(kind):
+        await client.put("/faults/collab", json={"kind": kind})
+        headers = {"authorization": f"Bearer {token}"}
+        answer = await client.get("/collab/v1.0/a%2Fb?a=1", headers=headers)
+        return answer.json()["@odata.nextLink"]
+
+    assert await next_link("repeatedNextLink") == (
+        "http://sandbox.test/sandbox/collab/v1.0/a%2Fb?a=1"
+    )
+    assert (await next_link("foreignNextLink")).startswith("https://foreign.example/")
+
+
+async def test_wires_that_share_a_prefix_are_asked_in_order(sandbox, client):
+    async def mine(request):
+        return as_json({"mine": True}) if request.segments[1:] == ("a",) else None
+
+    async def yours(request):
+        return as_json({"yours": request.grant is not None})
+
+    sandbox.upstreams["collab"].mounts.clear()
+    sandbox.mount("collab", ("v9",), mine)
+    sandbox.mount("collab", ("v9",), yours, is_open=True)
+
+    assert (await client.get("/collab/v9/a")).status_code == 401
+    token = sandbox.ground.tokens.issue("collab", "me", [])
+    headers = {"authorization": f"Bearer {token}"}
+    assert (await client.get("/collab/v9/a", headers=headers)).json() == {"mine": True}
+    assert (await client.get("/collab/v9/b", headers=headers)).json() == {"yours": True}
 
 
 async def test_the_controls_answer_on_loopback_only(sandbox):

@@ -8,8 +8,8 @@ from providers.sandbox.mailnames import PROVIDER_A
 from providers.sandbox.mailstore import NEW_THREAD, StoredMail
 from providers.sandbox.provider_a import outgoing
 from providers.sandbox.provider_a.mail_message import Messages
-from providers.sandbox.provider_a.mail_write import MODIFY, raw_of, read_body
-from providers.sandbox.provider_a.refused import NotFound, demand
+from providers.sandbox.provider_a.mail_write import MODIFY, raw_of, read_body, thread_named
+from providers.sandbox.provider_a.refused import NotFound, Refused, demand
 from providers.sandbox.wire import Request
 
 _WRITE = ("gmail.compose", MODIFY)
@@ -26,9 +26,8 @@ class Drafts:
 
     def create(self, request: Request) -> Any:
         demand(request.grant, *_WRITE)
-        content = read_body(request)
-        message = content.get("message") or {}
-        return self._written(self._made(raw_of(message), message.get("threadId")))
+        message = _message(request)
+        return self._written(self._made(raw_of(message), thread_named(message)))
 
     def list(self, request: Request) -> Any:
         demand(request.grant, *_READ)
@@ -49,8 +48,8 @@ class Drafts:
     def update(self, request: Request, draft: str) -> Any:
         demand(request.grant, *_WRITE)
         mail = self._existing(draft)
-        message = read_body(request).get("message") or {}
-        return self._written(self._mails.update(PROVIDER_A, mail.id, raw=raw_of(message)))
+        raw = raw_of(_message(request))
+        return self._written(self._mails.update(PROVIDER_A, mail.id, raw=raw))
 
     def delete(self, request: Request, draft: str) -> None:
         demand(request.grant, *_WRITE)
@@ -78,6 +77,13 @@ class Drafts:
         if found is None or found.folder != "drafts":
             raise NotFound
         return found
+
+
+def _message(request: Request) -> dict[str, Any]:
+    message = read_body(request).get("message") or {}
+    if not isinstance(message, dict):
+        raise Refused(400, "Invalid value at 'draft.message'", "invalidArgument")
+    return message
 
 
 def _draft_id(mail: StoredMail) -> str:

@@ -10,6 +10,7 @@ import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Collection
+from types import MappingProxyType
 from typing import Any
 
 from providers.sandbox.ground import Ground
@@ -24,8 +25,14 @@ _SNIPPET = 200  # characters, before escaping
 _MOST_KEPT = 4096
 _MARK = "ANGjdJ"
 
-_DROPPED = re.compile(r"(?is)<(script|style|head|title)\b.*?</\1\s*>|<!--.*?-->")
-_TAG = re.compile(r"<[^>]*>")
+_UNSEEN = re.compile(r"(?i)<(?:(script|style|head|title)\b|!--)")
+_CLOSING = MappingProxyType(
+    {
+        "--": re.compile("-->"),
+        **{name: re.compile(rf"(?i)</{name}\s*>") for name in ("script", "style", "head", "title")},
+    }
+)
+_TAG = re.compile(r"<[^<>]*>")
 
 
 class Messages:
@@ -122,7 +129,20 @@ def plain_text(tree: Part) -> str:
 
 def strip_html(source: str) -> str:
     """Return the words of an HTML text on one line."""
-    return " ".join(html.unescape(_TAG.sub(" ", _DROPPED.sub(" ", source))).split())
+    return " ".join(html.unescape(_TAG.sub(" ", _seen(source))).split())
+
+
+def _seen(source: str) -> str:
+    """Leave out what no reader sees; in time that grows with the length alone."""
+    kept, at = [], 0
+    while (found := _UNSEEN.search(source, at)) is not None:
+        closing = _CLOSING[(found[1] or "--").lower()].search(source, found.end())
+        kept.append(source[at : found.start()])
+        at = found.start() if closing is None else closing.end()
+        if closing is None:  # never closed: only the tag itself is left out
+            break
+    kept.append(source[at:])
+    return " ".join(kept)
 
 
 def _payload(part: Part) -> tuple[dict[str, Any], bool]:

@@ -4,17 +4,24 @@ Sending and inserting with the message as the upload: media, multipart and resum
 Source: reference/wire.md 1A.5; the discovery document's ``mediaUpload``.
 """
 
+from dataclasses import replace
 from email import message_from_bytes
+from email.message import Message
 from typing import Any
 from uuid import uuid4
-
-import orjson
 
 from providers.sandbox.ground import Ground
 from providers.sandbox.provider_a.mail import answered
 from providers.sandbox.provider_a.mail_message import Messages
 from providers.sandbox.provider_a.mail_read import Reading
-from providers.sandbox.provider_a.mail_write import MODIFY, MOST_BYTES, SEND, Writing
+from providers.sandbox.provider_a.mail_write import (
+    MODIFY,
+    MOST_BYTES,
+    SEND,
+    Writing,
+    read_body,
+    thread_named,
+)
 from providers.sandbox.provider_a.refused import NotFound, Refused, demand
 from providers.sandbox.wire import Answer, Handler, Request
 
@@ -54,9 +61,9 @@ class _Uploads:
             return None
         name = uuid4().hex
         try:
-            self._sessions[name] = orjson.loads(request.body) if request.body.strip() else {}
-        except ValueError:
-            return Refused(400, "Invalid JSON payload received.", "badRequest").answer()
+            self._sessions[name] = read_body(request)
+        except Refused as refusal:
+            return refusal.answer()
         location = request.link(upload_id=name)
         return Answer(headers={"location": location, "x-guploader-uploadid": name})
 
@@ -69,7 +76,7 @@ class _Uploads:
             raise Refused(400, "Media upload is empty", "invalidArgument")
         if request.segments[-1] == "send":
             demand(request.grant, *SEND)
-            return self._writing.send_raw(raw, content.get("threadId"))
+            return self._writing.send_raw(raw, thread_named(content))
         demand(request.grant, "gmail.insert", MODIFY)
         usual = "dateHeader" if request.segments[-1] == "import" else "receivedTime"
         source = request.first("internalDateSource", usual)
@@ -89,9 +96,9 @@ class _Uploads:
         parts = outer.get_payload()
         if not isinstance(parts, list) or len(parts) != 2:
             raise Refused(400, "Malformed multipart body.", "badRequest")
-        first = parts[0].get_payload(decode=True) if hasattr(parts[0], "get_payload") else b"{}"
-        content = orjson.loads(first if isinstance(first, bytes) and first.strip() else b"{}")
-        return content, _second(request.body, kind)
+        first = parts[0].get_payload(decode=True) if isinstance(parts[0], Message) else b""
+        told = replace(request, body=first if isinstance(first, bytes) else b"")
+        return read_body(told), _second(request.body, kind)
 
 
 def _second(body: bytes, kind: str) -> bytes:

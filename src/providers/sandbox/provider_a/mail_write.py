@@ -34,7 +34,7 @@ class Writing:
     def send(self, request: Request) -> Any:
         demand(request.grant, *SEND)
         content = read_body(request)
-        return self.send_raw(raw_of(content), content.get("threadId"))
+        return self.send_raw(raw_of(content), thread_named(content))
 
     def send_raw(self, raw: bytes, thread_id: str | None) -> Any:
         """Send a message; the answer is its ids and labels."""
@@ -59,7 +59,7 @@ class Writing:
     def insert_raw(self, raw: bytes, content: dict[str, Any], *, dated: bool) -> Any:
         """Put a message into the mailbox; *dated* takes the received time from its Date header."""
         (ids,) = checked(self._ground, content.get("labelIds"), internal=True)
-        thread = content.get("threadId")
+        thread = thread_named(content)
         added = self._mails.add(
             PROVIDER_A,
             raw,
@@ -176,6 +176,19 @@ def raw_of(content: dict[str, Any]) -> bytes:
         return decode(text)
     except ValueError:
         raise Refused(400, "Invalid value at 'raw': not base64", "invalidArgument") from None
+
+
+def thread_named(content: dict[str, Any]) -> str | None:
+    """
+    Return the threadId of a call.
+
+    Raises:
+        Refused: 400, it is no text.
+    """
+    thread = content.get("threadId")
+    if thread is not None and not isinstance(thread, str):
+        raise Refused(400, "Invalid value at 'threadId'", "invalidArgument")
+    return thread
 
 
 def checked(ground: Ground, *groups: Any, internal: bool = False) -> tuple[tuple[str, ...], ...]:
