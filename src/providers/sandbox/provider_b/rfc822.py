@@ -17,6 +17,7 @@ from providers.sandbox.provider_b.compose import File, Letter
 _BREAKS = re.compile(r"[\r\n\x00]+")
 _TYPE = re.compile(r"^[\w.+-]+/[\w.+-]+$", re.ASCII)
 _PLAIN = re.compile(r"^[\x20-\x7e]*$")
+_DATE = re.compile(rb"(?im)^date:.*(?:\r?\n[ \t].*)*(?:\r?\n|\Z)")
 _WORD_BYTES = 42  # 56 characters of base64: with its frame an encoded word stays below 75
 
 
@@ -36,18 +37,19 @@ def written(letter: Letter) -> bytes:
 
 
 def stamped(raw: bytes, *, sender: Address, date: str, message_id: str) -> bytes:
-    """Put in front of *raw* what a message needs to leave and does not have yet."""
-    end = raw.find(b"\n\r\n" if b"\r\n" in raw[:1000] else b"\n\n")
-    head = raw[: end + 1] if end >= 0 else raw
-    lines = ""
-    for name, value in (
-        ("From", _person(sender)),
-        ("Date", date),
-        ("Message-ID", message_id),
-    ):
+    """
+    Make *raw* ready to leave: the time of sending replaces any other, and a From and a Message-ID
+    are put in front where there are none.
+    """
+    last = re.search(rb"(\r?\n)\r?\n", raw)
+    end = last.end(1) if last else len(raw)
+    head, rest = raw[:end], raw[end:]
+    head = _DATE.sub(b"", head)
+    lines = f"Date: {date}\r\n"
+    for name, value in (("From", _person(sender)), ("Message-ID", message_id)):
         if not re.search(rb"(?im)^" + name.encode() + rb":", head):
-            lines += f"{name}: {value}\r\n"
-    return lines.encode() + raw
+            lines = f"{name}: {value}\r\n{lines}"
+    return lines.encode() + head + rest
 
 
 def _head(letter: Letter) -> bytes:

@@ -102,7 +102,7 @@ async def test_breaks_in_headers_do_not_make_headers(client, world):
 
 
 async def test_mime_is_sent_as_it_is(client, world):
-    raw = f"To: {NEIGHBOUR}\r\nSubject: Raw\r\nX-Mine: 1\r\n\r\nbody".encode()
+    raw = f"To: {NEIGHBOUR}\r\nSubject: Raw\r\nX-Mine: 1\r\n\r\nDate: in the body".encode()
     response = await client.post("/me/sendMail", content=b64encode(raw), headers=MIME)
 
     assert response.status_code == 202
@@ -226,6 +226,16 @@ async def test_a_draft_can_be_rewritten(client, world):
         MESSAGES, params={"$filter": "internetMessageId eq '<mine-1@agw.example>'"}
     )
     assert [one["subject"] for one in found.json()["value"]] == ["Second"]
+
+
+async def test_the_time_of_sending_replaces_any_other(client, world):
+    raw = f"To: {NEIGHBOUR}\r\ndate: Mon, 05 Jan 2026\r\n 09:00:00 +0000\r\n\r\nbody"
+    await client.post("/me/sendMail", content=b64encode(raw.encode()), headers=MIME)
+
+    (sent,) = world.all(folder="sent")
+    found = [one.text for one in parse(sent.raw).headers if one.name.lower() == "date"]
+    assert found == ["Fri, 15 Jan 2027 08:00:00 +0000"]
+    assert sent.raw.endswith(f"To: {NEIGHBOUR}\r\n\r\nbody".encode())
 
 
 async def test_a_draft_can_be_made_of_mime(client, world):
