@@ -112,8 +112,15 @@ async def test_trash_and_spam_are_left_out_unless_asked_for(client, mails):
         ({"pageToken": "!"}, "invalidArgument"),
         ({"fields": "messages(id"}, "invalidParameter"),
         ({"fields": "bogus"}, "invalidParameter"),
+        ({"maxresults": "5"}, "invalid"),
     ],
-    ids=["a size that is no number", "a foreign page token", "broken fields", "unknown fields"],
+    ids=[
+        "a size that is no number",
+        "a foreign page token",
+        "broken fields",
+        "unknown fields",
+        "an unknown name",
+    ],
 )
 async def test_a_bad_parameter_is_refused(client, query, expected):
     answer = await client.get(f"{ME}/messages", params=query)

@@ -9,7 +9,7 @@ from typing import Any
 
 from providers.sandbox.ground import Ground
 from providers.sandbox.mailnames import PROVIDER_A
-from providers.sandbox.provider_a import fields
+from providers.sandbox.provider_a import fields, mail_parameters
 from providers.sandbox.provider_a.mail_drafts import Drafts
 from providers.sandbox.provider_a.mail_fields import KNOWN
 from providers.sandbox.provider_a.mail_label_calls import Labels
@@ -43,7 +43,9 @@ def open_wire(ground: Ground) -> Handler:
 def answered(ground: Ground, request: Request, run: Callable[[], Any]) -> Answer:
     """Run an endpoint: check whose mailbox it is, word refusals, cut to the wanted fields."""
     try:
-        _check_user(ground, request)
+        place = request.segments.index("users") + 1
+        _check_user(ground, request.segments[place])
+        mail_parameters.check(request, request.segments[place + 1 :])
         selection = fields.read(request.first("fields"))
         fields.check(selection, KNOWN)
         content = run()
@@ -57,8 +59,7 @@ def answered(ground: Ground, request: Request, run: Callable[[], Any]) -> Answer
     return as_json(fields.apply(content, selection), headers=headers)
 
 
-def _check_user(ground: Ground, request: Request) -> None:
-    user = request.segments[request.segments.index("users") + 1]
+def _check_user(ground: Ground, user: str) -> None:
     if user.lower() not in {"me", ground.mails.account(PROVIDER_A).email.lower()}:
         raise Refused(403, f"Delegation denied for {user}", "forbidden")
 
