@@ -10,11 +10,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from providers.sandbox import mailfiles
 from providers.sandbox.app import Sandbox
 from providers.sandbox.ground import open_ground
-from providers.sandbox.importing import ALREADY_THERE, CannotImport, import_path
+from providers.sandbox.importing import import_path
+from providers.sandbox.importreport import ALREADY_THERE, CannotImport
 from providers.sandbox.mailstore import MailStore
 from providers.sandbox.mime import parse
 from providers.sandbox.store import Store
@@ -163,9 +166,10 @@ def test_a_folder_comes_in_whole_and_answers_keep_their_thread(store):
 def test_the_same_bytes_come_in_once(store):
     import_path(store, into=BOX, path=DATA / "cut-short.eml")
     again = import_path(store, into=BOX, path=DATA / "cut-short.eml")
-    elsewhere = import_path(store, into="provider-b", path=DATA / "cut-short.eml")
+    elsewhere = import_path(store, into="provider-b", path=DATA / "cut-short.eml", label="")
 
     assert (again.imported, again.skipped) == (0, (("cut-short.eml", ALREADY_THERE),))
+    assert str(again) == "0 imported, 1 skipped.\n  cut-short.eml: already there"
     assert elsewhere.imported == 1
 
 
@@ -340,6 +344,13 @@ def test_provider_b_gets_no_system_labels_of_provider_a(store, tmp_path):
     assert stored(store, "provider-b")["one"].labels == ("Kai",)
 
 
+def test_labels_are_spelt_as_the_mailbox_spells_them(store, tmp_path):
+    MailStore(store).add_label(BOX, "To Do")
+    imported(store, tmp_path, ENVELOPE + letter("one", b"X-Gmail-Labels: to do, Inbox"))
+
+    assert stored(store)["one"].labels == ("To Do",)
+
+
 def test_what_was_deleted_but_not_yet_removed_stays_out(store, tmp_path):
     report = imported(store, tmp_path, ENVELOPE + letter("one", b"X-Mozilla-Status: 0009"))
 
@@ -388,6 +399,43 @@ def test_a_maildir_keeps_flags_and_folders(store, tmp_path):
         "sent": ("sent", True, False, ()),
         "subfolder": ("inbox", True, False, ("Clients/Größe",)),
     }
+
+
+# Anything at all
+
+PIECES = st.sampled_from(
+    [
+        ENVELOPE,
+        b"From nobody\n",
+        b"\n",
+        b"\r\n",
+        b">From x\n",
+        b"Subject: a\n",
+        b"Content-Length: 7\n",
+        b"Content-Length: 99999999999999999999\n",
+        b"Received: from a by b; Mon, 99 Foo 99999 99:99:99 +9999\n",
+        b"Received: no semicolon\n",
+        b"Date: Thu, 1 Jan 1970 00:00:00 -9999\n",
+        b"Date: \xff\xfe 0 0 0\n",
+        b"X-Mozilla-Status: ffffffffff\n",
+        b"X-Mozilla-Keys: \xe9 $label1\n",
+        b'X-Gmail-Labels: =?utf-8?Q?",,=22?=, "\n',
+        b"Status: \xff\n",
+        b"References: <a@b> <<c>\n",
+    ]
+) | st.binary(max_size=12)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(PIECES, max_size=14), suffix=st.sampled_from([".mbox", ".eml", ".emlx"]))
+def test_any_bytes_come_in_or_are_named(tmp_path, pieces, suffix):
+    store, path = Store(":memory:"), tmp_path / f"any{suffix}"
+    path.write_bytes(b"".join(pieces))
+    report = import_path(store, into=BOX, path=path)
+
+    assert report.imported == len(MailStore(store).all(BOX))
+    assert report.imported + len(report.skipped) >= 1
+    assert all(name.startswith("any") and reason for name, reason in report.skipped)
 
 
 # The door
