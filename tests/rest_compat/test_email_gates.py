@@ -1,0 +1,258 @@
+"""What is checked before anything is asked upstream, in order, on every email call."""
+
+import pytest
+
+from rest_compat.table import ENDPOINTS
+
+MESSAGES = "/api/access/email/messages"
+CALLS = [
+    pytest.param(row, id=f"{row.method} {row.path.rpartition('/email')[2]}")
+    for row in ENDPOINTS
+    if row.surface == "email"
+]
+every_call = pytest.mark.parametrize("row", CALLS)
+
+
+async def call(client, row, **more):
+    path = row.path.replace("{emailId}", "providerA:1").replace("{threadId}", "providerA:1")
+    return await client.request(row.method, path, **more)
+
+
+def body_of(row, response, error, message, **members):
+    """The whole error body of *row*: a union where its success is a result object."""
+    union = {"success": False, "errorCode": error, "errorMessage": message} if row.result else {}
+    return {
+        "error": error,
+        "message": message,
+        "requestId": response.headers["x-request-id"],
+        **members,
+        **union,
+    }
+
+
+@every_call
+async def test_no_token_is_401(world, row):
+    async with world.client() as nobody:
+        response = await call(nobody, row)
+
+    message = "An Authorization header with a bearer token is required."
+    assert response.status_code == 401
+    assert response.json() == body_of(row, response, None, message, reason="MISSING_HEADER")
+    assert response.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+    assert world.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ("", "MALFORMED_HEADER"),
+        ("Bearer", "MALFORMED_HEADER"),
+        ("Bearer ", "MALFORMED_HEADER"),
+        ("Basic abc", "MALFORMED_HEADER"),
+        ("Bearer a b", "MALFORMED_HEADER"),
+        ("Bearer abc", "UNKNOWN_TOKEN"),
+        ("Bearer agw_" + "a" * 43 + "_000000", "UNKNOWN_TOKEN"),
+    ],
+)
+async def test_a_bad_header_is_401_with_its_reason(world, header, reason):
+    async with world.client() as client:
+        response = await client.get(MESSAGES, headers={"authorization": header})
+
+    assert response.status_code == 401
+    assert response.json()["error"] is None
+    assert response.json()["reason"] == reason
+
+
+async def test_a_revoked_token_is_401_from_the_next_request_on(client, world):
+    own = (await client.get("/api/access/token")).json()["id"]
+    await world.admin.delete(f"/api/access-tokens/{own}")
+
+    response = await client.get(MESSAGES)
+
+    assert response.status_code == 401
+    assert response.json()["reason"] == "REVOKED"
+    assert world.calls() == []
+
+
+@pytest.mark.caller(expiresAt="2026-01-01T00:00:00Z")
+async def test_an_expired_token_is_401(client):
+    response = await client.get(MESSAGES)
+
+    assert response.status_code == 401
+    assert response.json()["reason"] == "EXPIRED"
+
+
+@every_call
+@pytest.mark.caller(emailAccessEnabled=False)
+async def test_a_closed_surface_is_422(client, world, row):
+    response = await call(client, row)
+
+    message = "This token does not open the email surface: emailAccessEnabled is false."
+    assert response.status_code == 422
+    assert response.json() == body_of(row, response, "EMAIL_NOT_ENABLED", message)
+    assert world.calls() == []
+
+
+@every_call
+@pytest.mark.caller(resources=(3,), allowedEmailOperations=[])
+async def test_no_connection_at_all_is_422_before_the_operation(client, row):
+    response = await call(client, row)
+
+    message = "No email connection exists on any of this token's resources."
+    assert response.status_code == 422
+    assert response.json() == body_of(row, response, "NO_EMAIL_PROVIDER", message)
+
+
+@every_call
+@pytest.mark.caller(allowedEmailOperations=[])
+async def test_a_missing_operation_is_403_before_any_parameter(client, world, row):
+    response = await call(client, row, params={"limit": "x"}, content=b"{")
+
+    needed = response.headers["x-required-operation"]
+    message = f"This token does not allow {needed}."
+    assert response.status_code == 403
+    assert response.json() == body_of(
+        row, response, "OPERATION_NOT_ALLOWED", message, requiredOperation=needed
+    )
+    assert world.calls() == []
+
+
+@every_call
+@pytest.mark.caller(resources=(4,))
+async def test_a_connection_that_is_disabled_is_403(client, world, row):
+    bodies = {"send_email": {"to": [{"email": "a@b.example"}], "subject": "", "body": ""}}
+    bodies |= {"reply_to_email": {"body": ""}, "forward_email": {"to": [{"email": "a@b.example"}]}}
+    bodies |= {"modify_email": {"markAsRead": True}}
+    response = await call(client, row, json=bodies.get(row.document.partition("/")[2]))
+
+    assert response.status_code == 403
+    assert response.json()["error"] == "NO_PROVIDER"
+    assert world.calls() == []
+
+
+@every_call
+async def test_parameters_come_before_the_connection(world, row):
+    token = await world.token({}, resources=(4,))
+    async with world.client(token) as client:
+        response = await call(client, row, params={"limit": "x"}, content=b"{")
+
+    bad = row.method in {"POST", "PATCH"} or row.path == MESSAGES
+    assert response.status_code == (400 if bad else 403)
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+@every_call
+async def test_every_answer_carries_the_rate_headers(client, row):
+    first = await call(client, row)
+    second = await call(client, row)
+
+    assert first.headers["x-ratelimit-limit"] == "60"
+    assert second.headers["x-ratelimit-remaining"] == "58"
+    assert first.headers["x-ratelimit-reset"].isdecimal()
+    assert first.headers["x-api-version"] == "2026-11-20"
+    assert "retry-after" not in first.headers
+
+
+async def test_the_61st_request_in_a_minute_is_429_and_asks_nothing(client, world):
+    for _ in range(60):
+        await client.get("/api/access/email/nothing")
+    world.forget_calls()
+
+    response = await client.post(f"{MESSAGES}/send", json={})
+
+    assert response.status_code == 429
+    told = response.json()
+    assert told["error"] is None
+    assert told["success"] is False
+    assert told["errorCode"] is None
+    assert 1 <= int(response.headers["retry-after"]) <= 60
+    assert response.headers["x-ratelimit-remaining"] == "0"
+    assert world.calls() == []
+
+
+async def test_requests_without_a_token_count_too(client, world):
+    async with world.client() as nobody:
+        for _ in range(60):
+            await nobody.get(MESSAGES)
+
+    assert (await client.get(MESSAGES)).status_code == 429
+
+
+@pytest.mark.caller(quota={"perMinute": 2})
+async def test_a_token_has_a_quota_of_its_own(client, world):
+    answers = [(await client.get(MESSAGES)).status_code for _ in range(3)]
+    async with world.client(await world.token({})) as other:
+        answers.append((await other.get(MESSAGES)).status_code)
+
+    assert answers == [200, 200, 429, 200]
+
+
+# -- the rest of HTTP ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [("abc-1.2_3", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ("", False)],
+)
+async def test_a_request_id_is_echoed_when_it_is_one(client, sent, told):
+    response = await client.get(MESSAGES, headers={"x-request-id": sent})
+
+    assert (response.headers["x-request-id"] == sent) is told
+
+
+async def test_a_405_lists_every_method_and_is_charged(client):
+    response = await client.put(f"{MESSAGES}/providerA:1")
+
+    assert response.status_code == 405
+    assert response.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH"
+    assert response.json()["error"] == "METHOD_NOT_ALLOWED"
+    assert response.headers["x-ratelimit-remaining"] == "59"
+
+
+async def test_a_head_request_has_the_headers_of_the_get(client):
+    get = await client.get(MESSAGES)
+    head = await client.head(MESSAGES)
+
+    assert head.status_code == 200
+    assert head.content == b""
+    assert head.headers["content-length"] == get.headers["content-length"]
+
+
+async def test_hostile_hosts_change_nothing(client, world):
+    for host in ("evil.example", "127.0.0.1/api/../x", "[", "a@b", ""):
+        response = await client.get("/api/access/email/nope", headers={"host": host})
+        assert response.status_code == 404
+    assert world.calls() == []
+
+
+async def test_a_token_reads_its_own_settings(client, world):
+    response = await client.get("/api/access/token")
+
+    assert response.status_code == 200
+    told = response.json()
+    assert list(told) == [
+        "id",
+        "name",
+        "expiresAt",
+        "settings",
+        "effectiveEmailOperations",
+        "effectiveTaskOperations",
+        "effectiveCollabOperations",
+        "connections",
+    ]
+    assert told["settings"]["allowedEmailOperations"] == ["all"]
+    assert told["connections"][0] == {
+        "id": world.connections["PROVIDER_A"],
+        "kind": "email",
+        "provider": "PROVIDER_A",
+        "accountEmail": "me@provider-a.example",
+        "status": "active",
+        "reconnectUrl": None,
+    }
+
+
+@pytest.mark.caller(emailAccessEnabled=False, allowedEmailOperations=[])
+async def test_a_token_that_opens_nothing_may_still_read_itself(client):
+    assert (await client.get("/api/access/token")).status_code == 200

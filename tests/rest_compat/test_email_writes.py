@@ -1,0 +1,515 @@
+"""Sending, replying, forwarding, deleting and changing through the documented paths."""
+
+import pytest
+
+from providers.sandbox.mime import parse
+
+MESSAGES = "/api/access/email/messages"
+SEND = f"{MESSAGES}/send"
+
+
+def message(**changes):
+    given = {"to": [{"email": "bo@work.example"}], "subject": "Hello", "body": "<p>Hi</p>"}
+    return {**given, **changes}
+
+
+def result(**ids):
+    return {
+        "success": True,
+        "emailId": None,
+        "threadId": None,
+        "errorCode": None,
+        "errorMessage": None,
+        **ids,
+    }
+
+
+def refused(response, error, message):
+    """The whole body of a refused action."""
+    return {
+        "error": error,
+        "message": message,
+        "requestId": response.headers["x-request-id"],
+        "success": False,
+        "errorCode": error,
+        "errorMessage": message,
+    }
+
+
+def writes(world):
+    """The calls that could have changed something upstream."""
+    return [call for call in world.calls() if call["method"] != "GET"]
+
+
+# -- POST /messages/send -------------------------------------------------------------------------
+
+
+async def test_a_message_is_sent_from_the_first_mailbox_that_may_write(client, world):
+    response = await client.post(SEND, json=message())
+
+    (sent,) = world.sent("provider-a")
+    assert response.status_code == 200
+    assert response.json() == result(
+        emailId=f"providerA:{sent.id}", threadId=f"providerA:{sent.thread_id}"
+    )
+    assert list(response.json()) == [
+        "success",
+        "emailId",
+        "threadId",
+        "errorCode",
+        "errorMessage",
+    ]
+    assert b"Subject: Hello" in sent.raw
+    assert b"text/html" in sent.raw
+
+
+async def test_provider_b_sends_without_telling_ids(client, world):
+    body = message(connectionId=world.connections["PROVIDER_B"])
+    response = await client.post(SEND, json=body)
+
+    assert response.status_code == 200
+    assert response.json() == result()
+    assert len(world.sent("provider-b")) == 1
+    assert world.sent("provider-a") == []
+
+
+async def test_every_member_of_a_message_reaches_the_mailbox(client, world):
+    body = message(
+        to=[{"email": "bo@work.example", "name": "Bø"}],
+        cc=[{"email": "carla@work.example"}],
+        bcc=[{"email": "dan@work.example", "name": None}],
+        subject="Grüße",
+        body="Hallo",
+        bodyType="text",
+        importance="high",
+    )
+    response = await client.post(SEND, json=body)
+
+    assert response.status_code == 200
+    read = await client.get(f"{MESSAGES}/{response.json()['emailId']}")
+    told = read.json()
+    assert told["to"] == [{"email": "bo@work.example", "name": "Bø"}]
+    assert told["cc"] == [{"email": "carla@work.example", "name": None}]
+    assert told["bcc"] == [{"email": "dan@work.example", "name": None}]
+    assert told["subject"] == "Grüße"
+    assert told["bodyType"] == "text"
+    assert told["body"].strip() == "Hallo"
+    assert told["importance"] == "high"
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        pytest.param({}, ["to", "subject", "body"], id="nothing"),
+        pytest.param(message(to=None), ["to"], id="to null"),
+        pytest.param(message(to=[]), ["to"], id="nobody"),
+        pytest.param(message(to=[{}]), ["to[0].email"], id="a recipient without address"),
+        pytest.param(message(to=[{"email": "bo"}]), ["to[0].email"], id="no address"),
+        pytest.param(message(cc=[{"email": "a b@x"}]), ["cc[0].email"], id="a blank in it"),
+        pytest.param(
+            message(bcc=[{"email": "a@b\r\nBcc: c@d"}]), ["bcc[0].email"], id="a line end in it"
+        ),
+        pytest.param(
+            message(to=[{"email": f"a{n}@b.example"} for n in range(501)]), None, id="501 people"
+        ),
+        pytest.param(message(subject="x" * 999), ["subject"], id="a subject of 999 characters"),
+        pytest.param(message(subject="a\r\nBcc: x@y"), ["subject"], id="a line end in it too"),
+        pytest.param(message(subject=None), ["subject"], id="subject null"),
+        pytest.param(message(body=1), ["body"], id="a body that is a number"),
+        pytest.param(message(bodyType="rtf"), ["bodyType"], id="another body type"),
+        pytest.param(message(importance="urgent"), ["importance"], id="another importance"),
+        pytest.param(message(connectionId="1"), ["connectionId"], id="a connection in a text"),
+        pytest.param(message(connectionId=1.5), ["connectionId"], id="half a connection"),
+    ],
+)
+async def test_a_bad_message_is_400_and_nothing_is_sent(client, world, body, fields):
+    response = await client.post(SEND, json=body)
+
+    assert response.status_code == 400
+    told = response.json()
+    assert told["error"] == told["errorCode"] == "VALIDATION_ERROR"
+    assert told["success"] is False
+    if fields is not None:
+        assert list(dict.fromkeys(one["field"] for one in told["details"])) == fields
+    assert writes(world) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(message(subject=""), id="an empty subject"),
+        pytest.param(message(body=""), id="an empty body"),
+        pytest.param(message(cc=None, bodyType=None, importance=None), id="nulls are absent"),
+        pytest.param(message(colour="red"), id="an unknown member"),
+    ],
+)
+async def test_a_message_may_have(client, world, body):
+    response = await client.post(SEND, json=body)
+
+    assert response.status_code == 200, response.text
+    assert len(world.sent("provider-a")) == 1
+
+
+@pytest.mark.caller(allowedEmailOperations=["search_emails"])
+async def test_sending_needs_its_operation(client, world):
+    response = await client.post(SEND, json={})
+
+    assert response.status_code == 403
+    assert response.json() == {
+        "error": "OPERATION_NOT_ALLOWED",
+        "message": "This token does not allow send_email.",
+        "requestId": response.headers["x-request-id"],
+        "requiredOperation": "send_email",
+        "success": False,
+        "errorCode": "OPERATION_NOT_ALLOWED",
+        "errorMessage": "This token does not allow send_email.",
+    }
+    assert response.headers["x-required-operation"] == "send_email"
+    assert world.calls() == []
+
+
+async def test_a_connection_that_is_not_the_tokens_is_404(client, world):
+    response = await client.post(SEND, json=message(connectionId=999))
+
+    assert response.status_code == 404
+    assert response.json()["error"] == "CONNECTION_NOT_FOUND"
+    assert world.calls() == []
+
+
+async def test_a_connection_that_the_settings_exclude_is_403(world):
+    token = await world.token({"allowedConnectionIds": [world.connections["PROVIDER_A"]]})
+    async with world.client(token) as client:
+        body = message(connectionId=world.connections["PROVIDER_B"])
+        response = await client.post(SEND, json=body)
+
+    assert response.status_code == 403
+    assert response.json()["error"] == "NO_PROVIDER"
+    assert world.calls() == []
+
+
+@pytest.mark.caller(resources=(2,))
+@pytest.mark.parametrize("named", [False, True], ids=["the first", "by its id"])
+async def test_a_connection_with_read_scopes_is_403(client, world, named):
+    body = message()
+    if named:
+        own = (await client.get("/api/access/token")).json()["connections"]
+        body["connectionId"] = own[0]["id"]
+    response = await client.post(SEND, json=body)
+
+    assert response.status_code == 403
+    assert response.json()["error"] == response.json()["errorCode"] == "READ_ONLY"
+    assert writes(world) == []
+
+
+async def test_a_provider_that_rejects_a_message_is_502(client, world):
+    await world.fail("provider-a", kind="400", method="POST")
+
+    response = await client.post(SEND, json=message())
+
+    assert response.status_code == 502
+    assert response.json()["error"] == "PROVIDER_ERROR"
+    assert response.json()["success"] is False
+    assert world.sent("provider-a") == []
+
+
+async def test_a_throttled_send_is_429_with_the_wait(client, world):
+    await world.fail("provider-a", kind="429", retryAfter=4, method="POST")
+
+    response = await client.post(SEND, json=message())
+
+    assert response.status_code == 429
+    assert response.json()["error"] is None
+    assert response.json()["errorCode"] is None
+    assert response.headers["retry-after"] == "4"
+
+
+async def test_a_send_whose_answer_is_lost_is_found_and_counts_once(client, world):
+    await world.fail("provider-a", kind="lostAnswer", count=1, method="POST")
+
+    response = await client.post(SEND, json=message())
+
+    (sent,) = world.sent("provider-a")
+    assert response.status_code == 200
+    assert response.json()["emailId"] == f"providerA:{sent.id}"
+
+
+# -- POST /messages/{emailId}/reply --------------------------------------------------------------
+
+
+async def test_a_reply_goes_to_the_sender_in_the_thread(client, world):
+    response = await client.post(f"{MESSAGES}/{world.id('lease')}/reply", json={"body": "Done."})
+
+    (sent,) = world.sent("provider-a")
+    assert response.status_code == 200
+    assert response.json() == result(
+        emailId=f"providerA:{sent.id}", threadId=world.thread_id("lease")
+    )
+    head = parse(sent.raw)
+    assert head.header("subject") == "Re: Lease for the flat"
+    assert head.header("in-reply-to") == "<lease@world.example>"
+    assert head.header("references") == "<lease@world.example>"
+    assert [one.address for one in head.addresses("to")] == ["ana@home.example"]
+    assert head.addresses("cc") == ()
+
+
+async def test_a_reply_to_all_leaves_the_sending_account_out(client, world):
+    body = {"body": "Done.", "bodyType": "text", "replyAll": True}
+    response = await client.post(f"{MESSAGES}/{world.id('lease')}/reply", json=body)
+
+    (sent,) = world.sent("provider-a")
+    head = parse(sent.raw)
+    people = [one.address for name in ("to", "cc") for one in head.addresses(name)]
+    assert response.status_code == 200
+    assert people == ["ana@home.example", "bo@work.example"]
+
+
+async def test_provider_b_replies_without_telling_ids(client, world):
+    response = await client.post(f"{MESSAGES}/{world.id('budget')}/reply", json={"body": "Ok."})
+
+    assert response.status_code == 200
+    assert response.json() == result()
+    assert len(world.sent("provider-b")) == 1
+
+
+# -- POST /messages/{emailId}/forward ------------------------------------------------------------
+
+
+async def test_a_forward_carries_the_original_and_its_attachments(client, world):
+    body = {"to": [{"email": "carla@work.example"}], "body": "See below.", "bodyType": "text"}
+    response = await client.post(f"{MESSAGES}/{world.id('lease')}/forward", json=body)
+
+    (sent,) = world.sent("provider-a")
+    assert response.status_code == 200
+    assert response.json()["emailId"] == f"providerA:{sent.id}"
+    read = (await client.get(f"{MESSAGES}/providerA:{sent.id}")).json()
+    assert read["subject"] == "Fwd: Lease for the flat"
+    assert [file["name"] for file in read["attachments"]] == ["lease.pdf"]
+    assert read["body"].index("See below.") < read["body"].index("The lease is attached.")
+
+
+async def test_provider_b_forwards_without_telling_ids(client, world):
+    body = {"to": [{"email": "dan@work.example"}], "cc": [{"email": "bo@work.example"}]}
+    response = await client.post(f"{MESSAGES}/{world.id('budget')}/forward", json=body)
+
+    assert response.status_code == 200
+    assert response.json() == result()
+    assert len(world.sent("provider-b")) == 1
+
+
+@pytest.mark.caller(visibleEmailFields=["subject", "from", "body"])
+async def test_a_forward_would_reveal_what_is_hidden(client, world):
+    body = {"to": [{"email": "dan@work.example"}]}
+    response = await client.post(f"{MESSAGES}/{world.id('lease')}/forward", json=body)
+
+    assert response.status_code == 403
+    assert response.json()["error"] == response.json()["errorCode"] == "FIELD_NOT_VISIBLE"
+    assert world.calls() == []
+
+
+REPLY, FORWARD = {"body": "b"}, {"to": [{"email": "a@b.example"}]}
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "fields"),
+    [
+        ("reply", {}, ["body"]),
+        ("reply", {"body": "b", "bodyType": "rtf"}, ["bodyType"]),
+        ("reply", {"body": "b", "replyAll": "yes"}, ["replyAll"]),
+        ("forward", {}, ["to"]),
+        ("forward", {"to": []}, ["to"]),
+        ("forward", {"to": [{"email": "x"}]}, ["to[0].email"]),
+        ("forward", {**FORWARD, "body": 7}, ["body"]),
+    ],
+)
+async def test_a_bad_reply_or_forward_is_400(client, world, action, body, fields):
+    response = await client.post(f"{MESSAGES}/{world.id('lease')}/{action}", json=body)
+
+    assert response.status_code == 400
+    assert response.json()["error"] == "VALIDATION_ERROR"
+    assert [detail["field"] for detail in response.json()["details"]] == fields
+    assert writes(world) == []
+
+
+@pytest.mark.parametrize(("action", "body"), [("reply", REPLY), ("forward", FORWARD)])
+@pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense", ""])
+async def test_replying_to_or_forwarding_nothing_is_404(client, world, action, body, email_id):
+    response = await client.post(f"{MESSAGES}/{email_id}/{action}", json=body)
+
+    assert response.status_code == 404
+    assert response.json() == refused(response, "NOT_FOUND", "No email with this id.")
+    assert world.sent("provider-a") == world.sent("provider-b") == []
+
+
+@pytest.mark.caller(allowedEmailOperations=["send_email"])
+@pytest.mark.parametrize(
+    ("action", "operation"), [("reply", "reply_to_email"), ("forward", "forward_email")]
+)
+async def test_replying_and_forwarding_need_their_operations(client, world, action, operation):
+    response = await client.post(f"{MESSAGES}/{world.id('lease')}/{action}", json={})
+
+    assert response.status_code == 403
+    assert response.json()["requiredOperation"] == operation
+    assert response.json()["errorCode"] == "OPERATION_NOT_ALLOWED"
+    assert world.calls() == []
+
+
+# -- DELETE /messages/{emailId} ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["lease", "budget"], ids=["provider A", "provider B"])
+async def test_a_deleted_message_is_in_the_trash_and_can_still_be_read(client, world, name):
+    url = f"{MESSAGES}/{world.id(name)}"
+    response = await client.delete(url)
+
+    assert response.status_code == 204
+    assert response.content == b""
+    assert world.stored(name).folder == "trash"
+    assert (await client.get(url)).status_code == 200
+    again = await client.delete(url)
+    assert again.status_code == 404
+    assert again.json()["error"] == "NOT_FOUND"
+    assert "success" not in again.json()
+
+
+@pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense", ""])
+async def test_deleting_nothing_is_404(client, email_id):
+    response = await client.delete(f"{MESSAGES}/{email_id}")
+
+    assert response.status_code == 404
+    assert response.json() == {
+        "error": "NOT_FOUND",
+        "message": "No email with this id.",
+        "requestId": response.headers["x-request-id"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [({"kind": "403"}, 404), ({"kind": "500"}, 404), ({"kind": "429", "retryAfter": 2}, 429)],
+    ids=["refused", "failed", "throttled"],
+)
+async def test_a_deletion_that_could_not_be_done_is_404(client, world, fault, status):
+    await world.fail("provider-a", **fault)
+
+    response = await client.delete(f"{MESSAGES}/{world.id('lease')}")
+
+    assert response.status_code == status
+    assert world.stored("lease").folder == "inbox"
+
+
+@pytest.mark.caller(allowedEmailOperations=["view_email"])
+async def test_deleting_needs_its_operation(client, world):
+    response = await client.delete(f"{MESSAGES}/{world.id('lease')}")
+
+    assert response.status_code == 403
+    assert response.json()["requiredOperation"] == "delete_email"
+    assert world.calls() == []
+
+
+# -- PATCH /messages/{emailId} -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "is_read", "labels"),
+    [
+        ("lease", {"markAsRead": True}, True, ("Home",)),
+        ("lunch", {"markAsRead": False}, False, ()),
+        ("lease", {"addLabels": ["Work"]}, False, ("Home", "Work")),
+        ("lease", {"removeLabels": ["home"]}, False, ()),
+        ("lease", {"removeLabels": ["absent"]}, False, ("Home",)),
+        (
+            "lease",
+            {"markAsRead": True, "addLabels": ["Work"], "removeLabels": ["Home"]},
+            True,
+            ("Work",),
+        ),
+        ("lease", {"markAsRead": True, "addLabels": None}, True, ("Home",)),
+        ("minutes", {"markAsRead": True}, True, ()),
+        ("budget", {"addLabels": ["Work"]}, True, ("Finance", "Work")),
+        ("budget", {"removeLabels": ["Finance"]}, True, ()),
+    ],
+)
+async def test_a_change_is_made(client, world, name, change, *, is_read, labels):
+    response = await client.patch(f"{MESSAGES}/{world.id(name)}", json=change)
+
+    assert response.status_code == 200, response.text
+    assert response.json() == result(emailId=world.id(name), threadId=world.thread_id(name))
+    assert world.stored(name).is_read is is_read
+    assert sorted(world.stored(name).labels) == sorted(labels)
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        pytest.param({}, ["$"], id="no member"),
+        pytest.param({"colour": "red"}, ["$"], id="no member that is known"),
+        pytest.param({"markAsRead": None}, ["$"], id="only nulls"),
+        pytest.param({"markAsRead": "true"}, ["markAsRead"], id="a text for a boolean"),
+        pytest.param({"markAsRead": 1}, ["markAsRead"], id="a number for a boolean"),
+        pytest.param({"addLabels": "Work"}, ["addLabels"], id="a text for a list"),
+        pytest.param({"addLabels": [1]}, ["addLabels[0]"], id="a number for a label"),
+        pytest.param({"addLabels": [""]}, ["addLabels[0]"], id="an empty label"),
+        pytest.param({"removeLabels": ["x" * 226]}, ["removeLabels[0]"], id="226 characters"),
+        pytest.param({"addLabels": ["x"] * 51}, ["addLabels"], id="51 labels"),
+        pytest.param(
+            {"addLabels": ["x"], "removeLabels": ["X"]}, ["removeLabels"], id="added and removed"
+        ),
+    ],
+)
+async def test_a_bad_change_is_400_and_changes_nothing(client, world, change, fields):
+    response = await client.patch(f"{MESSAGES}/{world.id('lease')}", json=change)
+
+    assert response.status_code == 400
+    assert response.json()["error"] == response.json()["errorCode"] == "VALIDATION_ERROR"
+    assert [detail["field"] for detail in response.json()["details"]] == fields
+    assert world.calls() == []
+
+
+@pytest.mark.caller(allowedEmailOperations=["mark_as_read"])
+async def test_labels_need_their_own_permission(client, world):
+    change = {"markAsRead": True, "addLabels": ["home"]}
+    response = await client.patch(f"{MESSAGES}/{world.id('lease')}", json=change)
+
+    assert response.status_code == 403
+    assert response.json()["requiredOperation"] == "apply_labels"
+    assert response.headers["x-required-operation"] == "apply_labels"
+    assert world.stored("lease").is_read is False  # neither half was applied
+    assert world.calls() == []
+
+
+@pytest.mark.caller(allowedEmailOperations=["apply_labels"])
+async def test_the_read_state_needs_its_own_permission(client, world):
+    url = f"{MESSAGES}/{world.id('lease')}"
+    refusal = await client.patch(url, json={"markAsRead": True})
+    labelled = await client.patch(url, json={"addLabels": ["Work"]})
+
+    assert refusal.status_code == 403
+    assert refusal.json()["requiredOperation"] == "mark_as_read"
+    assert labelled.status_code == 200
+
+
+@pytest.mark.caller(allowedEmailOperations=["view_email"])
+async def test_changing_without_either_operation_names_both(client, world):
+    response = await client.patch(f"{MESSAGES}/{world.id('lease')}", json={})
+
+    assert response.status_code == 403
+    assert response.json()["requiredOperation"] == "mark_as_read or apply_labels"
+    assert world.calls() == []
+
+
+@pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense"])
+async def test_changing_nothing_is_404(client, email_id):
+    response = await client.patch(f"{MESSAGES}/{email_id}", json={"markAsRead": True})
+
+    assert response.status_code == 404
+    assert response.json() == refused(response, "NOT_FOUND", "No email with this id.")
+
+
+async def test_a_trashed_message_cannot_be_changed(client, world):
+    url = f"{MESSAGES}/{world.id('lease')}"
+    await client.delete(url)
+
+    response = await client.patch(url, json={"markAsRead": True})
+
+    assert response.status_code == 404
+    assert world.stored("lease").is_read is False
