@@ -18,6 +18,8 @@ import httpx
 
 from providers.wire import Connection
 
+_CLOSING_SECONDS = 2.0  # sockets close in the loop's next rounds; nobody waits longer
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
@@ -133,7 +135,9 @@ class Pool:
         for connection in tuple(self._sockets):
             connection.close()
         if self._sockets:
-            await self._none_left.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSING_SECONDS):
+                    await self._none_left.wait()
 
     # --- places
 
@@ -200,8 +204,8 @@ class Pool:
                 await self._open_socket(connection)
         except BaseException as failure:
             connection.close()
-            if not connection.attached:
-                self._forget(connection)
+            # Not left to `_lost`: uvloop closes the socket of a cancelled attempt without a word.
+            self._forget(connection)
             self._vacate()
             if isinstance(failure, TimeoutError):
                 raise httpx.ConnectTimeout("No connection in time.") from None

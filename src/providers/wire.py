@@ -142,18 +142,14 @@ class Connection(asyncio.Protocol):
         self._overhead = 0
         self._reading_paused = False
         self._writing_paused = False
+        self._closed = False  # by us
         self._keep_alive = False  # known at the end of an answer
         self._leftover = False
         self.idle_since = 0.0
 
     @property
     def alive(self) -> bool:
-        return self._transport is not None and not self._transport.is_closing()
-
-    @property
-    def attached(self) -> bool:
-        """Whether there is a socket, though perhaps a closing one."""
-        return self._transport is not None
+        return not self._closed and self._transport is not None and not self._transport.is_closing()
 
     def begin(self, *, bodiless: bool) -> Exchange:
         """Start an exchange on this connection, which must be alive and idle."""
@@ -220,7 +216,8 @@ class Connection(asyncio.Protocol):
         self._released(self)
 
     def close(self) -> None:
-        """Close at once, with whatever is under way."""
+        """Close at once, with whatever is under way, and also when the socket only comes later."""
+        self._closed = True
         if self._transport is not None:
             self._transport.abort()
 
@@ -228,6 +225,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        if self._closed:
+            self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import socket
 import struct
 from collections.abc import Awaitable, Callable
@@ -12,6 +13,20 @@ import pytest
 
 from providers.http import Origins, Upstream
 from providers.transport import PooledTransport
+
+
+def pytest_asyncio_loop_factories(config, item):
+    """
+    Run the transport's tests on both event loops.
+
+    They differ in what they say of connections that were cancelled half-way.
+    """
+    loops = {"asyncio": asyncio.new_event_loop}
+    if item.path.name.startswith("test_transport_"):
+        with contextlib.suppress(ImportError):
+            loops["uvloop"] = importlib.import_module("uvloop").new_event_loop
+    return loops
+
 
 HEALTHY = b'{"ok":true}'
 

@@ -8,8 +8,6 @@ import pytest
 
 from providers.transport import PooledTransport
 
-CLOSED_BY_ANSWER = "Connection: close\r\n"
-
 
 async def test_one_connection_serves_calls_in_a_row(client, stub):
     for _ in range(3):
