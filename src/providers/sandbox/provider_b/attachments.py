@@ -33,11 +33,7 @@ def listed(view: View, options: Options, *, immutable: bool) -> list[dict[str, A
     found = [
         record(view.mail, part, options, immutable=immutable) for part in view.content.attachments
     ]
-    if options.filter is not None:
-        found = [one for one in found if options.filter.matches(one)]
-    found = odata.ordered(found, options.orderby)
-    start = options.skip or 0
-    return found[start : None if options.top is None else start + options.top]
+    return list(odata.page(odata.applied(found, options), options, top=None))
 
 
 def find(view: View, attachment_id: str) -> Part | None:

@@ -5,10 +5,12 @@ Every inner call goes through the upstream like one of its own: logged, faulted,
 answers come in no promised order. Source: wire report 2.2, 4.2.
 """
 
+import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import orjson
 
@@ -17,6 +19,7 @@ from providers.sandbox.provider_b.answers import Refusal, ok, problem
 from providers.sandbox.wire import Answer, Handler, Request, read_target
 
 MAX_CALLS = 20
+AT_ONCE = 4
 _METHODS = frozenset(("GET", "POST", "PATCH", "PUT", "DELETE"))
 _VERSIONS = ("v1.0", "beta")
 
@@ -75,16 +78,28 @@ def _check(name: str, step: Mapping[str, Any]) -> None:
 
 
 async def _run(request: Request, steps: Mapping[str, Mapping[str, Any]]) -> Answer:
-    answers: dict[str, dict[str, Any]] = {}
+    batch = request.headers.get("client-request-id") or str(uuid4())
+    free = asyncio.Semaphore(AT_ONCE)
+    running: dict[str, asyncio.Task[dict[str, Any]]] = {}
+
+    async def run(name: str, step: Mapping[str, Any]) -> dict[str, Any]:
+        before = [await running[other] for other in _depends(step)]
+        if any(part["status"] >= 400 for part in before):
+            return _part(name, _failed_dependency(request))
+        async with free:
+            return _part(name, await _inner(request, batch, step))
+
     for name, step in steps.items():
-        if any(answers[before]["status"] >= 400 for before in _depends(step)):
-            answers[name] = _part(name, _failed_dependency(request))
-            continue
-        answers[name] = _part(name, await _inner(request, name, step))
-    return ok({"responses": list(reversed(answers.values()))})
+        running[name] = asyncio.create_task(run(name, step))
+    try:
+        parts = await asyncio.gather(*running.values())
+    finally:
+        for task in running.values():
+            task.cancel()
+    return ok({"responses": parts[::-1]})
 
 
-async def _inner(request: Request, name: str, step: Mapping[str, Any]) -> Answer:
+async def _inner(request: Request, batch: str, step: Mapping[str, Any]) -> Answer:
     segments, query = read_target(_target(step["url"]))
     if segments[:1] and segments[0] not in _VERSIONS:
         segments = (request.segments[0], *segments)
@@ -104,7 +119,7 @@ async def _inner(request: Request, name: str, step: Mapping[str, Any]) -> Answer
             body=_body(step),
             public=request.public,
             grant=request.grant,
-            batch=request.headers.get("client-request-id", name),
+            batch=batch,
         )
     )
 

@@ -90,10 +90,7 @@ class Directory:
         call.needs(*_READ_SETTINGS)
         options = odata.read(call.request.query, _CATEGORY, expandable={})
         found = [self._record(one) for one in self._mails.user_labels(PROVIDER_B)]
-        if options.filter is not None:
-            found = [one for one in found if options.filter.matches(one)]
-        start = options.skip or 0
-        shown = found[start : None if options.top is None else start + options.top]
+        shown = odata.page(odata.applied(found, options), options, top=None)
         return ok(
             {
                 "@odata.context": call.context("outlook/masterCategories"),

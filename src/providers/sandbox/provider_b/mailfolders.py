@@ -47,10 +47,7 @@ class MailFolders:
         call.needs(*READ_BASIC)
         options = odata.read(call.request.query, _SHAPE, expandable={}, max_top=1000)
         below = self._box.folders.below(self._box.folder_key(folder))
-        found = [self._record(one) for one in below]
-        if options.filter is not None:
-            found = [one for one in found if options.filter.matches(one)]
-        found = odata.ordered(found, options.orderby)
+        found = odata.applied([self._record(one) for one in below], options)
         top = options.top or call.page_size or _DEFAULT_TOP
         start = options.skip or 0
         body: dict[str, Any] = {"@odata.context": call.context("mailFolders")}

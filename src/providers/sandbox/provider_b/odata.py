@@ -91,6 +91,20 @@ def read(
     )
 
 
+def applied(records: Iterable[R], options: Options) -> list[R]:
+    """Return the records that pass the filter, in the order asked for."""
+    found = list(records)
+    if options.filter is not None:
+        found = [record for record in found if options.filter.matches(record)]
+    return ordered(found, options.orderby)
+
+
+def page(records: Sequence[R], options: Options, *, top: int | None) -> Sequence[R]:
+    """Cut out the page that starts at `$skip`; *top* when `$top` is not given, None for all."""
+    start, size = options.skip or 0, top if options.top is None else options.top
+    return records[start : None if size is None else start + size]
+
+
 def ordered(records: Iterable[R], orders: Sequence[Order]) -> list[R]:
     """Sort *records*; missing values come first when ascending, texts ignore case."""
     found = list(records)

@@ -107,3 +107,25 @@ def test_a_next_link_keeps_every_parameter():
     assert odata.next_link("http://h/things", pairs, skip=10) == (
         "http://h/things?$filter=name%20eq%20%27a%26b%20%2B%27&x=%C3%A9&$skip=10"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "top", "shown"),
+    [
+        ({}, None, [1, 2, 3, 4]),
+        ({}, 3, [1, 2, 3]),
+        ({"top": "2"}, 3, [1, 2]),
+        ({"skip": "1"}, 2, [2, 3]),
+        ({"skip": "1", "top": "2"}, None, [2, 3]),
+        ({"skip": "9"}, None, []),
+    ],
+)
+def test_a_page_is_cut_out(options, top, shown):
+    assert odata.page([1, 2, 3, 4], read(**options), top=top) == shown
+
+
+def test_records_are_filtered_and_ordered():
+    things = [{"name": "a", "size": 1}, {"name": "b", "size": 2}, {"name": "c", "size": 3}]
+    options = read(filter="size gt 1", orderby="name desc")
+
+    assert [one["name"] for one in odata.applied(things, options)] == ["c", "b"]
