@@ -235,10 +235,14 @@ def _attachment(one: File) -> bytes:
 
 
 def _filename(name: str) -> str:
-    """Write a file's name plainly when it is plain, else by RFC 2231; never both, which misleads."""
+    """Write a file's name plainly when it is plain, else by RFC 2231; both at once confuse."""
     if re.fullmatch(r"[A-Za-z0-9 ._()-]{1,60}", name):
         return f'filename="{name}"'
-    return f"filename*=UTF-8''{quote(name[:200], safe='')}"
+    stem, dot, ending = name.rpartition(".")
+    if not stem or len(ending) > 10:
+        stem, dot, ending = name, "", ""
+    # Sixty characters are at most 720 octets so written, and a line may have 998.
+    return f"filename*=UTF-8''{quote(stem[:60] + dot + ending, safe='')}"
 
 
 def _base64(octets: bytes) -> bytes:

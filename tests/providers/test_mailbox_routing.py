@@ -1,0 +1,195 @@
+"""Which mailbox an id leads to."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from providers import records
+from providers.failures import Broken, Missing, NeedsReauth, OutcomeUnknown, Throttled, Unreachable
+from providers.mailbox import Mailbox
+from providers.ports import ConnectionInfo, Draft, Forward, MailChange, ReadOnlyMailbox, Reply
+from providers.records import Participant
+
+BOB = Participant(email="bob@south.example")
+REPLY = Reply(body="", message_id="r@gw.example")
+FORWARD = Forward(to=(BOB,), message_id="f@gw.example")
+
+
+@dataclass
+class Box:
+    """A port that holds some ids, or fails."""
+
+    holds: str = ""
+    failure: Exception | None = None
+    calls: list[str] = field(default_factory=list)
+
+    async def get(self, message_id, *, wanted):
+        self._called("get", message_id)
+        return records.Email(id=message_id, provider="PROVIDER_A", thread_id="t1")
+
+    async def thread(self, thread_id, *, wanted):
+        self._called("thread", thread_id)
+        message = records.Email(id="m1", provider="PROVIDER_A", thread_id=thread_id)
+        return records.Thread(id=thread_id, provider="PROVIDER_A", messages=(message,))
+
+    async def send(self, draft):
+        self._called("send", self.holds)
+        return records.SentMessage(email_id="new", thread_id="talk")
+
+    async def reply(self, message_id, reply):
+        self._called("reply", message_id)
+        return records.SentMessage(email_id="new", thread_id="talk")
+
+    async def forward(self, message_id, forward):
+        self._called("forward", message_id)
+        return records.SentMessage()
+
+    async def trash(self, message_id):
+        self._called("trash", message_id)
+
+    async def change(self, message_id, change):
+        self._called("change", message_id)
+        return records.SentMessage(email_id=message_id, thread_id="talk")
+
+    def _called(self, name, native):
+        self.calls.append(name)
+        if self.failure is not None:
+            raise self.failure
+        if native != self.holds:
+            raise Missing
+
+
+def mailbox(*boxes, provider="PROVIDER_A", can_write=(True, True, True)):
+    return Mailbox(
+        [
+            (
+                ConnectionInfo(
+                    id=number,
+                    resource_id=1,
+                    kind="email",
+                    provider=provider,
+                    can_write=can_write[number - 1],
+                ),
+                box,
+            )
+            for number, box in enumerate(boxes, start=1)
+        ]
+    )
+
+
+async def test_a_message_is_found_in_the_mailbox_that_has_it():
+    first, second = Box("x"), Box("y")
+
+    email = await mailbox(first, second).get("providerA:y", wanted=frozenset())
+
+    assert (email.id, email.thread_id) == ("providerA:y", "providerA:t1")
+    assert (first.calls, second.calls) == (["get"], ["get"])
+
+
+async def test_a_thread_carries_prefixed_ids():
+    found = await mailbox(Box("t9")).thread("providerA:t9", wanted=frozenset())
+
+    assert (found.id, found.messages[0].id, found.messages[0].thread_id) == (
+        "providerA:t9",
+        "providerA:m1",
+        "providerA:t9",
+    )
+
+
+@pytest.mark.parametrize(
+    "email_id",
+    ["x", "providerA:", ":x", "providerB:x", "providera:x", "providerA:" + "x" * 1100, "zoho:x"],
+)
+async def test_an_id_that_is_not_ours_asks_nobody(email_id):
+    box = Box("x")
+
+    with pytest.raises(Missing):
+        await mailbox(box).get(email_id, wanted=frozenset())
+
+    assert box.calls == []
+
+
+async def test_an_id_keeps_everything_after_its_first_colon():
+    email = await mailbox(Box("a:b")).get("providerA:a:b", wanted=frozenset())
+
+    assert email.id == "providerA:a:b"
+
+
+async def test_a_failing_mailbox_does_not_hide_the_one_that_has_it():
+    email = await mailbox(Box(failure=NeedsReauth()), Box("x")).get(
+        "providerA:x", wanted=frozenset()
+    )
+
+    assert email.id == "providerA:x"
+
+
+async def test_a_failure_counts_when_nobody_has_it():
+    with pytest.raises(Throttled):
+        await mailbox(Box("y"), Box(failure=Throttled(3)), Box("z")).get(
+            "providerA:x", wanted=frozenset()
+        )
+
+
+async def test_a_send_goes_from_the_connection_named():
+    first, second = Box(), Box()
+    draft = Draft(to=(BOB,), message_id="d@gw.example")
+
+    sent = await mailbox(first, second).send(2, draft)
+
+    assert (first.calls, second.calls) == ([], ["send"])
+    assert (sent.email_id, sent.thread_id) == ("providerA:new", "providerA:talk")
+    with pytest.raises(Missing):
+        await mailbox(first, second).send(3, draft)
+
+
+async def test_provider_b_tells_no_ids_of_what_it_sent():
+    sent = await mailbox(Box("x"), provider="PROVIDER_B").forward("providerB:x", FORWARD)
+
+    assert sent == records.SentMessage()
+
+
+@pytest.mark.parametrize(
+    "failure", [Unreachable(sent=True), OutcomeUnknown(), Broken()], ids=["cut", "unknown", "5xx"]
+)
+async def test_nobody_else_is_asked_after_a_write_that_may_have_happened(failure):
+    second = Box("x")
+
+    with pytest.raises(type(failure)):
+        await mailbox(Box(failure=failure), second).reply("providerA:x", REPLY)
+
+    assert second.calls == []
+
+
+async def test_the_next_one_is_asked_when_surely_nothing_happened():
+    for failure in (Missing(), NeedsReauth(), Throttled(1), Unreachable(sent=False)):
+        second = Box("x")
+
+        await mailbox(Box(failure=failure), second).trash("providerA:x")
+
+        assert second.calls == ["trash"]
+
+
+async def test_a_mailbox_that_may_only_be_read_is_not_written_to():
+    box = Box("x")
+    only = mailbox(box, can_write=(False,))
+
+    for write in (only.reply("providerA:x", REPLY), only.forward("providerA:x", FORWARD)):
+        with pytest.raises(ReadOnlyMailbox):
+            await write
+    for write in (only.trash("providerA:x"), only.change("providerA:x", MailChange(read=True))):
+        with pytest.raises(Missing):
+            await write
+    with pytest.raises(Missing):
+        await only.reply("providerA:elsewhere", REPLY)
+
+    assert set(box.calls) == {"get"}
+
+
+async def test_the_writable_one_of_two_connections_to_a_mailbox_writes():
+    reader, writer = Box("x"), Box("x")
+
+    done = await mailbox(reader, writer, can_write=(False, True)).change(
+        "providerA:x", MailChange(read=True)
+    )
+
+    assert (reader.calls, writer.calls, done.email_id) == ([], ["change"], "providerA:x")
