@@ -1,0 +1,25 @@
+"""The whole demo mailbox through the wire, every record checked against the published types."""
+
+from datetime import UTC, datetime
+
+from providers.sandbox.world.mail import seed
+
+
+async def test_every_demo_message_can_be_listed_in_pages(client, world):
+    seed(world.ground.store, world.mails, datetime(2026, 11, 20, tzinfo=UTC))
+    expected = [mail.id for mail in world.mails.all("provider-b")]
+    link, found = "/me/messages?$top=100&$expand=attachments&$select=*", []
+    while link:
+        page = (await client.get(link)).json()
+        found += [one["id"] for one in page["value"]]
+        link = page.get("@odata.nextLink")
+
+    assert found == expected
+
+
+async def test_counts_of_folders_add_up_to_the_mailbox(client, world):
+    seed(world.ground.store, world.mails, datetime(2026, 11, 20, tzinfo=UTC))
+    folders = (await client.get("/me/mailFolders?$top=50")).json()["value"]
+    total = (await client.get("/me/messages/$count")).text
+
+    assert sum(one["totalItemCount"] for one in folders) == int(total)
