@@ -54,13 +54,14 @@ def response_name(endpoint: Endpoint, status: int) -> str:
 def responses(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
     """Describe every error answer once."""
     return {
-        response_name(endpoint, status): _error(status, error_name(endpoint))
+        response_name(endpoint, status): error_response(status, error_name(endpoint))
         for endpoint in sorted(endpoints, key=error_name)
         for status in statuses(endpoint)
     }
 
 
-def _error(status: int, schema: str) -> JsonSchema:
+def error_response(status: int, schema: str) -> JsonSchema:
+    """Describe an error answer whose body is the component *schema*."""
     headers = dict(COMMON)
     for name in _ERROR_HEADERS.get(status, ()):
         headers[name] = header(name.replace("-", "").removeprefix("X"))

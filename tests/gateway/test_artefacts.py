@@ -42,3 +42,21 @@ def test_no_component_lies_idle():
     for kind in ("schemas", "headers", "parameters", "responses"):
         idle = [name for name in components[kind] if f'"#/components/{kind}/{name}"' not in text]
         assert idle == []
+
+
+async def test_the_served_description_has_the_management_api_in_our_words(world):
+    async with world.client() as client:
+        response = await client.get("/openapi.json")
+
+    document = response.json()
+    rotate = document["paths"]["/api/access-tokens/{tokenId}/rotate"]["post"]
+    assert rotate["operationId"] == "rotateToken"
+    assert rotate["security"] == [{"adminToken": []}]
+    assert [parameter["name"] for parameter in rotate["parameters"]] == ["tokenId"]
+    assert "422" not in rotate["responses"]
+    ids = [one["operationId"] for path in document["paths"].values() for one in path.values()]
+    assert len(ids) == len(set(ids))
+    references = set(response.text.split('"$ref":"#/components/')[1:])
+    for reference in references:
+        kind, name = reference.split('"')[0].split("/")
+        assert name in document["components"][kind]
