@@ -32,12 +32,12 @@ def moment(received_ms: int) -> datetime:
 # -- email ---------------------------------------------------------------------------------------
 
 
-class Participant(Record):
+class Participant(Record, frozen=True):
     email: str
     name: str | None = None
 
 
-class Attachment(Record):
+class Attachment(Record, frozen=True):
     id: str
     name: str
     content_type: str | None = None
@@ -45,7 +45,7 @@ class Attachment(Record):
     is_inline: bool = False
 
 
-class Email(Record):
+class Email(Record, frozen=True):
     """One message. `body_type` is "text" or "html"; `importance` "low", "normal" or "high"."""
 
     id: str
@@ -68,7 +68,7 @@ class Email(Record):
     importance: str | None = None
 
 
-class Thread(Record):
+class Thread(Record, frozen=True):
     """A conversation; `messages` oldest first, without drafts and trashed ones."""
 
     id: str
@@ -80,7 +80,7 @@ class Thread(Record):
         return len(self.messages)
 
 
-class SentMessage(Record):
+class SentMessage(Record, frozen=True):
     """What is known of a message just sent, prefixed; provider B tells neither."""
 
     email_id: str | None = None
