@@ -38,6 +38,7 @@ from gateway.management.admission import admitted
 from gateway.moments import now_ms
 from gateway.parts import Parts
 from gateway.settings import Settings
+from gateway.token_endpoints import TokenEndpoints
 from graph import schema
 from graph.operations import Graph, Operation
 from policy.quota import Counter
@@ -57,11 +58,13 @@ class Gateway:
     Attributes:
         app: The management API and the pages; everything else falls through to the table.
         edge: What the server is given.
+        background: Small writes under way.
     """
 
     parts: Parts
     app: FastAPI
     edge: Edge
+    background: Background
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -116,7 +119,9 @@ def assemble(
         proxies=settings.proxies,
         admin_digest=hashlib.sha256(_secret(settings.admin_token).encode()).digest(),
     )
-    mailboxes = Mailboxes(clients, Vault(lookup, database, keyring), database, upstreams)
+    endpoints = TokenEndpoints(clients, settings)
+    vault = Vault(lookup, database, keyring, endpoints=endpoints.of)
+    mailboxes = Mailboxes(clients, vault, database, upstreams)
     door = Door(parts, mailboxes)
     ledger = Deliveries(database, keyring)
 
@@ -150,7 +155,8 @@ def assemble(
     app.router.default = rest_app(
         _endpoints(settings), graph=_Documents(), door=door, ledger=ledger
     )
-    return Gateway(parts=parts, app=app, edge=Edge(app, peek=door.peek))
+    edge = Edge(app, peek=door.peek)
+    return Gateway(parts=parts, app=app, edge=edge, background=background)
 
 
 _MANAGED = (

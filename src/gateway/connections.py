@@ -27,8 +27,14 @@ STATUSES = ("active", "needs_reauth", "disabled", "error")
 MODES = ("delegated", "selected_sites")
 
 # A scope that has one of these words in it lets the connection change something.
-_WRITES = ("write", "send", "modify", "compose", "insert", "manage", "fullcontrol", "full_access")
-_WRITE_SCOPES = frozenset({"https://mail.google.com/", "https://www.googleapis.com/auth/calendar"})
+_WRITES = ("write", "send", "modify", "compose", "insert", "manage", "fullcontrol")
+_WRITE_SCOPES = frozenset(
+    {
+        "https://mail.google.com/",
+        "https://www.googleapis.com/auth/calendar",
+        "sites.selected",  # each site tells what it grants
+    }
+)
 
 
 class HostNotAllowed(ValueError):

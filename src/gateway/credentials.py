@@ -27,10 +27,10 @@ from providers.oauth import (
     TokenEndpoint,
 )
 
-_SEALED = "SELECT credentials, status FROM connections WHERE id = :id"
+_SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
 
-# (connection id, stored credentials) -> where its tokens are renewed; None: they cannot be.
-Endpoints = Callable[[int, Mapping[str, Any]], TokenEndpoint | None]
+# (connection id, provider, stored credentials) -> where its tokens are renewed; None: nowhere.
+Endpoints = Callable[[int, str, Mapping[str, Any]], TokenEndpoint | None]
 
 log = logging.getLogger("gateway")
 
@@ -44,7 +44,7 @@ class Vault:
         database: Database,
         keyring: Keyring,
         *,
-        endpoints: Endpoints = lambda _connection, _stored: None,
+        endpoints: Endpoints = lambda _connection, _provider, _stored: None,
     ) -> None:
         self._lookup = lookup
         self._database = database
@@ -58,7 +58,7 @@ class Vault:
 
     async def read(self, connection_id: int) -> Mapping[str, Any]:
         """
-        Read and open.
+        Read and open; the member `provider` is the connection's own.
 
         Raises:
             NeedsReauth: Nothing is stored, or it cannot be opened.
@@ -78,7 +78,7 @@ class Vault:
         except ValueError as damage:
             log.warning("credentials cannot be opened", extra={"connection_id": connection_id})
             raise NeedsReauth from damage
-        return opened
+        return {**opened, "provider": rows[0][1]}
 
     async def fitting(self, connection_id: int, scheme: str) -> Credentials:
         """Return what knows how to use the stored credentials, the same until they change."""
@@ -118,7 +118,7 @@ class Vault:
         )
 
     def _make(self, connection_id: int, stored: Mapping[str, Any], scheme: str) -> Credentials:
-        endpoint = self._endpoints(connection_id, stored)
+        endpoint = self._endpoints(connection_id, str(stored["provider"]), stored)
         if endpoint is not None and "clientId" in stored:
             return ClientCredentials(endpoint)
         if endpoint is not None and stored.get("refreshToken"):

@@ -5,6 +5,7 @@ On SQLite every write transaction is `BEGIN IMMEDIATE` on the only writing conne
 processes wait for each other instead of losing updates, and readers never wait (WAL).
 """
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -63,6 +64,8 @@ class Database:
 
     async def migrate(self) -> None:
         """Bring the schema to the newest version; safe while other processes do the same."""
+        if self.path is not None:
+            _create_for_owner(self.path)
         async with self.writer.begin() as connection:
             if self.path is None:
                 lock = text("SELECT pg_advisory_xact_lock(:lock)")
@@ -90,6 +93,11 @@ class Database:
         await self.reader.dispose()
         if self.writer is not self.reader:
             await self.writer.dispose()
+
+
+def _create_for_owner(path: Path) -> None:
+    """Make a missing file readable by its owner alone; SQLite's side files take its mode."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:

@@ -14,9 +14,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateway import sqlite
-from gateway.database import BUSY_TIMEOUT, Database, StorageUnavailable
+from gateway.database import Database, StorageUnavailable
 
 Row = Sequence[Any]
+_PATIENCE = 0.2  # seconds: the event loop stands still meanwhile; readers rarely wait in WAL
 
 
 class Lookup(Protocol):
@@ -46,7 +47,7 @@ class SqliteLookup:
         try:
             if self._connection is None:
                 self._connection = sqlite.connect(
-                    self._uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT
+                    self._uri, uri=True, isolation_level=None, timeout=_PATIENCE
                 )
             return self._connection.execute(query, values).fetchall()
         except sqlite.Error as failure:

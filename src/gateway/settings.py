@@ -87,6 +87,37 @@ class Settings(BaseSettings):
     tasks_url: str = Field(
         default="https://api.monday.com", description="Base URL of the task boards, before `/v2`."
     )
+    oauth_a_url: str = Field(
+        default="https://oauth2.googleapis.com/token",
+        description="Token endpoint of provider A.",
+    )
+    oauth_b_url: str = Field(
+        default="https://login.microsoftonline.com",
+        description="Login service of provider B and the collaboration content, before the tenant.",
+    )
+    oauth_tasks_url: str = Field(
+        default="https://auth.monday.com/oauth_ms/oauth/token",
+        description="Token endpoint of the task boards.",
+    )
+    provider_a_client_id: str | None = Field(
+        default=None, description="This deployment's OAuth client at provider A."
+    )
+    provider_a_client_secret: SecretStr | None = Field(
+        default=None, description="Its secret; none for a public client."
+    )
+    provider_b_client_id: str | None = Field(
+        default=None,
+        description="This deployment's OAuth client at provider B and the collaboration content.",
+    )
+    provider_b_client_secret: SecretStr | None = Field(
+        default=None, description="Its secret; none for a public client."
+    )
+    tasks_client_id: str | None = Field(
+        default=None, description="This deployment's OAuth client at the task boards."
+    )
+    tasks_client_secret: SecretStr | None = Field(
+        default=None, description="Its secret; none for a public client."
+    )
     allowed_upstream_hosts: Words = Field(
         default=(),
         description="Comma-separated hosts (`host` or `host:port`) that a connection's `baseUrl` "
@@ -123,7 +154,14 @@ class Settings(BaseSettings):
         return networks
 
     @field_validator(
-        "provider_a_url", "provider_a_calendar_url", "provider_b_url", "collab_url", "tasks_url"
+        "provider_a_url",
+        "provider_a_calendar_url",
+        "provider_b_url",
+        "collab_url",
+        "tasks_url",
+        "oauth_a_url",
+        "oauth_b_url",
+        "oauth_tasks_url",
     )
     @classmethod
     def _are_origins(cls, url: str) -> str:

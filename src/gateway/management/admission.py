@@ -9,8 +9,9 @@ from fastapi import Depends, Request
 from gateway import token_text
 from gateway.callers import credential
 from gateway.door import Door
+from gateway.management import paging
 from gateway.parts import Parts
-from policy.refusals import AccessDenied, Unauthenticated
+from policy.refusals import AccessDenied, Detail, Unauthenticated
 from policy.vocabulary import Code, UnauthorizedReason
 
 
@@ -37,10 +38,12 @@ async def admitted(
         TooManyRequests: The address used up its management bucket.
         Unauthenticated: No credential, or not the admin token.
         AccessDenied: 403 `ADMIN_REQUIRED` for anything that has the form of an access token.
+        InvalidInput: A query name that the path does not take.
     """
     await door.open_management(request.scope)
     text = credential(request.scope["headers"], str.encode)
     if hmac.compare_digest(hashlib.sha256(text).digest(), process.admin_digest):
+        _check_query(request)
         return
     if token_text.digest(text.decode("utf-8", "replace")) is not None:
         raise AccessDenied(
@@ -48,6 +51,16 @@ async def admitted(
             code=Code.ADMIN_REQUIRED,
         )
     raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+
+
+def _check_query(request: Request) -> None:
+    """Refuse names that the route does not take: on this API nothing is silently dropped."""
+    known = paging.known_names(getattr(request.scope.get("route"), "openapi_extra", None))
+    details = [
+        Detail(name, "is not known here") for name in request.query_params if name not in known
+    ]
+    if details:
+        raise paging.refused(details)
 
 
 Process = Annotated[Parts, Depends(parts)]

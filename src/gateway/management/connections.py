@@ -10,6 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import connections, moments, tokens
 from gateway.mailboxes import Mailboxes
+from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import (
@@ -25,7 +26,7 @@ from gateway.management.bodies import (
     invalid,
 )
 from gateway.management.ids import long
-from gateway.management.paging import Filters, Pager, Whole, read_query
+from gateway.management.paging import Filters, Pager, Whole
 from gateway.tables import ConnectionRow, Operator, Resource
 from policy.vocabulary import Code
 
@@ -91,13 +92,13 @@ class NewConnection(Body):
 
 
 class ConnectionChange(Body):
-    mode: Mode | None = None
-    account_email: Address | None = None
-    granted_scopes: Scopes | None = None
-    selected_site_ids: SiteIds | None = None
+    mode: Mode = "delegated"
+    account_email: Address = ""
+    granted_scopes: Scopes = Field(default_factory=list)
+    selected_site_ids: SiteIds = Field(default_factory=list)
     credentials: Credentials | None = None
     base_url: Text | None = None
-    status: Literal["active", "disabled"] | None = None
+    status: Literal["active", "disabled"] = "active"
 
 
 class ConnectionFilters(Filters):
@@ -147,12 +148,13 @@ async def create_connection(
     return connections.view(row)
 
 
-@router.get("")
+@router.get("", openapi_extra=paging.described(ConnectionFilters))
 async def list_connections(
-    process: Process, request: Request, response: Response
+    process: Process,
+    query: Annotated[ConnectionFilters, Depends(paging.query(ConnectionFilters))],
+    response: Response,
 ) -> dict[str, Any]:
     """List connections by id."""
-    query = read_query(request, ConnectionFilters)
     pager = Pager(process.keyring, "connections", 200)
     limit, after = pager.limit(query, response), pager.after(query)
     rows = select(ConnectionRow).order_by(col(ConnectionRow.id)).limit(limit + 1)
@@ -201,22 +203,24 @@ async def change_connection(
 
 
 def _apply(process: Process, row: ConnectionRow, change: ConnectionChange) -> None:
-    given = change.model_dump(
-        include={"account_email", "granted_scopes", "selected_site_ids", "mode"}, exclude_none=True
-    )
-    if row.kind != "collab" and (change.mode or change.selected_site_ids):
+    given = change.model_fields_set
+    if row.kind != "collab" and given & {"mode", "selected_site_ids"}:
         raise invalid("mode", "and selectedSiteIds are for collab connections alone")
-    for name, value in given.items():
-        setattr(row, name, value)
+    row.sqlmodel_update(change.model_dump(include=_PLAIN, exclude_unset=True))
     row.can_write = connections.can_write(row.granted_scopes)
-    if "base_url" in change.model_fields_set:
+    if "base_url" in given:
         row.base_url = _base_url(process, change.base_url)
     if change.credentials is not None:
         connections.replace(row, change.credentials.stored(), process.keyring)
         if row.status != "disabled":
             row.status, row.status_detail = "active", None
-    if change.status is not None:
+    elif "credentials" in given:
+        row.credentials = None
+    if "status" in given:
         row.status, row.status_detail = change.status, None
+
+
+_PLAIN = {"mode", "account_email", "granted_scopes", "selected_site_ids"}
 
 
 @router.delete("/{connection_id}", status_code=204)

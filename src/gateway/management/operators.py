@@ -3,17 +3,18 @@
 import uuid
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 from sqlalchemy import delete, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments, tokens
+from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import Address, Body, Name, body, described
-from gateway.management.paging import Filters, Pager, read_query
+from gateway.management.paging import Filters, Pager
 from gateway.tables import AccessToken, ConnectionRow, Operator, OperatorResource
 from policy.vocabulary import Code
 
@@ -27,8 +28,8 @@ class NewOperator(Body):
 
 
 class OperatorChange(Body):
-    email: Address | None = None
-    display_name: DisplayName | None = None
+    email: Address = ""
+    display_name: DisplayName = ""
 
 
 @router.post("", status_code=201, openapi_extra=described(NewOperator))
@@ -47,10 +48,11 @@ async def create_operator(
     return view(operator)
 
 
-@router.get("")
-async def list_operators(process: Process, request: Request, response: Response) -> dict[str, Any]:
+@router.get("", openapi_extra=paging.described(Filters))
+async def list_operators(
+    process: Process, query: Annotated[Filters, Depends(paging.query(Filters))], response: Response
+) -> dict[str, Any]:
     """List operators, oldest first."""
-    query = read_query(request, Filters)
     pager = Pager(process.keyring, "operators", 200)
     limit, after = pager.limit(query, response), pager.after(query)
     order = (col(Operator.created_at), col(Operator.id))
@@ -82,10 +84,7 @@ async def change_operator(
     """Change address or name."""
     async with process.database.writing() as session:
         operator = await _known(session, operator_id)
-        if change.email is not None:
-            operator.email = change.email
-        if change.display_name is not None:
-            operator.display_name = change.display_name
+        operator.sqlmodel_update(change.model_dump(exclude_unset=True))
         session.add(operator)
     return view(operator)
 

@@ -1,6 +1,6 @@
 """Pages of the management lists: sealed positions, bound to list and filters. Decisions 0."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from gateway import moments
 from gateway.keyring import Keyring
 from gateway.management.complaints import details_of
-from policy.refusals import InvalidInput
+from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
 MAX_AGE = 24 * 3600 * 1000  # milliseconds; decisions 0
@@ -43,20 +43,41 @@ class Filters(BaseModel):
 Query = TypeVar("Query", bound=Filters)
 
 
-def read_query(request: Request, model: type[Query]) -> Query:
-    """
-    Read the query string; an empty value is as good as none.
+def query(model: type[Query]) -> Callable[[Request], Query]:
+    """Make a dependency that reads the query string as *model*; an empty value is as none."""
 
-    Raises:
-        InvalidInput: `INVALID_PARAMETER` with one detail per bad or unknown name.
-    """
-    given = {name: value for name, value in request.query_params.multi_items() if value}
-    try:
-        return model.model_validate(given)
-    except ValidationError as problem:
-        details = details_of(problem.errors(include_url=False, include_input=False))
-        first = details[0]
-        raise InvalidInput(f"{first.field} {first.message}.", details=details) from None
+    def read(request: Request) -> Query:
+        given = {name: value for name, value in request.query_params.multi_items() if value}
+        try:
+            return model.model_validate(given)
+        except ValidationError as problem:
+            details = details_of(problem.errors(include_url=False, include_input=False))
+            raise refused(details) from None
+
+    return read
+
+
+def refused(details: Sequence[Detail]) -> InvalidInput:
+    """Refuse a query string, one detail per bad or unknown name."""
+    first = details[0]
+    return InvalidInput(f"{first.field} {first.message}.", details=details)
+
+
+def described(model: type[Filters]) -> dict[str, Any]:
+    """Return the `openapi_extra` that documents *model* as the query of a list."""
+    properties = model.model_json_schema(by_alias=True)["properties"]
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": schema}
+            for name, schema in properties.items()
+        ]
+    }
+
+
+def known_names(openapi_extra: Mapping[str, Any] | None) -> frozenset[str]:
+    """Return the query names that `described` told of."""
+    parameters = (openapi_extra or {}).get("parameters", ())
+    return frozenset(parameter["name"] for parameter in parameters)
 
 
 @dataclass(frozen=True, slots=True)

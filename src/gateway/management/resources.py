@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments, tokens
+from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import Body, Name, body, described, invalid
 from gateway.management.ids import long
-from gateway.management.paging import Filters, Pager, read_query
+from gateway.management.paging import Filters, Pager
 from gateway.tables import Operator, OperatorResource, Resource
 from policy.vocabulary import Code
 
@@ -28,8 +29,8 @@ class NewResource(Body):
 
 
 class ResourceChange(Body):
-    name: Name | None = None
-    operator_ids: OperatorIds | None = None
+    name: Name = ""
+    operator_ids: OperatorIds = Field(default_factory=list)
 
 
 @router.post("", status_code=201, openapi_extra=described(NewResource))
@@ -45,10 +46,11 @@ async def create_resource(
         return await _view(session, resource)
 
 
-@router.get("")
-async def list_resources(process: Process, request: Request, response: Response) -> dict[str, Any]:
+@router.get("", openapi_extra=paging.described(Filters))
+async def list_resources(
+    process: Process, query: Annotated[Filters, Depends(paging.query(Filters))], response: Response
+) -> dict[str, Any]:
     """List resources by id."""
-    query = read_query(request, Filters)
     pager = Pager(process.keyring, "resources", 200)
     limit, after = pager.limit(query, response), pager.after(query)
     rows = select(Resource).order_by(col(Resource.id)).limit(limit + 1)
@@ -77,10 +79,10 @@ async def change_resource(
     """Change the name or the operators; a list replaces the one before."""
     async with process.database.writing() as session:
         resource = await known(session, long(resource_id))
-        if change.name is not None:
+        if "name" in change.model_fields_set:
             resource.name = change.name
             session.add(resource)
-        if change.operator_ids is not None:
+        if "operator_ids" in change.model_fields_set:
             await _link(session, resource, change.operator_ids)
         return await _view(session, resource)
 

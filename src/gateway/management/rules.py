@@ -2,18 +2,19 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 from sqlalchemy import delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments
+from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import Body, Text, body, described
 from gateway.management.ids import long
-from gateway.management.paging import Filters, Pager, Whole, read_query
+from gateway.management.paging import Filters, Pager, Whole
 from gateway.management.tokens import known
 from gateway.tables import AccessToken, CollabRule
 from policy import patterns
@@ -47,14 +48,16 @@ class RuleFilters(Filters):
     action: RuleAction | None = None
 
 
-@router.get("")
+@router.get("", openapi_extra=paging.described(RuleFilters))
 async def list_rules(
-    process: Process, token_id: str, request: Request, response: Response
+    process: Process,
+    token_id: str,
+    query: Annotated[RuleFilters, Depends(paging.query(RuleFilters))],
+    response: Response,
 ) -> dict[str, Any]:
     """List a token's rules by id."""
     async with process.database.reading() as session:
         token = await known(session, token_id)
-        query = read_query(request, RuleFilters)
         pager = Pager(process.keyring, f"rules:{token.id}", 500)
         limit, after = pager.limit(query, response), pager.after(query)
         rows = select(CollabRule).where(col(CollabRule.token_id) == token.id)

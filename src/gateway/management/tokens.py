@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments, tokens
+from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import Body, Long, Name, Time, body, described, invalid
 from gateway.management.ids import long
-from gateway.management.paging import Filters, Pager, read_query
+from gateway.management.paging import Filters, Pager
 from gateway.tables import AccessToken, Operator, Resource
 from policy import grants
 from policy.vocabulary import Code
@@ -28,14 +29,14 @@ class NewToken(Body):
     operator_id: str
     resource_ids: ResourceIds
     expires_at: Time | None = None
-    settings: dict[str, Any] | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
 
 
 class TokenChange(Body):
-    name: Name | None = None
-    resource_ids: ResourceIds | None = None
+    name: Name = ""
+    resource_ids: ResourceIds = Field(default_factory=list)
     expires_at: Time | None = None
-    settings: dict[str, Any] | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
 
 
 class Rotation(Body):
@@ -52,7 +53,7 @@ async def create_token(
     process: Process, new: Annotated[NewToken, Depends(body(NewToken))]
 ) -> dict[str, Any]:
     """Make a token; its text is in the answer and never seen again."""
-    settings = grants.validate(new.settings or {})
+    settings = grants.validate(new.settings)
     async with process.database.writing() as session:
         if await session.get(Operator, new.operator_id) is None:
             raise invalid("operatorId", "is not an operator")
@@ -70,10 +71,13 @@ async def create_token(
         return {**await _view(session, token), "token": text}
 
 
-@router.get("")
-async def list_tokens(process: Process, request: Request, response: Response) -> dict[str, Any]:
+@router.get("", openapi_extra=paging.described(TokenFilters))
+async def list_tokens(
+    process: Process,
+    query: Annotated[TokenFilters, Depends(paging.query(TokenFilters))],
+    response: Response,
+) -> dict[str, Any]:
     """List tokens by id."""
-    query = read_query(request, TokenFilters)
     pager = Pager(process.keyring, "tokens", 200)
     limit, after = pager.limit(query, response), pager.after(query)
     rows = select(AccessToken).order_by(col(AccessToken.id)).limit(limit + 1)
@@ -109,13 +113,13 @@ async def change_token(
     """Change a token; settings are merged key by key, null resets one to its default."""
     async with process.database.writing() as session:
         token = await known(session, token_id)
-        if change.name is not None:
+        given = change.model_fields_set
+        if "name" in given:
             token.name = change.name
-        if "expires_at" in change.model_fields_set:
+        if "expires_at" in given:
             token.expires_at = change.expires_at
-        if change.settings is not None:
-            token.settings = grants.merge(token.settings, change.settings)
-        if change.resource_ids is not None:
+        token.settings = grants.merge(token.settings, change.settings)
+        if "resource_ids" in given:
             await _all_known(session, change.resource_ids)
             await tokens.link(session, token, change.resource_ids)
         token.policy_rev += 1

@@ -1,0 +1,81 @@
+"""Where the tokens of stored connections are renewed, and as which OAuth client."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import SecretStr
+
+from gateway.settings import Settings
+from providers.oauth import BodyStyle, TokenEndpoint
+from providers.origins import Origins
+
+_ANY_TENANT = "common"
+_SANDBOX_CLIENT = "access-gateway"
+
+
+class TokenEndpoints:
+    """Finds the token endpoint of a connection. One per process."""
+
+    def __init__(self, origins: Origins, settings: Settings) -> None:
+        self._origins = origins
+        self._settings = settings
+
+    def of(
+        self, connection_id: int, provider: str, stored: Mapping[str, Any]
+    ) -> TokenEndpoint | None:
+        """
+        Return where a connection's tokens are renewed.
+
+        Args:
+            connection_id: Calls of one connection share limits.
+            provider: Its code.
+            stored: Its credentials; a client of its own there comes before the deployment's.
+
+        Returns:
+            None when this deployment has no client for the provider.
+        """
+        client = self._client(provider, stored)
+        if client is None:
+            return None
+        return TokenEndpoint(
+            self._origins,
+            self._url(provider, str(stored.get("tenant", _ANY_TENANT))),
+            connection=connection_id,
+            client_id=client[0],
+            client_secret=client[1],
+            scope=f"{self._settings.collab_url}/.default" if "clientId" in stored else "",
+            style=BodyStyle.JSON if provider == "BOARDS" else BodyStyle.FORM,
+        )
+
+    def _client(self, provider: str, stored: Mapping[str, Any]) -> tuple[str, str | None] | None:
+        if "clientId" in stored:
+            return str(stored["clientId"]), str(stored["clientSecret"])
+        settings = self._settings
+        if settings.sandbox:
+            return _SANDBOX_CLIENT, _SANDBOX_CLIENT
+        match provider:
+            case "PROVIDER_A":
+                return _pair(settings.provider_a_client_id, settings.provider_a_client_secret)
+            case "PROVIDER_B" | "COLLAB":
+                return _pair(settings.provider_b_client_id, settings.provider_b_client_secret)
+            case _:
+                return _pair(settings.tasks_client_id, settings.tasks_client_secret)
+
+    def _url(self, provider: str, tenant: str) -> str:
+        settings = self._settings
+        sandbox = f"{settings.base_url}/sandbox/oauth"
+        match provider:
+            case "PROVIDER_A":
+                return f"{sandbox}/provider-a/token" if settings.sandbox else settings.oauth_a_url
+            case "PROVIDER_B" | "COLLAB":
+                login = f"{sandbox}/provider-b" if settings.sandbox else settings.oauth_b_url
+                return f"{login}/{quote(tenant, safe='')}/oauth2/v2.0/token"
+            case _:
+                return f"{sandbox}/tasks/token" if settings.sandbox else settings.oauth_tasks_url
+
+
+def _pair(client_id: str | None, secret: SecretStr | None) -> tuple[str, str | None] | None:
+    if client_id is None:
+        return None
+    return client_id, None if secret is None else secret.get_secret_value()

@@ -1,0 +1,299 @@
+"""A token is looked at anew by every request, in every process that shares the store."""
+
+import asyncio
+
+import pytest
+from sqlmodel import col
+
+from gateway import moments, token_text, tokens
+from gateway.callers import Callers
+from gateway.database import Database, StorageUnavailable
+from gateway.lookup import open_lookup
+from gateway.tables import AccessToken, ConnectionRow, Operator, Resource
+from policy import grants
+from policy.refusals import Unauthenticated
+from policy.vocabulary import EmailOp
+
+NOW = 1_795_000_000_000
+
+
+class Clock:
+    def __init__(self):
+        self.now = NOW
+
+    def __call__(self):
+        return self.now
+
+
+class Process:
+    """One process's way to callers over the shared file."""
+
+    def __init__(self, database, clock):
+        self.touched = []
+        self.lookup = open_lookup(database)
+        self.callers = Callers(
+            self.lookup,
+            base_url=lambda kind, provider: f"https://{kind}.{provider.lower()}.example",
+            touch=lambda token, now: self.touched.append((token, now)),
+            clock=clock,
+        )
+
+    async def ask(self, text):
+        return await self.callers.authenticate([(b"authorization", f"Bearer {text}".encode())])
+
+    async def reason(self, text):
+        with pytest.raises(Unauthenticated) as refusal:
+            await self.ask(text)
+        return refusal.value.reason
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def first(database, clock):
+    process = Process(database, clock)
+    yield process
+    process.lookup.close()
+
+
+@pytest.fixture
+async def second(store, clock):
+    """Another process: its own engines and connections on the same file."""
+    database = Database.open(store)
+    process = Process(database, clock)
+    yield process
+    process.lookup.close()
+    await database.close()
+
+
+@pytest.fixture
+async def text(database):
+    """A token of resources 1 and 2; its text."""
+    async with database.writing() as session:
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=NOW))
+        for name in ("one", "two", "three"):
+            session.add(Resource(name=name, created_at=NOW))
+        await session.flush()
+        for resource, provider in ((2, "PROVIDER_B"), (1, "PROVIDER_A"), (3, "PROVIDER_A")):
+            session.add(
+                ConnectionRow(
+                    resource_id=resource,
+                    operator_id="o",
+                    kind="email",
+                    provider=provider,
+                    account_email="o@example.org",
+                    granted_scopes=["Mail.Send"],
+                    can_write=True,
+                    status="active",
+                    selected_site_ids=[],
+                    created_at=NOW,
+                    updated_at=NOW,
+                )
+            )
+        _, text = await tokens.create(
+            session,
+            tokens.NewToken(
+                name="reports",
+                operator_id="o",
+                resource_ids=[1, 2],
+                expires_at=None,
+                settings=grants.validate({"emailAccessEnabled": True}),
+            ),
+        )
+    return text
+
+
+async def change(database, **values):
+    async with database.writing() as session:
+        token = await session.get(AccessToken, 1)
+        for name, value in values.items():
+            setattr(token, name, value)
+        token.policy_rev += 1
+        session.add(token)
+
+
+async def test_a_caller_knows_its_token_settings_and_connections(first, text):
+    caller = await first.ask(text)
+
+    assert (caller.token_id, caller.token_name, caller.operator_id) == (1, "reports", "o")
+    assert caller.key_id == text[4:12]
+    assert caller.expires_at is None
+    assert caller.grant.email_enabled is True
+    assert caller.settings["emailAccessEnabled"] is True
+    assert caller.allows(EmailOp.VIEW_EMAIL) is True
+    assert caller.allows(EmailOp.SEND_EMAIL) is False
+    assert [(c.id, c.provider, c.resource_id) for c in caller.connections] == [
+        (1, "PROVIDER_B", 2),
+        (2, "PROVIDER_A", 1),
+    ]
+    assert caller.connections[0].base_url == "https://email.provider_b.example"
+    assert caller.connections[0].granted_scopes == ("Mail.Send",)
+    assert caller.connections[0].can_write is True
+
+
+async def test_a_revocation_holds_at_the_next_request_in_every_process(
+    database, first, second, text
+):
+    for process in (first, second):
+        await process.ask(text)
+    async with database.writing() as session:
+        await tokens.revoke(session, col(AccessToken.id) == 1)
+
+    assert await first.reason(text) == "REVOKED"
+    assert await second.reason(text) == "REVOKED"
+
+
+async def test_changed_settings_hold_at_the_next_request_in_every_process(
+    database, first, second, text
+):
+    for process in (first, second):
+        assert (await process.ask(text)).grant.email_enabled is True
+    await change(database, settings=grants.validate({}))
+
+    for process in (first, second):
+        caller = await process.ask(text)
+        assert caller.grant.email_enabled is False
+        assert caller.policy_rev == 2
+
+
+async def test_a_connection_that_was_switched_off_is_seen_at_once(database, second, text):
+    await second.ask(text)
+    async with database.writing() as session:
+        row = await session.get(ConnectionRow, 2)
+        row.status = "needs_reauth"
+        session.add(row)
+
+    assert [c.status for c in (await second.ask(text)).connections] == ["active", "needs_reauth"]
+
+
+async def test_expiry_comes_to_the_millisecond(database, first, clock, text):
+    await change(database, expires_at=NOW + 1000)
+
+    assert (await first.ask(text)).expires_at == moments.from_ms(NOW + 1000)
+    clock.now += 999
+    await first.ask(text)
+    clock.now += 1
+    assert await first.reason(text) == "EXPIRED"
+
+
+async def test_a_revoked_token_is_told_so_before_it_is_told_to_be_expired(database, first, text):
+    await change(database, expires_at=NOW, revoked_at=NOW)
+
+    assert await first.reason(text) == "REVOKED"
+
+
+async def test_an_old_secret_lives_for_its_grace(database, first, clock, text, monkeypatch):
+    monkeypatch.setattr(moments, "now_ms", clock)
+    async with database.writing() as session:
+        token = await session.get(AccessToken, 1)
+        renewed = await tokens.rotate(session, token, grace_seconds=10)
+
+    assert (await first.ask(text)).token_id == (await first.ask(renewed)).token_id == 1
+    clock.now += 10_000
+    assert await first.reason(text) == "REVOKED"
+    assert (await first.ask(renewed)).key_id == renewed[4:12]
+
+
+async def test_without_grace_an_old_secret_dies_at_once(database, first, clock, text, monkeypatch):
+    monkeypatch.setattr(moments, "now_ms", clock)
+    async with database.writing() as session:
+        token = await session.get(AccessToken, 1)
+        await tokens.rotate(session, token, grace_seconds=0)
+
+    assert await first.reason(text) == "REVOKED"
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        pytest.param(None, "MISSING_HEADER", id="none"),
+        pytest.param(b"", "MALFORMED_HEADER", id="empty"),
+        pytest.param(b"Bearer", "MALFORMED_HEADER", id="no credential"),
+        pytest.param(b"Basic abc", "MALFORMED_HEADER", id="another scheme"),
+        pytest.param(b"Bearer a b", "MALFORMED_HEADER", id="two credentials"),
+        pytest.param(b"Bearer\tabc", "MALFORMED_HEADER", id="a tab"),
+        pytest.param(b"Bearer abc", "UNKNOWN_TOKEN", id="no token of ours"),
+        pytest.param(b"Bearer \xff\xfe", "UNKNOWN_TOKEN", id="no text"),
+        pytest.param(
+            b"Bearer " + token_text.of_bits(5).text.encode(), "UNKNOWN_TOKEN", id="never made"
+        ),
+        pytest.param(
+            b"Bearer " + token_text.of_bits(5).text[:-1].encode() + b"!",
+            "UNKNOWN_TOKEN",
+            id="wrong checksum",
+        ),
+    ],
+)
+async def test_reasons_of_a_401(first, header, reason):
+    headers = [] if header is None else [(b"authorization", header)]
+    with pytest.raises(Unauthenticated) as refusal:
+        await first.callers.authenticate(headers)
+
+    assert refusal.value.reason == reason
+
+
+async def test_a_mistyped_token_touches_no_storage(clock):
+    class Nothing:
+        async def rows(self, query, values):
+            raise AssertionError("storage was asked")
+
+    callers = Callers(Nothing(), base_url=lambda *_: "", clock=clock)
+    text = token_text.mint().text
+    swapped = text[:20] + ("a" if text[20] != "a" else "b") + text[21:]
+    with pytest.raises(Unauthenticated):
+        await callers.authenticate([(b"authorization", f"Bearer {swapped}".encode())])
+
+
+async def test_a_use_is_written_down_once_a_minute(database, first, clock, text):
+    for step in (0, 30_000, 29_999):
+        clock.now += step
+        await first.ask(text)
+        if first.touched and first.touched[-1][1] == clock.now:
+            async with database.writing() as session:
+                await tokens.touch(session, *first.touched[-1])
+    assert first.touched == [(1, NOW)]
+    clock.now += 1
+    await first.ask(text)
+
+    assert first.touched == [(1, NOW), (1, NOW + 60_000)]
+
+
+async def test_a_use_never_goes_back_in_time(database, first, text):
+    async with database.writing() as session:
+        await tokens.touch(session, 1, NOW)
+        await tokens.touch(session, 1, NOW - 5)
+        await session.flush()
+
+    async with database.reading() as session:
+        assert (await session.get(AccessToken, 1)).last_used_at == NOW
+
+
+async def test_unreadable_settings_grant_nothing(database, first, text):
+    async with database.writing() as session:
+        connection = await session.connection()
+        await connection.exec_driver_sql("UPDATE access_tokens SET settings='{', policy_rev=9")
+
+    caller = await first.ask(text)
+    assert caller.grant.email_enabled is False
+    assert caller.grant.task_operations == frozenset()
+
+
+async def test_when_the_store_is_gone_nobody_passes(first, text, store):
+    from pathlib import Path
+
+    await first.ask(text)
+    first.lookup.close()
+    for path in Path(store.removeprefix("sqlite+aiosqlite:///")).parent.glob("gateway.db*"):
+        path.unlink()
+
+    with pytest.raises(StorageUnavailable):
+        await first.ask(text)
+
+
+async def test_many_requests_at_once_are_all_answered(first, text):
+    callers = await asyncio.gather(*(first.ask(text) for _ in range(200)))
+
+    assert {caller.token_id for caller in callers} == {1}

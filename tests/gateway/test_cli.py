@@ -1,0 +1,147 @@
+"""Commands write data to standard output, talk on standard error, and exit 0, 1 or 2."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from gateway import token_text
+from gateway.cli.main import app
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def environment(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGW_DATABASE_URL", store)
+    monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 16)
+    monkeypatch.setenv("AGW_SECRET_KEYS", "k" * 16)
+
+
+@pytest.fixture
+async def accounts(environment, database):
+    """An operator and a resource."""
+    from gateway.tables import Operator, Resource
+
+    async with database.writing() as session:
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+        session.add(Resource(name="r", created_at=0))
+
+
+def run(*words, **options):
+    return runner.invoke(app, [*map(str, words)], **options)
+
+
+def create(*words, **options):
+    return run("token", "create", "reports", "--operator", "o", "--resource", 1, *words, **options)
+
+
+def test_a_token_is_made_shown_listed_rotated_and_revoked(accounts):
+    made = create("--settings", '{"emailAccessEnabled": true}')
+    assert made.exit_code == 0
+    text = made.stdout.strip()
+    assert token_text.digest(text) is not None
+    assert "only time" in made.stderr
+
+    shown = json.loads(run("token", "show", 1, "--json").stdout)
+    assert shown["settings"]["emailAccessEnabled"] is True
+    assert "token" not in shown
+    listed = run("token", "list")
+    assert text not in listed.stdout
+    assert [line.split()[1] for line in listed.stdout.splitlines()] == ["NAME", "reports"]
+
+    rotated = json.loads(run("token", "rotate", 1, "--grace", 60, "--json").stdout)
+    assert rotated["token"] != text
+    revoked = run("token", "revoke", 1)
+    assert (revoked.exit_code, revoked.stdout) == (0, "")
+    assert json.loads(run("token", "list", "--status", "revoked", "--json").stdout)[0]["id"] == 1
+    assert json.loads(run("token", "list", "--status", "active", "--json").stdout) == []
+
+
+def test_settings_come_from_standard_input_or_a_file(accounts, tmp_path):
+    (tmp_path / "settings.json").write_text('{"maskMode": "basic"}')
+
+    for words, options in (
+        (("--settings", "-"), {"input": '{"maskMode": "basic"}'}),
+        (("--settings", "@settings.json"), {}),
+    ):
+        made = json.loads(create(*words, "--json", **options).stdout)
+        assert made["settings"]["maskMode"] == "basic"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        pytest.param(("token", "show", 9), 1, id="an unknown token"),
+        pytest.param(("token", "revoke", 9), 1, id="revoking an unknown token"),
+        pytest.param(("token", "list", "--status", "dead"), 1, id="an unknown status"),
+        pytest.param(("token", "rotate", 1, "--grace", -1), 2, id="a bad grace"),
+        pytest.param(("token", "show", "x"), 2, id="an id that is no number"),
+        pytest.param(("nonsense",), 2, id="an unknown command"),
+    ],
+)
+def test_failures_have_exit_codes_and_leave_standard_output_alone(accounts, words, code):
+    result = run(*words)
+
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert result.stderr != ""
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--settings", "{"), 2),
+        (("--settings", "[]"), 2),
+        (("--settings", '{"x": 1}'), 1),
+        (("--expires", "soon"), 1),
+        (("--resource", "7"), 1),
+    ],
+)
+def test_a_token_that_cannot_be_made_is_not_made(accounts, words, code):
+    assert create(*words).exit_code == code
+    assert json.loads(run("token", "list", "--json").stdout) == []
+
+
+def test_serving_without_secrets_is_refused(environment, monkeypatch):
+    monkeypatch.delenv("AGW_ADMIN_TOKEN")
+    result = run("serve")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("AGW_ADMIN_TOKEN is needed")
+
+
+def test_a_weak_key_is_refused(environment, monkeypatch):
+    monkeypatch.setenv("AGW_SECRET_KEYS", "weak")
+    result = run("token", "list")
+
+    assert result.exit_code == 1
+    assert "at least 16 characters" in result.stderr
+
+
+def test_a_new_secret_is_printed(environment):
+    assert len(run("secret", "new").stdout.strip()) == 43
+
+
+def test_rotation_of_an_empty_store(environment):
+    result = run("secret", "rotate")
+
+    assert (result.exit_code, result.stderr) == (0, "0 credentials sealed again.\n")
+
+
+def test_help_starts_without_the_heavy_parts():
+    script = (
+        "import sys\n"
+        "from gateway.cli import main\n"
+        "heavy = {'strawberry', 'sqlmodel', 'fastapi', 'uvicorn', 'httpx'} & set(sys.modules)\n"
+        "print(sorted(heavy))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "[]\n"

@@ -1,0 +1,156 @@
+"""Stored credentials are opened when a call needs them, renewed once, and marked when they die."""
+
+import pytest
+from sqlmodel import select
+
+from gateway import connections
+from gateway.credentials import Vault
+from gateway.keyring import Keyring
+from gateway.lookup import open_lookup
+from gateway.tables import ConnectionRow, Operator, Resource
+from providers.failures import NeedsReauth
+from providers.tokens import Tokens
+
+
+@pytest.fixture
+def keyring():
+    return Keyring(["the new key of the tests", "the old key of the tests"])
+
+
+@pytest.fixture
+async def row(database):
+    async with database.writing() as session:
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+        session.add(Resource(name="r", created_at=0))
+        await session.flush()
+        made = ConnectionRow(
+            resource_id=1,
+            operator_id="o",
+            kind="email",
+            provider="PROVIDER_A",
+            account_email="o@example.org",
+            granted_scopes=[],
+            can_write=False,
+            status="active",
+            selected_site_ids=[],
+            created_at=0,
+            updated_at=0,
+        )
+        session.add(made)
+    return made
+
+
+async def put(database, keyring, **credentials):
+    async with database.writing() as session:
+        row = await session.get(ConnectionRow, 1)
+        connections.replace(row, credentials, keyring)
+        session.add(row)
+
+
+async def status(database):
+    async with database.reading() as session:
+        return (await session.exec(select(ConnectionRow.status))).one()
+
+
+class Endpoint:
+    """A token endpoint that counts."""
+
+    def __init__(self, tokens=None):
+        self.asked = []
+        self.tokens = tokens
+
+    async def refresh(self, refresh_token):
+        self.asked.append(refresh_token)
+        if self.tokens is None:
+            raise NeedsReauth
+        return self.tokens
+
+
+@pytest.fixture
+def vault(database, keyring, row):
+    endpoint = Endpoint()
+    lookup = open_lookup(database)
+    vault = Vault(lookup, database, keyring, endpoints=lambda _id, _provider, _stored: endpoint)
+    vault.endpoint = endpoint
+    yield vault
+    lookup.close()
+
+
+async def test_a_changed_token_counts_at_the_next_call(database, keyring, vault):
+    await put(database, keyring, accessToken="first")
+    assert await vault.of(1).token() == "first"
+    await put(database, keyring, accessToken="second")
+
+    assert await vault.of(1).token() == "second"
+
+
+async def test_an_api_token_stands_alone(database, keyring, vault):
+    await put(database, keyring, apiToken="secret")
+    credentials = vault.of(1, scheme="")
+
+    assert (credentials.scheme, await credentials.token()) == ("", "secret")
+
+
+async def test_a_token_that_cannot_be_renewed_marks_the_connection(database, keyring, vault):
+    await put(database, keyring, accessToken="first")
+
+    with pytest.raises(NeedsReauth):
+        await vault.of(1).token(rejected="first")
+    assert await status(database) == "needs_reauth"
+
+
+async def test_a_refused_token_is_renewed_and_stored(database, keyring, vault):
+    vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
+    await put(database, keyring, accessToken="first", refreshToken="renew")
+
+    assert await vault.of(1).token() == "first"
+    assert await vault.of(1).token(rejected="first") == "second"
+    assert vault.endpoint.asked == ["renew"]
+    stored = await vault.read(1)
+    assert (stored["accessToken"], stored["refreshToken"]) == ("second", "next")
+    assert await vault.of(1).token() == "second"
+    assert vault.endpoint.asked == ["renew"]
+
+
+async def test_a_dead_refresh_token_needs_a_person(database, keyring, vault):
+    await put(database, keyring, accessToken="first", refreshToken="dead")
+
+    with pytest.raises(NeedsReauth):
+        await vault.of(1).token(rejected="first")
+    assert await status(database) == "needs_reauth"
+
+
+async def test_a_switched_off_connection_stays_off(database, keyring, vault):
+    async with database.writing() as session:
+        row = await session.get(ConnectionRow, 1)
+        row.status = "disabled"
+        session.add(row)
+    await put(database, keyring, accessToken="first")
+
+    with pytest.raises(NeedsReauth):
+        await vault.of(1).token(rejected="first")
+    assert await status(database) == "disabled"
+
+
+async def test_without_credentials_a_person_is_needed(vault):
+    with pytest.raises(NeedsReauth):
+        await vault.of(1).token()
+    with pytest.raises(NeedsReauth):
+        await vault.of(99).token()
+
+
+async def test_credentials_under_a_lost_key_need_a_person(database, keyring, vault):
+    await put(database, Keyring(["a key that nobody has any more"]), accessToken="first")
+
+    with pytest.raises(NeedsReauth):
+        await vault.of(1).token()
+
+
+async def test_rotation_seals_everything_again(database, keyring, vault):
+    await put(database, Keyring(["the old key of the tests"]), accessToken="first")
+
+    assert await connections.rotate(database, keyring) == 1
+    assert await connections.rotate(database, keyring) == 0
+    only_new = Vault(open_lookup(database), database, Keyring(["the new key of the tests"]))
+    assert await only_new.of(1).token() == "first"
+    only_new._lookup.close()

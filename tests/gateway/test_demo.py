@@ -1,0 +1,207 @@
+"""The demo makes its world once, prints the same tokens again, and its tokens do what they say."""
+
+import json
+import stat
+
+import pytest
+
+from gateway import demo
+from gateway.cli.demo import _open, _write
+
+BASE = "http://127.0.0.1:8000"
+ACCESS = "/api/access"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture
+async def first(data, monkeypatch):
+    monkeypatch.chdir(data)
+    return await _open(data, BASE, reset=False)
+
+
+@pytest.fixture
+async def gateway(first):
+    async with first[0].running() as running:
+        yield running
+
+
+@pytest.fixture
+def described(first):
+    return first[1]
+
+
+@pytest.fixture
+def profile(described):
+    return lambda name: {"Authorization": f"Bearer {described['tokens'][name]}"}
+
+
+async def test_the_manifest_is_complete(described):
+    assert described["baseUrl"] == BASE
+    assert described["internalBaseUrl"] == f"{BASE}/internal"
+    assert described["graphqlUrl"] == f"{BASE}/graphql"
+    assert described["resourceIds"] == [1]
+    assert described["resources"] == {"main": 1, "readOnly": 2, "selectedSites": 3, "empty": 4}
+    assert list(described["tokens"]) == ["full", "reader", "masked", "selected"]
+    assert {name: one["url"] for name, one in described["upstreams"].items()} == {
+        "providerA": f"{BASE}/sandbox/provider-a",
+        "providerB": f"{BASE}/sandbox/provider-b",
+        "collab": f"{BASE}/sandbox/collab",
+        "tasks": f"{BASE}/sandbox/tasks",
+    }
+
+
+async def test_a_second_start_prints_the_same(data, described):
+    _, again = await _open(data, "http://127.0.0.1:9999", reset=False)
+
+    for member in ("tokens", "adminToken", "operatorId"):
+        assert again[member] == described[member]
+    assert again["baseUrl"] == "http://127.0.0.1:9999"
+
+
+async def test_only_the_owner_may_read_the_secrets(data, described, tmp_path):
+    _write(tmp_path / "manifest.json", described)
+
+    for path in (data / demo.STATE, data / "gateway.db", tmp_path / "manifest.json"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    assert json.loads((tmp_path / "manifest.json").read_text()) == described
+
+
+async def test_the_full_token_reads_both_mailboxes(client, profile):
+    response = await client.get(f"{ACCESS}/email/messages?limit=50", headers=profile("full"))
+
+    assert response.status_code == 200
+    emails = response.json()["emails"]
+    assert len(emails) == 50
+    assert {email["provider"] for email in emails} == {"PROVIDER_A", "PROVIDER_B"}
+    assert "authWarnings" not in response.json()
+    assert "accessInfo" not in response.json()
+
+
+async def test_the_masked_token_sees_null(client, profile):
+    response = await client.get(
+        f"{ACCESS}/email/messages?limit=5&includeBody=true", headers=profile("masked")
+    )
+
+    assert response.status_code == 200
+    for email in response.json()["emails"]:
+        assert (email["body"], email["attachments"], email["to"]) == (None, None, None)
+        assert email["subject"] is not None
+
+
+async def test_the_reader_may_not_delete(client, profile):
+    response = await client.delete(
+        f"{ACCESS}/email/messages/providerA:x", headers=profile("reader")
+    )
+
+    assert (response.status_code, response.json()["error"]) == (403, "OPERATION_NOT_ALLOWED")
+
+
+async def test_each_profile_is_what_it_is_called(client, profile):
+    own = {
+        name: (await client.get(f"{ACCESS}/token", headers=profile(name))).json()
+        for name in ("full", "reader", "masked", "selected")
+    }
+
+    full, reader = own["full"], own["reader"]
+    assert len(full["effectiveEmailOperations"]) == 9
+    assert len(reader["effectiveEmailOperations"]) == 3
+    assert len(reader["effectiveTaskOperations"]) == 3
+    assert "upload_file" not in reader["effectiveCollabOperations"]
+    assert own["selected"]["settings"]["collabAllowAllDefault"] is False
+    assert "attendees" not in own["masked"]["settings"]["visibleCalendarFields"]
+    assert [(one["kind"], one["provider"]) for one in full["connections"]] == [
+        ("email", "PROVIDER_A"),
+        ("email", "PROVIDER_B"),
+        ("calendar", "PROVIDER_A"),
+        ("calendar", "PROVIDER_B"),
+        ("tasks", full["connections"][4]["provider"]),
+        ("collab", "COLLAB"),
+    ]
+
+
+async def test_the_admin_sees_the_four_resources(client, described):
+    admin = {"Authorization": f"Bearer {described['adminToken']}"}
+    found = (await client.get("/api/resources", headers=admin)).json()["resources"]
+    listed = (await client.get("/api/connections", headers=admin)).json()["connections"]
+
+    assert {one["name"]: one["id"] for one in found} == described["resources"]
+    by_resource = {one["id"]: [] for one in found}
+    for one in listed:
+        by_resource[one["resourceId"]].append((one["kind"], one["mode"], one["canWrite"]))
+    assert len(by_resource[1]) == 6
+    assert by_resource[2] == [("email", None, False), ("collab", "delegated", False)]
+    assert by_resource[3] == [("collab", "selected_sites", True)]
+    assert by_resource[4] == []
+
+
+async def test_a_connection_is_tested_by_one_harmless_read(client, described):
+    admin = {"Authorization": f"Bearer {described['adminToken']}"}
+    response = await client.post("/api/connections/1/test", headers=admin)
+
+    assert response.status_code == 200
+    result = response.json()
+    assert result == {
+        "ok": True,
+        "status": "active",
+        "detail": "The account answers.",
+        "latencyMs": result["latencyMs"],
+    }
+    shown = (await client.get("/api/connections/1", headers=admin)).json()
+    assert shown["lastOkAt"] is not None
+
+
+async def test_a_withdrawn_consent_needs_a_person(client, described, gateway):
+    admin = {"Authorization": f"Bearer {described['adminToken']}"}
+    wrong = {"credentials": {"accessToken": "withdrawn"}}
+    changed = await client.post(
+        "/api/connections",
+        json={
+            "resourceId": 4,
+            "operatorId": described["operatorId"],
+            "kind": "email",
+            "provider": "PROVIDER_B",
+            "accountEmail": "x@example.org",
+            "grantedScopes": [],
+            **wrong,
+        },
+        headers=admin,
+    )
+    url = f"/api/connections/{changed.json()['id']}"
+    result = (await client.post(f"{url}/test", headers=admin)).json()
+
+    assert (result["ok"], result["status"]) == (False, "needs_reauth")
+    assert (await client.get(url, headers=admin)).json()["status"] == "needs_reauth"
+    await client.delete(url, headers=admin)
+
+
+async def test_the_sandbox_answers_under_its_path(client, described):
+    upstream = described["upstreams"]["providerA"]
+    response = await client.get(
+        upstream["url"].removeprefix(BASE) + "/gmail/v1/users/me/profile",
+        headers={"Authorization": f"Bearer {upstream['accessToken']}"},
+    )
+
+    assert response.status_code == 200
+    assert response.json()["emailAddress"].endswith(".example")
+    calls = (await client.get("/sandbox/calls/provider-a")).json()["calls"]
+    assert calls[-1]["path"] == "/gmail/v1/users/me/profile"
+
+
+def test_what_is_half_there_is_made_anew(tmp_path):
+    assert demo.kept(tmp_path) is None
+    (tmp_path / demo.STATE).write_text("{}")
+    assert demo.kept(tmp_path) is None
+    (tmp_path / demo.STATE).write_text("not json")
+    assert demo.kept(tmp_path) is None
+
+
+def test_a_reset_removes_the_demos_files_and_nothing_else(tmp_path):
+    for name in ("gateway.db", "gateway.db-wal", "sandbox.db", demo.STATE, "notes.txt"):
+        (tmp_path / name).write_text("x")
+    demo.reset(tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

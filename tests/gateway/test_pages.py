@@ -1,0 +1,66 @@
+"""What a browser gets: our own pages, under a strict policy."""
+
+import pytest
+
+
+async def test_a_browser_at_graphql_is_sent_to_the_explorer(client):
+    response = await client.get("/graphql", headers={"Accept": "text/html,*/*"})
+
+    assert (response.status_code, response.headers["Location"]) == (302, "/explorer/")
+
+
+async def test_other_clients_are_told_to_post(client):
+    response = await client.get("/graphql", headers={"Accept": "application/json"})
+
+    assert response.status_code == 405
+    assert response.headers["Allow"] == "GET, POST"
+
+
+@pytest.mark.parametrize("page", ["/explorer/", "/docs/"])
+async def test_pages_load_from_our_own_origin_alone(client, page):
+    response = await client.get(page)
+
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    policy = response.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "http" not in policy
+    assert (await client.get(page.rstrip("/"))).headers["Location"] == page
+
+
+async def test_the_start_page_leads_to_the_explorer(client):
+    assert (await client.get("/")).headers["Location"] == "/explorer/"
+
+
+async def test_a_page_that_is_not_there_is_404_in_the_error_shape(client):
+    response = await client.get("/explorer/nothing.js")
+
+    assert response.status_code == 404
+    assert response.json()["error"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("path", ["/explorer/%2e%2e/schema.py", "/docs/..%2f..%2fschema.py"])
+async def test_nothing_outside_the_folder_is_served(client, path):
+    assert (await client.get(path)).status_code == 404
+
+
+async def test_health_is_told_to_everybody(client):
+    response = await client.get("/healthz")
+
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+async def test_the_description_covers_surfaces_and_management(client):
+    paths = (await client.get("/openapi.json")).json()["paths"]
+
+    assert "get" in paths["/api/access/email/messages"]
+    assert set(paths["/api/access-tokens/{token_id}"]) == {"get", "patch", "delete"}
+    new_token = paths["/api/access-tokens"]["post"]["requestBody"]
+    properties = new_token["content"]["application/json"]["schema"]["properties"]
+    assert set(properties) == {"name", "operatorId", "resourceIds", "expiresAt", "settings"}
+    assert "/healthz" not in paths
+
+
+async def test_without_a_sandbox_its_paths_are_not_there(client):
+    assert (await client.get("/sandbox/calls/provider-a")).status_code == 404

@@ -1,0 +1,118 @@
+"""Settings come from AGW_ variables, with defaults that are safe."""
+
+import pytest
+from pydantic import ValidationError
+
+from gateway.settings import NotConfigured, Settings
+
+SECRETS = {"AGW_ADMIN_TOKEN": "a" * 16, "AGW_SECRET_KEYS": "k" * 32}
+
+
+@pytest.fixture(autouse=True)
+def _empty_environment(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in ("AGW_ADMIN_TOKEN", "AGW_SECRET_KEYS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_the_defaults_trust_nobody_and_open_nothing():
+    settings = Settings()
+
+    assert settings.host == "127.0.0.1"
+    assert settings.proxies == ()
+    assert settings.sandbox is False
+    assert settings.internal_enabled is False
+    assert settings.rate_limits == "on"
+    assert settings.database == "sqlite+aiosqlite:///data/gateway.db"
+    assert settings.base_url == "http://127.0.0.1:8000"
+
+
+def test_lists_are_comma_separated(monkeypatch):
+    monkeypatch.setenv("AGW_TRUSTED_PROXIES", "10.0.0.1, 192.168.0.0/16")
+    monkeypatch.setenv("AGW_ALLOWED_UPSTREAM_HOSTS", "Upstream.example:8443,other.example")
+    settings = Settings()
+
+    assert [str(network) for network in settings.proxies] == ["10.0.0.1/32", "192.168.0.0/16"]
+    assert {"upstream.example:8443", "other.example"} < settings.upstream_hosts
+
+
+def test_windows_are_json(monkeypatch):
+    monkeypatch.setenv("AGW_RATE_LIMIT_WINDOWS", '{"email": [[5, 10]]}')
+
+    assert Settings().rate_limit_windows == {"email": ((5, 10),)}
+
+
+def test_a_file_is_read_and_the_environment_wins(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("AGW_PORT=9000\nAGW_HOST=::1\nOTHER=1\n")
+    monkeypatch.setenv("AGW_PORT", "9001")
+
+    assert Settings().base_url == "http://[::1]:9001"
+    assert Settings().origin == "http://[::1]:9001"
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://gateway.example/", "https://gateway.example:443"),
+        ("http://gateway.example", "http://gateway.example:80"),
+        ("https://gateway.example:8443/agw", "https://gateway.example:8443"),
+    ],
+)
+def test_the_origin_has_its_port(url, origin):
+    assert Settings(public_url=url).origin == origin
+
+
+def test_sandbox_upstreams_lie_under_the_base_url():
+    upstreams = Settings(sandbox=True, public_url="http://g.example").upstreams
+
+    assert upstreams["email", "PROVIDER_A"] == "http://g.example/sandbox/provider-a"
+    assert upstreams["tasks", "BOARDS"] == "http://g.example/sandbox/tasks"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AGW_TRUSTED_PROXIES", "everybody"),
+        ("AGW_PROVIDER_A_URL", "ftp://x.example"),
+        ("AGW_COLLAB_URL", "https://x.example/?a=b"),
+        ("AGW_RATE_LIMITS", "sometimes"),
+        ("AGW_PORT", "70000"),
+        ("AGW_WORKERS", "0"),
+    ],
+)
+def test_a_bad_setting_stops_the_start(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ValidationError):
+        Settings()
+
+
+@pytest.mark.parametrize(
+    ("secrets", "missing"),
+    [
+        pytest.param({}, "AGW_ADMIN_TOKEN", id="neither"),
+        pytest.param({"AGW_ADMIN_TOKEN": ""}, "AGW_ADMIN_TOKEN", id="an empty admin token"),
+        pytest.param({"AGW_ADMIN_TOKEN": "short"}, "AGW_ADMIN_TOKEN", id="a short admin token"),
+        pytest.param({"AGW_ADMIN_TOKEN": "a" * 16}, "AGW_SECRET_KEYS", id="no keys"),
+    ],
+)
+def test_serving_needs_secrets(monkeypatch, secrets, missing):
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises(NotConfigured, match=missing):
+        Settings().ready_to_serve()
+
+
+def test_secrets_do_not_show(monkeypatch):
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings().ready_to_serve()
+
+    assert "aaaa" not in repr(settings)
+    assert "kkkk" not in repr(settings)
+
+
+def test_every_setting_is_described():
+    for name, field in Settings.model_fields.items():
+        assert field.description, name

@@ -1,0 +1,175 @@
+"""The door: limits, then the token, then its quota, and the headers that tell of them."""
+
+import pytest
+
+from gateway.app import assemble
+from gateway.door import bucket_of
+
+RATE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+EMAILS = "/api/access/email/messages"
+ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
+
+
+@pytest.fixture
+def settings(settings):
+    return settings.model_copy(update={"rate_limits": "on", "internal_enabled": True})
+
+
+@pytest.fixture
+async def gateway(settings, clock):
+    async with assemble(settings, clock=clock).running() as running:
+        yield running
+
+
+def rates(response):
+    return tuple(int(response.headers[name]) for name in RATE)
+
+
+async def test_the_61st_request_of_a_minute_is_refused_and_not_counted(client, clock):
+    for left in range(59, -1, -1):
+        response = await client.get(EMAILS)
+        assert (response.status_code, rates(response)[:2]) == (401, (60, left))
+
+    for _ in range(140):
+        response = await client.get(EMAILS, headers={"X-Request-Id": "r"})
+        assert response.status_code == 429
+    assert response.headers["Retry-After"] == "60"
+    assert rates(response) == (60, 0, int(clock.now) + 60)
+    assert response.json() == {
+        "error": None,
+        "message": "Too many requests. Try again in 60 seconds.",
+        "requestId": "r",
+    }
+    clock.now += 60
+    assert (await client.get(EMAILS)).status_code == 401
+
+
+async def test_surfaces_addresses_and_mounts_have_buckets_of_their_own(client, gateway, token):
+    for _ in range(3):
+        await client.get(EMAILS)
+
+    assert rates(await client.get("/api/access/token"))[:2] == (60, 56)  # after three of the admin
+    assert rates(await client.get(EMAILS))[1] == 56
+
+
+async def test_a_token_of_its_own_quota_is_stopped_by_it(admin, client, new_token):
+    quota = {"settings": {"quota": {"perMinute": 2}}}
+    text = (await admin.post("/api/access-tokens", json={**new_token, **quota})).json()["token"]
+    mine = {"Authorization": f"Bearer {text}"}
+
+    answers = [await client.get("/api/access/token", headers=mine) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert [rates(answer)[:2] for answer in answers] == [(2, 1), (2, 0), (2, 0)]
+    other = await client.get("/api/access/token")
+    assert rates(other)[:2] == (60, 54)  # 3 of the admin, 2 that passed, this one: not the refused
+
+
+async def test_a_full_address_is_told_so_before_a_bad_token_is(client):
+    for _ in range(60):
+        await client.get(EMAILS)
+
+    response = await client.get(EMAILS, headers={"Authorization": "Bearer nonsense"})
+    assert response.status_code == 429
+
+
+async def test_graphql_is_charged_where_rest_would_be(admin, client, token):
+    mine = {"Authorization": f"Bearer {token['token']}"}
+    twice = {"query": "{ a: emails { totalCount } b: emails { totalCount } }"}
+    response = await client.post("/graphql", json=twice, headers=mine)
+
+    assert response.status_code == 200
+    assert rates(response)[:2] == (60, 58)
+    assert rates(await client.get(EMAILS))[1] == 57
+
+
+async def test_unknown_paths_of_a_surface_tell_the_rates_too(client):
+    response = await client.get("/api/access/email/nothing")
+
+    assert rates(response)[0] == 60
+
+
+async def test_management_is_limited_by_address(client):
+    for _ in range(60):
+        assert (await client.get("/api/operators")).status_code == 401
+
+    response = await client.get("/api/operators", headers=ADMIN)
+    assert response.status_code == 429
+    assert response.headers["Retry-After"] == "60"
+
+
+async def test_pages_and_health_have_no_limit(client):
+    for path in ("/healthz", "/nothing", "/openapi.json"):
+        assert "X-RateLimit-Limit" not in (await client.get(path)).headers
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/api/access/email/messages", ("email", "")),
+        ("/api/access/calendar", ("calendar", "")),
+        ("/internal/api/access/collab/files", ("collab", "/internal")),
+        ("/api/access/token", ("management", "")),
+        ("/api/access-tokens/1", ("management", "")),
+        ("/graphql", ("graphql", "")),
+        ("/", ("", "")),
+        ("/healthz", ("", "")),
+        ("/explorer/index.html", ("", "")),
+        ("/sandbox/provider-a/x", ("", "")),
+    ],
+)
+def test_which_bucket_a_path_belongs_to(path, expected):
+    assert bucket_of(path) == expected
+
+
+async def test_a_use_is_shown_to_the_admin(admin, client, token, gateway):
+    mine = {"Authorization": f"Bearer {token['token']}"}
+    assert (await client.get("/api/access/token", headers=mine)).status_code == 200
+    await gateway.background.drain()
+
+    shown = (await admin.get("/api/access-tokens/1")).json()
+    assert shown["lastUsedAt"] == "2026-11-18T11:06:40Z"
+
+
+async def test_revocation_holds_for_rest_and_graphql_at_once(admin, client, token):
+    mine = {"Authorization": f"Bearer {token['token']}"}
+    query = {"query": "{ accessToken { id } }"}
+    assert (await client.get("/api/access/token", headers=mine)).status_code == 200
+    assert (await client.post("/graphql", json=query, headers=mine)).status_code == 200
+    await admin.delete("/api/access-tokens/1")
+
+    rest = await client.get("/api/access/token", headers=mine)
+    graphql = await client.post("/graphql", json=query, headers=mine)
+    assert (rest.status_code, rest.json()["reason"]) == (401, "REVOKED")
+    assert graphql.status_code == 401
+    assert graphql.json()["errors"][0]["extensions"]["reason"] == "REVOKED"
+
+
+async def test_when_the_store_does_not_answer_nobody_passes(client, token, gateway, monkeypatch):
+    from gateway.database import StorageUnavailable
+
+    async def broken(headers):
+        raise StorageUnavailable
+
+    monkeypatch.setattr(gateway.parts.callers, "authenticate", broken)
+    mine = {"Authorization": f"Bearer {token['token']}"}
+
+    rest = await client.get("/api/access/token", headers=mine)
+    assert (rest.status_code, rest.json()["error"]) == (503, "OVERLOADED")
+    graphql = await client.post("/graphql", json={"query": "{__typename}"}, headers=mine)
+    assert graphql.status_code == 503
+
+
+async def test_our_own_bugs_tell_nothing(client, token, gateway, monkeypatch):
+    async def bug(headers):
+        raise RuntimeError("a secret of the program")
+
+    monkeypatch.setattr(gateway.parts.callers, "authenticate", bug)
+    response = await client.get("/api/access/token", headers={"X-Request-Id": "r"})
+
+    assert response.status_code == 500
+    assert response.headers["X-Api-Version"] == "2026-11-20"
+    assert response.json() == {
+        "error": "INTERNAL_ERROR",
+        "message": "Something went wrong here. The request id names the case.",
+        "requestId": "r",
+    }
