@@ -1,6 +1,6 @@
 """Request bodies of the management API: strict models that refuse what they do not know."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Request
@@ -98,7 +98,18 @@ def invalid(field: str, why: str, *further: Detail) -> InvalidInput:
 
 def described(model: type[BaseModel]) -> dict[str, Any]:
     """Return the `openapi_extra` that documents *model* as the request body."""
-    schema = model.model_json_schema(by_alias=True, ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
-    content = {"application/json": {"schema": schema}}
+    schema = model.model_json_schema(by_alias=True)
+    parts = schema.pop("$defs", {})
+    content = {"application/json": {"schema": _inlined(schema, parts)}}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def _inlined(schema: Any, parts: Mapping[str, Any]) -> Any:
+    """Put the parts that a schema refers to in their places."""
+    if isinstance(schema, list):
+        return [_inlined(one, parts) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(parts[schema["$ref"].removeprefix("#/$defs/")], parts)
+    return {key: _inlined(value, parts) for key, value in schema.items()}
