@@ -140,8 +140,9 @@ async def streamed(call: Call) -> AsyncIterator[StreamedAnswer]:
                 async with _sent(call, token) as response:
                     if call.wants(response.status_code):
                         call.health.throttle.passed()
-                        chunks = _pieces(call, response, most=call.max_bytes)
-                        yield StreamedAnswer(response.status_code, _headers(response), chunks)
+                        headers, encoding = _headers(response)
+                        chunks = _pieces(call, response, encoding, most=call.max_bytes)
+                        yield StreamedAnswer(response.status_code, headers, chunks)
                         return
                     answer = await _read(call, response)
                 if answer.status != 401 or token is None or last:
@@ -245,24 +246,27 @@ async def _send(call: Call, token: str | None) -> httpx.Response:
 
 
 async def _read(call: Call, response: httpx.Response) -> Answer:
-    """Read the whole body."""
-    most = call.max_bytes if call.wants(response.status_code) else MAX_REFUSAL
+    """Read the whole body; that of a refusal counts as empty when it cannot be read."""
+    wanted = call.wants(response.status_code)
+    most = call.max_bytes if wanted else MAX_REFUSAL
+    headers, encoding = _headers(response)
     try:
-        body = b"".join([piece async for piece in _pieces(call, response, most=most)])
+        body = b"".join([piece async for piece in _pieces(call, response, encoding, most=most)])
     except Broken:
-        if call.reads:
+        if wanted and call.reads:
             raise
-        raise Unreachable(sent=True) from None  # a write whose answer cannot be read
-    return Answer(response.status_code, _headers(response), body)
+        if wanted:  # a write whose answer cannot be read
+            raise Unreachable(sent=True) from None
+        body = b""
+    return Answer(response.status_code, headers, body)
 
 
 async def _pieces(
-    call: Call, response: httpx.Response, *, most: int | None
+    call: Call, response: httpx.Response, encoding: str, *, most: int | None
 ) -> AsyncIterator[bytes]:
-    encoding = response.headers.get("content-encoding", "")
+    # Not `aiter_raw`: that refuses answers which were made whole, as an app's are.
+    raw = cast("httpx.AsyncByteStream", response.stream)
     try:
-        # Not `aiter_raw`: that refuses answers which were made whole, as an app's are.
-        raw = cast("httpx.AsyncByteStream", response.stream)
         async for piece in decoded(raw, encoding=encoding, max_bytes=most):
             yield piece
     except (httpx.TransportError, OSError) as error:
@@ -270,15 +274,16 @@ async def _pieces(
         raise verdicts.of_error(error, sent=True, reads=call.reads) from error
 
 
-def _headers(response: httpx.Response) -> Mapping[str, str]:
-    """Return the headers that hold for the decompressed body."""
+def _headers(response: httpx.Response) -> tuple[Mapping[str, str], str]:
+    """Return the headers that hold for the decompressed body, and how it is compressed."""
     headers = {
         name.decode("latin-1").lower(): value.decode("latin-1")
         for name, value in response.headers.raw
     }
-    if headers.pop("content-encoding", "identity") != "identity":
+    encoding = headers.pop("content-encoding", "")
+    if encoding:
         headers.pop("content-length", None)
-    return headers
+    return headers, encoding
 
 
 def _judged(call: Call, answer: Answer) -> Answer:

@@ -40,6 +40,7 @@ STREAM_SECONDS = 300.0  # reference, budgets: uploads
 _STEPS = MappingProxyType({"connect": 5.0, "read": 10.0, "write": 10.0, "pool": None})
 _STREAM_STEPS = MappingProxyType({"connect": 5.0, "read": 30.0, "write": 30.0, "pool": None})
 _FAIR_SECONDS = 1.0  # who gave upstream less than this cannot say that it failed
+_ELSEWHERE = "elsewhere"  # the hosts of pre-authenticated URLs share one health per connection
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 # When the request being served must be answered, on the `time.monotonic` scale; None: no limit.
@@ -245,6 +246,7 @@ class Upstream:
         if seconds <= 0:
             raise TimedOut(sent=False)
         origin = self._root.origin if authorised else origin_of(url)
+        foreign = origin != self._root.origin
         return Call(
             method=method,
             url=url,
@@ -255,12 +257,12 @@ class Upstream:
             credentials=self._credentials if authorised else None,
             classify=self._classify,
             client=self._origins.client(origin),
-            health=self._health(origin),
+            health=self._health(_ELSEWHERE if foreign else origin),
             clock=self._origins.clock,
             steps=steps,
             scope=asyncio.timeout(seconds),
             fair=seconds >= _FAIR_SECONDS,
-            public=origin != self._root.origin and not self._origins.allow_private,
+            public=foreign and not self._origins.allow_private,
         )
 
     def _health(self, origin: str) -> Health:

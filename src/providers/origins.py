@@ -12,6 +12,8 @@ from providers.links import origin_of, parse
 from providers.resilience import Clock, Health, SystemClock
 from providers.transport import PLACES, PooledTransport
 
+_CLIENTS = 256  # upstream names some of the origins
+
 
 class Origins:
     """One `httpx.AsyncClient` per origin for the life of the process."""
@@ -51,6 +53,8 @@ class Origins:
         """Return the client of *origin*, written ``scheme://host:port``."""
         client = self._clients.get(origin)
         if client is None:
+            if len(self._clients) >= _CLIENTS:
+                self._clients.clear()  # they hold nothing: the transport is shared
             client = self._clients[origin] = _Client(
                 transport=self._transport_for(origin),
                 trust_env=False,
@@ -74,10 +78,7 @@ class Origins:
 
     async def aclose(self) -> None:
         """Close every client and every socket."""
-        clients = tuple(self._clients.values())
         self._clients.clear()
-        for client in clients:
-            await client.aclose()
         await self.transport.aclose()
 
     def _transport_for(self, origin: str) -> httpx.AsyncBaseTransport:

@@ -15,8 +15,9 @@ from providers.pool import Endpoint, Pool
 from providers.wire import Connection, Exchange
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-PLACES = 20  # connections per origin
+PLACES = 100  # connections per origin
 IDLE_SECONDS = 60.0
+_POOLS = 256  # kept although nothing is connected; upstream names some of the origins
 
 # A request that must not be made twice goes over a connection that was used a moment ago, so that
 # it hardly ever meets one that the server is just closing.
@@ -113,6 +114,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
                 raise httpx.UnsupportedProtocol("Only http and https are spoken.")
             context = (self._tls or tls_context()) if tls else None
             endpoint = Endpoint(host=key[1], port=key[2], tls=context, public=public)
+            if len(self._pools) >= _POOLS:
+                self._pools = {key: pool for key, pool in self._pools.items() if pool.taken}
             pool = Pool(endpoint, places=self._places, idle_seconds=self._idle_seconds)
             self._pools[key] = pool
         return pool

@@ -14,6 +14,7 @@ import pytest
 
 from providers.failures import (
     Broken,
+    Missing,
     NeedsReauth,
     ProviderFailure,
     Throttled,
@@ -180,7 +181,9 @@ async def attempt(upstream: Upstream, method: str) -> ProviderFailure | None:
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("method", ["GET", "POST"], ids=["read", "write"])
-async def test_a_fault_ends_as_the_contract_says(*, row, method, stub, origins, upstream, clock):
+async def test_a_fault_ends_as_the_contract_says(
+    *, row, method, stub, origins, upstream, clock, caplog
+):
     stub.script = row.script
     failure = await attempt(upstream, method)
     expected, requests = (row.read, row.reads) if method == "GET" else (row.write, row.writes)
@@ -195,6 +198,26 @@ async def test_a_fault_ends_as_the_contract_says(*, row, method, stub, origins, 
     clock.seconds += 3_600
     for _ in range(20):
         assert (await upstream.call("GET", "things")).status == 200
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("status_code", [429, 404])
+@pytest.mark.parametrize("script", [damaged_gzip, too_large], ids=["damaged", "endless"])
+async def test_a_refusal_whose_body_cannot_be_read_is_still_one(
+    script, status_code, stub, upstream
+):
+    async def refuse(wire, asked, number):
+        send = wire.send
+
+        async def other_status(data):
+            await send(data.replace(b" 200 ", b" %d " % status_code, 1))
+
+        wire.send = other_status
+        await script(wire, asked, number)
+
+    stub.script = refuse
+    with pytest.raises(Throttled if status_code == 429 else Missing):
+        await upstream.call("POST", "things")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
