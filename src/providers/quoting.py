@@ -51,9 +51,10 @@ def forwarded(body: Body, original: records.Email, *, hidden: AbstractSet[str]) 
     """
     Put a caller's text and a short header block before the original, which keeps its form.
 
-    Args and returns are those of `answered`; the type becomes HTML when either is.
+    Args and returns are those of `answered`; the type becomes HTML when either is. Without any
+    text of the caller's it is the original's.
     """
-    text, kind = body
+    text, kind = body if body[0] else ("", original.body_type)
     block = [_FORWARDED, *_header_block(original, hidden)]
     if "html" not in (kind, original.body_type):
         return "\n".join((text, "", *block, "", original.body or "")), "text"

@@ -48,7 +48,7 @@ async def _chunk(
         if 200 <= part.status < 300:
             found[name] = part.decode(Message)
         elif isinstance(failure := classify(part), Throttled):
-            raise failure
+            raise upstream.throttled(failure.retry_after)
         elif part.status not in (404, 410):
             odd.append(name)
     # Whatever else went wrong is asked for alone, where it is retried or raised as usual.

@@ -1,0 +1,169 @@
+"""What a mail filter means, and that reading page by page finds just that."""
+
+from contextlib import aclosing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from providers import matching, records, scanning
+from providers.failures import Broken, Throttled
+from providers.ports import MailPosition, MailQuery
+from providers.records import Email, Participant
+from providers.scanning import Page
+
+MAIL = Email(
+    id="1",
+    provider="PROVIDER_A",
+    subject="Straße & Überblick: 日本語の件名 e\u0301tude",
+    from_=Participant(email="Ann@North.example", name="Ann O'Author"),
+    to=(Participant(email="bob@south.example"),),
+    body="<p>Toast</p><script>hidden()</script><style>p{}</style> &amp; jam 🎉",
+    body_type="html",
+)
+
+WORDS = {
+    "a word": ("toast", True),
+    "the beginning of a word": ("toa", True),
+    "not the end of one": ("oast", False),
+    "sharp s": ("STRASSE", True),
+    "an umlaut": ("überblick", True),
+    "a composed accent": ("\u00e9tude", True),
+    "a script without blanks": ("件名", True),
+    "an emoji": ("🎉", True),
+    "an entity": ('"toast jam"', True),
+    "no markup": ("script", False),
+    "no hidden text": ("hidden", False),
+    "a name with an apostrophe": ("o'author", True),
+    "an address": ("ann@north.example", True),
+    "an open quote": ('"toast', True),
+    "a phrase over two fields": ('"toast ann"', False),
+    "words in two fields": ("toast ann", True),
+    "only punctuation": ("-- &", False),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), WORDS.values(), ids=WORDS.keys())
+def test_a_word_is_found(text, found):
+    query = MailQuery(text=text, text_fields=matching.TEXT_FIELDS)
+
+    assert matching.passes(MAIL, query, text=True) is found
+
+
+@pytest.mark.parametrize(
+    ("value", "address"),
+    [
+        ("a@b", True),
+        ("a@b.example", True),
+        ("@b.example", False),
+        ("a@", False),
+        ("a b@c", False),
+        ("a@b@c", False),
+        ("ann", False),
+    ],
+)
+def test_a_whole_address_is_told_from_a_part_of_one(value, address):
+    assert matching.is_address(value) is address
+
+
+def test_only_what_is_checked_is_needed():
+    query = MailQuery(
+        sender="a", recipient="b", subject="c", label="trash", text="x", text_fields={"subject"}
+    )
+
+    assert matching.needed(query, text=False) == {"from_", "to", "cc", "subject"}
+    assert matching.needed(MailQuery(label="x", unread=True), text=True) == {"labels", "is_read"}
+    assert matching.needed(MailQuery(), text=True) == frozenset()
+
+
+def mail(received_ms, name):
+    return Email(id=name, provider="PROVIDER_A", received_at=records.moment(received_ms))
+
+
+async def paged(entries, size, *, failing=None):
+    """Yield pages in upstream's order: newest first, ties in any order."""
+    order = sorted(entries, key=lambda one: -one[0])
+    for number, at in enumerate(range(0, max(len(order), 1), size)):
+        if number == failing:
+            raise Throttled(1)
+        piece = order[at : at + size]
+        yield Page(
+            emails=[mail(*one) for one in reversed(piece)],
+            floor_ms=min((ms for ms, _ in piece), default=None),
+            last=at + size >= len(order),
+        )
+
+
+ENTRIES = st.lists(
+    st.tuples(st.integers(0, 9), st.text("abcdef", min_size=1, max_size=3)),
+    max_size=60,
+    unique_by=lambda one: one[1],
+)
+
+
+@given(ENTRIES, st.integers(1, 9), st.integers(1, 12), st.sets(st.sampled_from("abcdef")))
+async def test_reading_from_position_to_position_finds_what_passes_in_order(
+    entries, size, limit, letters
+):
+    async def keep(emails):
+        return [one for one in emails if one.id[0] in letters]
+
+    found, after = [], None
+    for _ in range(200):
+        result = await scanning.scan(paged(entries, size), after=after, limit=limit, keep=keep)
+        assert len(result.emails) <= limit
+        found += result.emails
+        if result.exhausted:
+            break
+        moved = result.scanned_to or scanning.position(result.emails[-1])
+        assert after is None or moved.rank > after.rank
+        after = moved
+
+    expected = sorted((-ms, name) for ms, name in entries if name[0] in letters)
+    assert [scanning.position(one).rank for one in found] == expected
+
+
+async def test_a_throttle_after_some_pages_ends_the_reading_where_it_stands():
+    entries = [(ms, f"m{ms:02}") for ms in range(30)]
+
+    async def keep(emails):
+        return []
+
+    result = await scanning.scan(paged(entries, 10, failing=1), after=None, limit=5, keep=keep)
+
+    assert (result.emails, result.exhausted) == ((), False)
+    assert result.scanned_to == MailPosition(21, "~")
+
+
+async def test_a_throttle_at_once_is_raised():
+    async def keep(emails):
+        return emails
+
+    with pytest.raises(Throttled):
+        await scanning.scan(paged([], 10, failing=0), after=None, limit=5, keep=keep)
+
+
+async def test_what_could_not_be_checked_is_read_again():
+    entries = [(ms, f"m{ms:02}") for ms in range(30)]
+    calls = []
+
+    async def keep(emails):
+        calls.append(len(emails))
+        if len(calls) == 2:
+            raise Throttled(1)
+        return []
+
+    result = await scanning.scan(paged(entries, 10), after=None, limit=5, keep=keep)
+
+    assert result.scanned_to == MailPosition(21, "~")
+
+
+async def test_other_failures_are_raised_at_any_time():
+    async def keep(emails):
+        raise Broken
+
+    pages = paged([(1, "a")], 10)
+    with pytest.raises(Broken):
+        await scanning.scan(pages, after=None, limit=5, keep=keep)
+    async with aclosing(pages):
+        assert await anext(pages, None) is None  # closed

@@ -1,0 +1,205 @@
+"""A message that provider A is to send says what the caller meant, whatever the caller wrote."""
+
+from email import message_from_bytes, policy
+from email.header import decode_header, make_header
+from email.utils import getaddresses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from providers.ports import UnsafeMessage
+from providers.provider_a import addresses
+from providers.provider_a.compose import File, Letter, usable, write
+from providers.records import Participant
+
+BOB = Participant(email="bob@south.example")
+HOSTILE = st.text(
+    alphabet=st.one_of(
+        st.characters(),
+        st.sampled_from('\r\n\t =?_,;:<>()"\\@'),
+    ),
+    max_size=60,
+) | st.sampled_from(
+    [
+        "=?utf-8?q?x=0d=0aBcc:_eve@evil.example?=",
+        "=?utf-8?b?DQpCY2M6IGV2ZUBldmlsLmV4YW1wbGU=?=",
+        "Plan\r\nBcc: eve@evil.example",
+        "Plan\nBcc: eve@evil.example",
+        "a,b <eve@evil.example>",
+        'x" <eve@evil.example>, "y',
+        "(comment) x",
+        "=?utf-8?q?half",
+        "x" * 2000,
+        "ü" * 500,
+    ]
+)
+
+
+def letter(**given):
+    written = {
+        "sender": "me@north.example",
+        "to": (BOB,),
+        "subject": "Plan",
+        "body": "x",
+        "body_type": "text",
+        "message_id": "a@gw.example",
+    }
+    return Letter(**(written | given))
+
+
+def read(raw):
+    return message_from_bytes(raw, policy=policy.compat32)
+
+
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_headers_and_recipients_are_the_intended_ones_or_nothing_is_written(subject, name, other):
+    people = (
+        Participant(email="bob@south.example", name=name),
+        Participant(email="carl@east.example", name=other),
+    )
+    try:
+        raw = write(letter(subject=subject, to=people))
+    except UnsafeMessage:
+        return
+
+    message = read(raw)
+    assert message.keys() == [
+        "MIME-Version",
+        "Date",
+        "Message-ID",
+        "From",
+        "To",
+        "Subject",
+        "Content-Type",
+        "Content-Transfer-Encoding",
+    ]
+    assert [address for _, address in getaddresses([message["To"]])] == [
+        "bob@south.example",
+        "carl@east.example",
+    ]
+    assert str(make_header(decode_header(message["Subject"]))) == subject
+    assert max(map(len, raw.split(b"\r\n"))) <= 998
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "a b@south.example",
+        "bob@south.example>, <eve@evil.example",
+        "bob@south.example\r\nBcc: eve@evil.example",
+        "=?utf-8?q?x?=@south.example",
+        "bob",
+        "bob@",
+        "@south.example",
+        "böb@south.example",
+        "b@" + "x" * 400,
+    ],
+)
+def test_an_address_that_is_none_is_not_written(address):
+    with pytest.raises(UnsafeMessage):
+        write(letter(to=(Participant(email=address),)))
+
+
+def test_a_domain_of_another_script_is_written_in_its_plain_form():
+    raw = write(letter(to=(Participant(email="bob@bücher.example"),)))
+
+    assert read(raw)["To"] == "bob@xn--bcher-kva.example"
+
+
+def test_a_body_is_kept_as_it_is():
+    body = "Grüße\n.\n\n  From here 😀\r\nend\n"
+
+    message = read(write(letter(body=body)))
+
+    assert message.get_payload(decode=True).decode() == body.replace("\r\n", "\n").replace(
+        "\n", "\r\n"
+    )
+
+
+def test_half_a_surrogate_pair_in_a_body_is_not_written():
+    with pytest.raises(UnsafeMessage):
+        write(letter(body="\ud800"))
+
+
+def test_files_keep_their_names_types_and_bytes():
+    files = (
+        File(name="größe.pdf", media_type="application/pdf", content=bytes(range(256))),
+        File(name='a"\r\nBcc: x', media_type="no type\r\n", content=b"x", content_id="a>\r\nb"),
+        File(name="x" * 300 + ".png", media_type="image/png", content=b"", is_inline=True),
+    )
+
+    raw = write(letter(files=files))
+
+    parts = read(raw).get_payload()[1:]
+    assert [part.get_content_type() for part in parts] == [
+        "application/pdf",
+        "application/octet-stream",
+        "image/png",
+    ]
+    assert parts[0].get_payload(decode=True) == bytes(range(256))
+    assert [part.get_content_disposition() for part in parts] == [
+        "attachment",
+        "attachment",
+        "inline",
+    ]
+    assert b"\r\nBcc" not in raw
+    assert max(map(len, raw.split(b"\r\n"))) <= 998
+
+
+def test_importance_is_written_in_both_ways():
+    raw = read(write(letter(importance="high")))
+
+    assert (raw["Importance"], raw["X-Priority"]) == ("high", "1")
+    assert read(write(letter()))["Importance"] is None
+
+
+def test_people_of_an_original_who_cannot_be_written_to_are_left_out():
+    people = (
+        Participant(email="/O=EXCHANGELABS/CN=x"),
+        Participant(email="bob@south.example", name="Bob\x00"),
+    )
+
+    assert usable(people) == [Participant(email="bob@south.example", name="Bob ")]
+
+
+ADDRESSES = {
+    "ann@x.example": [("", "ann@x.example")],
+    "<ann@x.example>": [("", "ann@x.example")],
+    "Ann Author <ann@x.example>": [("Ann Author", "ann@x.example")],
+    '"Author, Ann" <ann@x.example>, bob@y.example': [
+        ("Author, Ann", "ann@x.example"),
+        ("", "bob@y.example"),
+    ],
+    "=?utf-8?q?Z=C3=BCrich=2C_Inc?= <z@x.example>": [("Zürich, Inc", "z@x.example")],
+    '"a \\"b\\" c" <ann@x.example>': [('a "b" c', "ann@x.example")],
+    "ann@x.example (Ann)": [("Ann", "ann@x.example")],
+    "Team: ann@x.example, bob@y.example;": [("", "ann@x.example"), ("", "bob@y.example")],
+    "": [],
+    " , ": [],
+    "undisclosed-recipients:;": [],
+}
+
+
+@pytest.mark.parametrize(("header", "people"), ADDRESSES.items())
+def test_an_address_header_is_read(header, people):
+    found = [(one.name or "", one.email) for one in addresses.read(header)]
+
+    assert found == people
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(alphabet="abc ÄÖ.-'", max_size=12).map(lambda text: " ".join(text.split())),
+            st.from_regex(r"[a-z]{1,5}@[a-z]{1,5}\.example", fullmatch=True),
+        ),
+        max_size=4,
+    )
+)
+def test_the_fast_reading_of_addresses_is_the_standard_library_s(people):
+    header = ", ".join(f'"{name}" <{address}>' if name else address for name, address in people)
+
+    found = [(one.name or "", one.email) for one in addresses.read(header)]
+
+    assert found == getaddresses([header] if header else [])
