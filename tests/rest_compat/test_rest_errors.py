@@ -1,0 +1,111 @@
+"""The errors table is total: every word, on every surface, for every result object."""
+
+import orjson
+import pytest
+
+from graph.errors import STATUSES
+from policy.vocabulary import Code, Surface
+from rest_compat.errors import RESULT_OBJECTS, answer
+from rest_compat.ports import Problem
+
+SURFACES = (*Surface, None)
+WORDLESS = {Code.UNAUTHENTICATED, Code.RATE_LIMITED}
+
+
+def body(code, *, surface=Surface.EMAIL, result=None, status=None, **more):
+    extensions = {"code": code, "httpStatus": status or STATUSES[code], **more}
+    shaped = answer(Problem("No.", extensions), request_id="r", surface=surface, result=result)
+    return orjson.loads(shaped.body), shaped
+
+
+@pytest.mark.parametrize("surface", SURFACES, ids=str)
+def test_error_is_null_exactly_where_the_contract_says_none(surface):
+    wordless = {code for code in Code if body(code, surface=surface)[0]["error"] is None}
+
+    on_collab = {Code.NOT_FOUND} | {code for code in Code if STATUSES[code] >= 500}
+    assert wordless == WORDLESS | (on_collab if surface is Surface.COLLAB else set())
+
+
+@pytest.mark.parametrize("name", RESULT_OBJECTS)
+def test_a_result_object_reads_its_own_error(name):
+    for code in Code:
+        told, _ = body(code, surface=Surface.COLLAB, result=name)
+
+        assert list(told)[:3] == ["error", "message", "requestId"]
+        assert told["success"] is False
+        assert told["errorMessage"] == "No."
+        assert ("errorCode" in told) is (name != "ItemSensitivityLabelResponse")
+
+
+@pytest.mark.parametrize("name", ["TaskItemResult", "TaskOperationResult", "TaskCommentResult"])
+def test_task_results_keep_to_their_closed_set(name):
+    told = {code: body(code, surface=Surface.TASKS, result=name)[0]["errorCode"] for code in Code}
+
+    assert {code: word for code, word in told.items() if word} == {
+        Code.ACCESS_DENIED: "ACCESS_DENIED",
+        Code.OPERATION_NOT_ALLOWED: "ACCESS_DENIED",
+        Code.NOT_FOUND: "NOT_FOUND",
+        Code.NO_WRITABLE_FIELDS: "NO_WRITABLE_FIELDS",
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "error_code"),
+    [
+        (Code.NOT_FOUND, None, "NOT_FOUND"),
+        (Code.PROVIDER_ERROR, None, "PROVIDER_ERROR"),
+        (Code.QUOTA_EXCEEDED, None, "QUOTA_EXCEEDED"),
+        (Code.INVALID_ID, "INVALID_ID", "INVALID_REQUEST"),
+        (Code.PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", "TOO_LARGE"),
+        (Code.PROVIDER_REFUSED, "PROVIDER_REFUSED", "OPERATION_NOT_ALLOWED"),
+        (Code.READ_ONLY, "READ_ONLY", "READ_ONLY"),
+        (Code.BLOCKED, "BLOCKED", "BLOCKED"),
+        (Code.NAME_CONFLICT, "NAME_CONFLICT", "NAME_CONFLICT"),
+        (Code.RATE_LIMITED, None, None),
+        (Code.UNAUTHENTICATED, None, None),
+    ],
+)
+def test_drive_results_spell_some_words_differently(code, error, error_code):
+    told, _ = body(code, surface=Surface.COLLAB, result="DriveOperationResult")
+
+    assert (told["error"], told["errorCode"]) == (error, error_code)
+
+
+def test_optional_members_come_in_their_order_and_only_when_they_say_something():
+    told, _ = body(
+        Code.PROVIDER_REQUIRED,
+        surface=Surface.TASKS,
+        accessInfo="A.",
+        connectedProviders=["BOARDS"],
+        details=[],
+        reason=None,
+    )
+
+    assert told == {
+        "error": "PROVIDER_REQUIRED",
+        "message": "No.",
+        "requestId": "r",
+        "connectedProviders": ["BOARDS"],
+        "accessInfo": "A.",
+    }
+
+
+def test_headers_belong_to_their_status_alone():
+    for code in Code:
+        _, shaped = body(code, retryAfter=3)
+        names = {name for name, _ in shaped.headers}
+
+        assert ("WWW-Authenticate" in names) is (shaped.status == 401)
+        assert ("Retry-After" in names) is (shaped.status == 429)
+
+
+def test_an_endpoint_may_spell_a_code_of_its_own():
+    problem = Problem("No.", {"code": "NOT_FOUND", "httpStatus": 404})
+    shaped = answer(
+        problem,
+        request_id="r",
+        surface=Surface.CALENDAR,
+        codes={"NOT_FOUND": "EVENT_NOT_FOUND"},
+    )
+
+    assert orjson.loads(shaped.body)["error"] == "EVENT_NOT_FOUND"

@@ -1,0 +1,116 @@
+"""Whatever a caller sends is refused here, or fits the schema: the graph never sees a misfit."""
+
+import orjson
+import pytest
+from graphql import GraphQLError, GraphQLInputObjectType, OperationDefinitionNode, parse
+from graphql.execution.values import get_variable_values
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph import schema
+from graph.operations import Graph
+from rest_compat.binding import INPUT, bind
+from rest_compat.body import parse as parse_body
+from rest_compat.call import Call
+from rest_compat.documents import document
+from rest_compat.inputs import conform
+from rest_compat.ports import Problem
+from rest_compat.table import ENDPOINTS
+
+GRAPH = Graph(schema.build())
+OPERATIONS = {row.document: GRAPH.prepare(document(row.document)) for row in ENDPOINTS}
+WITH_BODY = [
+    row for row in ENDPOINTS if any(v.name == INPUT for v in OPERATIONS[row.document].variables)
+]
+WITH_QUERY = [
+    row for row in ENDPOINTS if row.method == "GET" and OPERATIONS[row.document].variables
+]
+
+texts = st.text(max_size=12)
+words = st.sampled_from(
+    ["true", "0", "-1", "99999999999", "2026-11-20", "2026-11-20T1:00Z", "", " "]
+)
+members = {
+    name
+    for kind in GRAPH.schema.type_map.values()
+    if isinstance(kind, GraphQLInputObjectType)
+    for name in kind.fields
+}
+names = st.sampled_from(sorted({*members, "colour"}))
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+    | st.sampled_from(["html", "low", "a@b.example"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=5),
+    max_leaves=12,
+)
+
+
+def fits(row, variables):
+    """Whether graphql-core itself takes *variables* for the row's operation."""
+    operation = next(
+        node
+        for node in parse(document(row.document)).definitions
+        if isinstance(node, OperationDefinitionNode)
+    )
+    coerced = get_variable_values(GRAPH.schema, operation.variable_definitions, variables)
+    return not isinstance(coerced, list) and not isinstance(coerced, GraphQLError)
+
+
+def path_of(row):
+    return {
+        variable.name: "providerA:1"
+        for variable in OPERATIONS[row.document].variables
+        if f"{{{variable.name}}}" in row.path
+    }
+
+
+def refused(read):
+    """Return the refusal of what *read* reads, and what it read otherwise."""
+    try:
+        return None, read()
+    except Problem as problem:
+        return problem.extensions, None
+
+
+@pytest.mark.parametrize("row", WITH_BODY, ids=lambda row: row.document)
+@given(body=values)
+def test_a_body_is_refused_or_fits(row, body):
+    kind = next(v.type for v in OPERATIONS[row.document].variables if v.name == INPUT)
+    refusal, taken = refused(lambda: conform(parse_body(orjson.dumps(body)), kind, strict=False))
+
+    if refusal is None:
+        assert fits(row, {**path_of(row), INPUT: taken})
+    else:
+        assert refusal["httpStatus"] == 400
+        assert refusal["details"]
+
+
+@pytest.mark.parametrize("row", WITH_BODY, ids=lambda row: row.document)
+@given(body=st.binary(max_size=60))
+def test_any_bytes_are_refused_or_parsed(row, body):
+    kind = next(v.type for v in OPERATIONS[row.document].variables if v.name == INPUT)
+    refusal, _ = refused(lambda: conform(parse_body(body), kind, strict=True))
+
+    assert refusal is None or refusal["httpStatus"] == 400
+
+
+@pytest.mark.parametrize("row", WITH_QUERY, ids=lambda row: row.document)
+@given(data=st.data())
+def test_a_query_is_refused_or_fits(row, data):
+    operation = OPERATIONS[row.document]
+    known = [variable.name for variable in operation.variables]
+    pairs = data.draw(
+        st.lists(st.tuples(st.sampled_from([*known, "colour"]), texts | words), max_size=4)
+    )
+    query = "&".join(f"{name}={value}" for name, value in pairs)
+    call = Call({"query_string": query.encode("utf-8", "replace"), "headers": []}, None)
+    refusal, taken = refused(lambda: bind(row, operation, call, path_of(row), strict=False))
+
+    if refusal is None:
+        assert fits(row, taken)
+    else:
+        assert refusal["httpStatus"] == 400
