@@ -37,7 +37,9 @@ READ_SECONDS = 15.0  # a whole read, retries included; decisions, "Merge"
 WRITE_SECONDS = 30.0
 STREAM_SECONDS = 300.0  # reference, budgets: uploads
 
-_STEPS = MappingProxyType({"connect": 5.0, "read": 10.0, "write": 10.0, "pool": None})
+# Seconds without progress, per step. A read is given up early enough to be tried once more.
+_READ_STEPS = MappingProxyType({"connect": 5.0, "read": 10.0, "write": 10.0, "pool": None})
+_OTHER_STEPS = MappingProxyType({"connect": 5.0, "read": None, "write": None, "pool": None})
 _STREAM_STEPS = MappingProxyType({"connect": 5.0, "read": 30.0, "write": 30.0, "pool": None})
 _FAIR_SECONDS = 1.0  # who gave upstream less than this cannot say that it failed
 _ELSEWHERE = "elsewhere"  # the hosts of pre-authenticated URLs share one health per connection
@@ -161,7 +163,8 @@ class Upstream:
         """
         Call as `call` does, without retries, and read the body inside ``async with``.
 
-        Enter, read and leave in one task. *deadline* None: 300 seconds for everything. A body that
+        Enter, read and leave in one task, and make no other call of this connection inside: the
+        stream holds one of its places. *deadline* None: 300 seconds for everything. A body that
         is too large, damaged or cut raises from `StreamedAnswer.chunks`.
         """
         url = self._root.join(segments, params)
@@ -235,11 +238,12 @@ class Upstream:
         *,
         max_bytes: int | None,
         accept: Collection[int] = (),
-        steps: Mapping[str, float | None] = _STEPS,
+        steps: Mapping[str, float | None] = _OTHER_STEPS,
         authorised: bool = True,
     ) -> Call:
         if seconds is None:
-            seconds = READ_SECONDS if method in ("GET", "HEAD") else WRITE_SECONDS
+            reads = method in ("GET", "HEAD")
+            seconds, steps = (READ_SECONDS, _READ_STEPS) if reads else (WRITE_SECONDS, steps)
         ends = deadline.get()
         if ends is not None:
             seconds = min(seconds, ends - self._origins.clock.monotonic())
