@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.ports import UnsafeMessage
-from providers.provider_a import addresses
+from providers.provider_a import addresses, dates
 from providers.provider_a.compose import File, Letter, usable, write
 from providers.records import Participant
 
@@ -203,3 +203,23 @@ def test_the_fast_reading_of_addresses_is_the_standard_library_s(people):
     found = [(one.name or "", one.email) for one in addresses.read(header)]
 
     assert found == getaddresses([header] if header else [])
+
+
+DATES = {
+    "Mon, 02 Mar 2026 12:00:00 +0130": "2026-03-02T10:30:00+00:00",
+    "2 Mar 2026 12:00:00 -0800 (PST)": "2026-03-02T20:00:00+00:00",
+    "Mon, 2 Mar 2026 12:00:00 GMT": "2026-03-02T12:00:00+00:00",
+    "Mon, 2 Mar 2026 12:00 +0000": "2026-03-02T12:00:00+00:00",
+    "Mon, 2 Mar 2026 12:00:00 -0000": "2026-03-02T12:00:00+00:00",
+    "Mon, 31 Feb 2026 12:00:00 +0000": None,
+    "Mon, 1 Jan 0001 00:00:00 +2300": None,
+    "yesterday": None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize(("header", "moment"), DATES.items())
+def test_a_date_header_is_read(header, moment):
+    found = dates.read(header)
+
+    assert (found.isoformat() if found else None) == moment

@@ -29,6 +29,8 @@ _READ = (
 @lru_cache(maxsize=4096)
 def read(header: str) -> tuple[Participant, ...]:
     """Return the mailboxes of an address header, in order; what is none is left out."""
+    if not header:
+        return ()
     found = []
     for piece in _COMMA.split(header) if '"' in header else header.split(","):
         match = _QUOTED.match(piece) or _PLAIN.match(piece)

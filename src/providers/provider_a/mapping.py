@@ -5,13 +5,12 @@ import re
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from html import unescape
 
 from providers import records
 from providers.ids import is_provider_a
-from providers.provider_a import addresses
+from providers.provider_a import addresses, dates
 from providers.provider_a.message import Message, Part
 
 PROVIDER = "PROVIDER_A"
@@ -38,6 +37,7 @@ def email(
         body: The text, when it had to be fetched apart.
     """
     root = message.payload
+    head = root.head()
     part = body_part(root) if {"body", "body_type"} & wanted else None
     text = None
     if part is not None and "body" in wanted:
@@ -46,21 +46,21 @@ def email(
         id=message.id,
         provider=PROVIDER,
         thread_id=message.thread_id,
-        subject=_subject(root) if "subject" in wanted else None,
-        from_=_first(root, "from") if "from_" in wanted else None,
-        to=addresses.read(root.headers_of("to")) if "to" in wanted else None,
-        cc=addresses.read(root.headers_of("cc")) if "cc" in wanted else None,
-        bcc=addresses.read(root.headers_of("bcc")) if "bcc" in wanted else None,
+        subject=_subject(head) if "subject" in wanted else None,
+        from_=_first(head.get("from", "")) if "from_" in wanted else None,
+        to=addresses.read(head.get("to", "")) if "to" in wanted else None,
+        cc=addresses.read(head.get("cc", "")) if "cc" in wanted else None,
+        bcc=addresses.read(head.get("bcc", "")) if "bcc" in wanted else None,
         body_preview=unescape(message.snippet) if "body_preview" in wanted else None,
         body=text,
         body_type=_body_type(part) if part is not None and "body_type" in wanted else None,
-        sent_at=_sent(message) if "sent_at" in wanted else None,
+        sent_at=_sent(head.get("date", ""), message) if "sent_at" in wanted else None,
         received_at=records.moment(message.received_ms),
         is_read=HIDDEN_LABEL not in message.label_ids,
         has_attachments="has_attachments" in wanted and has_attachments(root),
         attachments=_attachments(root) if "attachments" in wanted else None,
         labels=_labels(message, labels) if "labels" in wanted else None,
-        importance=_importance(root) if "importance" in wanted else None,
+        importance=_importance(head) if "importance" in wanted else None,
     )
 
 
@@ -105,13 +105,13 @@ def well_formed(message: Message) -> bool:
     )
 
 
-def _subject(root: Part) -> str | None:
-    has = any(header.name.lower() == "subject" for header in root.headers)
-    return addresses.decoded(root.header("subject")) if has else None
+def _subject(head: Mapping[str, str]) -> str | None:
+    subject = head.get("subject")
+    return None if subject is None else addresses.decoded(subject)
 
 
-def _first(root: Part, header: str) -> records.Participant | None:
-    found = addresses.read(root.header(header))
+def _first(header: str) -> records.Participant | None:
+    found = addresses.read(header)
     return found[0] if found else None
 
 
@@ -119,13 +119,9 @@ def _body_type(part: Part) -> str:
     return "html" if part.mime_type.lower() == "text/html" else "text"
 
 
-def _sent(message: Message) -> datetime:
-    """Read the Date header; what is not one gives way to the received time."""
-    try:
-        sent = parsedate_to_datetime(message.payload.header("date"))
-        return sent.replace(tzinfo=UTC) if sent.tzinfo is None else sent.astimezone(UTC)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return records.moment(message.received_ms)
+def _sent(date: str, message: Message) -> datetime:
+    """Read a Date header; what is not one gives way to the received time."""
+    return dates.read(date) or records.moment(message.received_ms)
 
 
 def _attachments(root: Part) -> tuple[records.Attachment, ...]:
@@ -146,8 +142,8 @@ def _labels(message: Message, names: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(names.get(one, one) for one in message.label_ids if one != HIDDEN_LABEL)
 
 
-def _importance(root: Part) -> str:
-    stated = root.header("importance").strip().lower()
+def _importance(head: Mapping[str, str]) -> str:
+    stated = head.get("importance", "").strip().lower()
     if stated in ("low", "normal", "high"):
         return stated
-    return _PRIORITIES.get(root.header("x-priority").strip()[:1], "normal")
+    return _PRIORITIES.get(head.get("x-priority", "").strip()[:1], "normal")

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+_ADDRESSED = frozenset({"to", "cc", "bcc", "reply-to", "from"})
+
 
 class Wire(msgspec.Struct, rename="camel", gc=False):
     """Root of what upstream sends; members that were not asked for keep their defaults."""
@@ -39,9 +41,16 @@ class Part(Wire):
                 return header.value
         return ""
 
-    def headers_of(self, name: str) -> str:
-        """Return the values of all headers of this lower-case name, joined by commas."""
-        return ", ".join(one.value for one in self.headers if one.name.lower() == name)
+    def head(self) -> dict[str, str]:
+        """Return the headers by lower-case name: of a repeated one the first, addresses joined."""
+        found: dict[str, str] = {}
+        for header in self.headers:
+            name = header.name.lower()
+            if name not in found:
+                found[name] = header.value
+            elif name in _ADDRESSED:
+                found[name] = f"{found[name]}, {header.value}"
+        return found
 
     @property
     def disposition(self) -> str:

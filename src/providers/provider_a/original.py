@@ -5,13 +5,12 @@ Tolerant: whatever cannot be read is left out or replaced, since the message may
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import Message
-from email.utils import collapse_rfc2231_value, parsedate_to_datetime
+from email.utils import collapse_rfc2231_value
 
 from providers import records
-from providers.provider_a import addresses
+from providers.provider_a import addresses, dates
 from providers.provider_a.compose import File
 from providers.provider_a.mapping import PROVIDER, octets
 from providers.provider_a.message import Wire
@@ -35,7 +34,7 @@ def read(message: Raw) -> tuple[records.Email, tuple[File, ...]]:
         from_=next(iter(addresses.read(_header(root, "From"))), None),
         to=addresses.read(_header(root, "To")),
         cc=addresses.read(_header(root, "Cc")),
-        sent_at=_date(_header(root, "Date")),
+        sent_at=dates.read(_header(root, "Date")),
         body=_text(body) if body is not None else "",
         body_type="html" if body is not None and _type(body) == "text/html" else "text",
     )
@@ -117,11 +116,3 @@ def _header(part: Message, name: str) -> str:
     """Return a header on one line; raw bytes in it, which no standard allows, as UTF-8."""
     text = "".join(str(part.get(name, "")).splitlines())
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _date(header: str) -> datetime | None:
-    try:
-        sent = parsedate_to_datetime(header)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
-    return sent.replace(tzinfo=UTC) if sent.tzinfo is None else sent.astimezone(UTC)

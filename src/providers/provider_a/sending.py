@@ -176,13 +176,14 @@ def recipients(
     Raises:
         NobodyToReplyTo: Nobody is left.
     """
-    original_to = addresses.read(root.headers_of("to"))
-    author = addresses.read(root.headers_of("reply-to")) or addresses.read(root.headers_of("from"))
+    head = root.head()
+    original_to = addresses.read(head.get("to", ""))
+    author = addresses.read(head.get("reply-to", "")) or addresses.read(head.get("from", ""))
     seen = {me.casefold()}
     to = _others(author, seen) or _others(original_to, seen)
     if reply_all:
         to += _others(original_to, seen)
-    cc = _others(addresses.read(root.headers_of("cc")), seen) if reply_all else []
+    cc = _others(addresses.read(head.get("cc", "")), seen) if reply_all else []
     if not to and not cc:
         raise NobodyToReplyTo
     return (to, cc) if to else (cc, [])
