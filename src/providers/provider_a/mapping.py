@@ -3,7 +3,7 @@
 import binascii
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from html import unescape
@@ -11,11 +11,13 @@ from html import unescape
 from providers import records
 from providers.ids import is_provider_a
 from providers.provider_a import addresses, dates
-from providers.provider_a.message import Message, Part
+from providers.provider_a.fields import brings
+from providers.provider_a.message import Leaves, Message, Part
 
 PROVIDER = "PROVIDER_A"
 HIDDEN_LABEL = "UNREAD"  # isRead says it
 
+_NO_LEAVES = Leaves([], [])
 _CHARSET = re.compile(r'charset\s*=\s*"?([^\s";]+)', re.IGNORECASE)
 _PRIORITIES = {"1": "high", "2": "high", "4": "low", "5": "low"}
 
@@ -38,7 +40,8 @@ def email(
     """
     root = message.payload
     head = root.head()
-    part = body_part(root) if {"body", "body_type"} & wanted else None
+    leaves = root.leaves() if brings(wanted) else _NO_LEAVES
+    part = body_part(leaves.texts) if {"body", "body_type"} & wanted else None
     text = None
     if part is not None and "body" in wanted:
         text = text_of(part) if body is None else body
@@ -57,16 +60,15 @@ def email(
         sent_at=_sent(head.get("date", ""), message) if "sent_at" in wanted else None,
         received_at=records.moment(message.received_ms),
         is_read=HIDDEN_LABEL not in message.label_ids,
-        has_attachments="has_attachments" in wanted and has_attachments(root),
-        attachments=_attachments(root) if "attachments" in wanted else None,
+        has_attachments=not all(one.is_inline for one in leaves.files),
+        attachments=_attachments(leaves.files) if "attachments" in wanted else None,
         labels=_labels(message, labels) if "labels" in wanted else None,
         importance=_importance(head) if "importance" in wanted else None,
     )
 
 
-def body_part(root: Part) -> Part | None:
-    """Return the part that is the body: the first HTML leaf, else the first plain one."""
-    texts = [leaf for leaf in root.leaves() if not leaf.is_attachment]
+def body_part(texts: Sequence[Part]) -> Part | None:
+    """Return the leaf that is the body: the first of HTML, else the first of plain text."""
     for kind in ("text/html", "text/plain"):
         for leaf in texts:
             if leaf.mime_type.lower() == kind:
@@ -91,11 +93,6 @@ def octets(data: str | None) -> bytes:
         return urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
         return b""
-
-
-def has_attachments(root: Part) -> bool:
-    """Whether any attachment is not part of the body."""
-    return any(leaf.is_attachment and not leaf.is_inline for leaf in root.leaves())
 
 
 def well_formed(message: Message) -> bool:
@@ -124,7 +121,7 @@ def _sent(date: str, message: Message) -> datetime:
     return dates.read(date) or records.moment(message.received_ms)
 
 
-def _attachments(root: Part) -> tuple[records.Attachment, ...]:
+def _attachments(files: Sequence[Part]) -> tuple[records.Attachment, ...]:
     return tuple(
         records.Attachment(
             id=leaf.part_id or "0",
@@ -133,8 +130,7 @@ def _attachments(root: Part) -> tuple[records.Attachment, ...]:
             size=leaf.body.size,
             is_inline=leaf.is_inline,
         )
-        for leaf in root.leaves()
-        if leaf.is_attachment
+        for leaf in files
     )
 
 

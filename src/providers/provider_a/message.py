@@ -1,6 +1,6 @@
 """Provider A's JSON, decoded typed. Source: wire report, 1A.0 and 1A.1."""
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -72,13 +72,27 @@ class Part(Wire):
             return disposition == "inline"
         return bool(self.header("content-id"))
 
-    def leaves(self) -> Iterator["Part"]:
-        """Yield the leaves in order; an attachment is one, whatever is inside it."""
-        if self.is_attachment or not self.parts:
-            yield self
-            return
-        for part in self.parts:
-            yield from part.leaves()
+    def leaves(self) -> "Leaves":
+        """Sort the leaves, in order; an attachment is one, whatever is inside it."""
+        texts: list[Part] = []
+        files: list[Part] = []
+        waiting = [self]
+        while waiting:
+            part = waiting.pop()
+            if part.is_attachment:
+                files.append(part)
+            elif part.parts:
+                waiting.extend(reversed(part.parts))
+            else:
+                texts.append(part)
+        return Leaves(texts, files)
+
+
+class Leaves(NamedTuple):
+    """The leaves of a message: what is read in place, and what is attached."""
+
+    texts: list[Part]
+    files: list[Part]
 
 
 class Message(Wire):

@@ -123,7 +123,7 @@ class Reader:
         """Fetch the bodies that are too large to come with their message."""
         apart = {}
         for one in messages:
-            part = mapping.body_part(one.payload)
+            part = mapping.body_part(one.payload.leaves().texts)
             if part is not None and part.body.data is None and part.body.attachment_id:
                 apart[one.id] = part
         answers = await asyncio.gather(
