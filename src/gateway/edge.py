@@ -7,6 +7,7 @@ the last resort for an exception: a 500 in the error shape, without a trace.
 
 import logging
 import re
+import time
 import traceback
 import uuid
 from collections.abc import Awaitable, Callable
@@ -70,12 +71,12 @@ class Edge:
             return
         current = Passage(_request_id(scope))
         scope[_KEY] = current
-        started = False
+        started, began, status = False, time.perf_counter(), 0
 
         async def sending(message: Message) -> None:
-            nonlocal started
+            nonlocal started, status
             if message["type"] == "http.response.start":
-                started = True
+                started, status = True, message["status"]
                 if current.verdict is None:
                     await self._peek(scope)
                 message["headers"] = _with_common(message.get("headers", ()), scope, current)
@@ -87,6 +88,8 @@ class Edge:
             _report(bug, current.request_id)
             if not started:
                 await _fail(scope, sending)
+        finally:
+            _tell(scope, current, status, began)
 
 
 def _request_id(scope: Scope) -> str:
@@ -121,6 +124,21 @@ _SECURITY = (
     (b"x-frame-options", b"DENY"),
 )
 _CACHEABLE = ("/explorer/", "/docs/", "/sandbox/")
+
+
+def _tell(scope: Scope, current: Passage, status: int, began: float) -> None:
+    """Log the request by its route: paths and queries hold ids and search words."""
+    if log.isEnabledFor(logging.INFO):
+        route = scope.get("state", {}).get("route") or getattr(scope.get("route"), "path", None)
+        log.info(
+            "request",
+            extra={
+                "request_id": current.request_id,
+                "operation": f"{scope['method']} {route or '-'}",
+                "status": status,
+                "milliseconds": round((time.perf_counter() - began) * 1000, 1),
+            },
+        )
 
 
 def _report(bug: Exception, request_id: str) -> None:

@@ -1,6 +1,8 @@
 """Runs an application on a socket: uvicorn with uvloop and httptools, and nothing it adds."""
 
+import os
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,16 +37,25 @@ def sandbox_of(settings: Settings) -> ASGIApp | None:
 
 def run(settings: Settings) -> None:
     """Serve in this process until told to stop."""
-    listener, _ = bind(settings.host, settings.port)
+    listener, settings = _listen(settings)
     observability.configure(level=settings.log_level, form=settings.log_format)
     run_app(assemble(settings, sandbox=sandbox_of(settings)), listener)
 
 
 def run_many(settings: Settings) -> None:
     """Serve in several processes on one socket."""
-    listener, _ = bind(settings.host, settings.port)
+    listener, settings = _listen(settings)
+    os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
     config = _config("gateway.server:create", factory=True, workers=settings.workers)
     Multiprocess(config, sockets=[listener]).run()
+
+
+def _listen(settings: Settings) -> tuple[socket.socket, Settings]:
+    """Listen, and fill in the port that was taken."""
+    listener, _ = bind(settings.host, settings.port)
+    settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+    print(f"access-gateway at {settings.base_url}", file=sys.stderr, flush=True)  # noqa: T201
+    return listener, settings
 
 
 def run_app(

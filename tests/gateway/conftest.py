@@ -1,17 +1,25 @@
-"""The real application over ASGI, on a migrated store of its own."""
+"""
+The real application over ASGI.
 
+Modules that talk to it share one process each, and its loop; its store is emptied after every
+test. Modules that need another process override `gateway`, `client` and `admin`.
+"""
+
+import asyncio
 import shutil
 
 import httpx
 import pytest
+import pytest_asyncio
+from sqlalchemy import text
 
 from gateway import database as database_module
 from gateway.app import assemble
 from gateway.database import Database
 from gateway.settings import Settings
+from gateway.tables import METADATA
 
-ADMIN_TOKEN = "the admin token of the tests"
-ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN.replace(' ', '-')}"}
+ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
 
 
 class Clock:
@@ -35,13 +43,11 @@ def _no_waiting_for_disks():
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory):
-    """Migrate once; every test copies the file."""
-    import asyncio
-
+    """Migrate once; everybody copies the file."""
     path = tmp_path_factory.mktemp("store") / "gateway.db"
 
     async def migrate():
-        database = Database.open(f"sqlite+aiosqlite:///{path}")
+        database = Database.open(url(path))
         await database.migrate()
         await database.close()
 
@@ -52,24 +58,25 @@ def migrated_file(tmp_path_factory):
 @pytest.fixture
 def store(migrated_file, tmp_path):
     """Return the URL of a fresh, migrated database."""
-    shutil.copy(migrated_file, tmp_path / "gateway.db")
-    return f"sqlite+aiosqlite:///{tmp_path / 'gateway.db'}"
+    return url(shutil.copy(migrated_file, tmp_path / "gateway.db"))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture
 async def database(store):
     database = Database.open(store)
     yield database
     await database.close()
 
 
-@pytest.fixture
-def settings(store, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def settings(migrated_file, tmp_path_factory):
+    """Settings of the module's process."""
+    folder = tmp_path_factory.mktemp("process")
+    shutil.copy(migrated_file, folder / "gateway.db")
     return Settings(
-        data_dir=tmp_path,
-        database_url=store,
-        admin_token=ADMIN_TOKEN.replace(" ", "-"),
+        _env_file=None,
+        data_dir=folder,
+        admin_token=ADMIN["Authorization"].removeprefix("Bearer "),
         secret_keys="a secret key of the tests",
         rate_limits="off",
         allowed_upstream_hosts=("upstream.example",),
@@ -81,39 +88,56 @@ def clock():
     return Clock()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def gateway(settings):
     async with assemble(settings).running() as running:
         yield running
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client(gateway):
     """A client without any credential."""
     async with over(gateway) as client:
         yield client
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def admin(gateway):
     """A client with the admin token."""
     async with over(gateway, headers=ADMIN) as client:
         yield client
 
 
-def over(gateway, **options):
-    transport = httpx.ASGITransport(gateway, raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://gateway.test", **options)
+@pytest_asyncio.fixture(loop_scope="module")
+async def emptied(gateway):
+    """Leave the module's store empty behind a test."""
+    yield
+    await empty(gateway)
 
 
 @pytest.fixture
+def emptying():
+    """What empties a process's store, for modules with processes of their own."""
+    return empty
+
+
+async def empty(gateway):
+    """Forget every row, and what is compiled from them."""
+    await gateway.background.drain()
+    gateway.parts.callers._grants.clear()
+    async with gateway.parts.database.writing() as session:
+        for table in [*(one.name for one in reversed(METADATA.sorted_tables)), "sqlite_sequence"]:
+            await session.exec(text(f"DELETE FROM {table}"))
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def operator(admin):
     """An operator, made through the API; returns its id."""
     new = {"email": "ada@example.org", "displayName": "Ada"}
     return (await admin.post("/api/operators", json=new)).json()["id"]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def resource(admin, operator):
     """A resource of the operator; returns its id."""
     new = {"name": "main", "operatorIds": [operator]}
@@ -126,11 +150,16 @@ def new_token(operator, resource):
     return {"name": "reports", "operatorId": operator, "resourceIds": [resource]}
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def token(admin, new_token):
     """A token as `POST /api/access-tokens` answered it, its text included."""
     return (await admin.post("/api/access-tokens", json=new_token)).json()
 
 
-def bearer(text):
-    return {"Authorization": f"Bearer {text}"}
+def over(gateway, **options):
+    transport = httpx.ASGITransport(gateway, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://gateway.test", **options)
+
+
+def url(path):
+    return f"sqlite+aiosqlite:///{path}"

@@ -6,6 +6,8 @@ import pytest
 
 from gateway import token_text
 
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+
 PATHS = [
     ("GET", "/api/access-tokens"),
     ("POST", "/api/access-tokens"),
@@ -168,3 +170,60 @@ async def test_a_trailing_slash_is_not_redirected(admin, path):
     response = await admin.get(path)
 
     assert response.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/operators/x?full=1"),
+        ("POST", "/api/access-tokens?dryRun=1"),
+        ("DELETE", "/api/resources/1?force="),
+        ("GET", "/api/connections?page=2"),
+    ],
+)
+async def test_unknown_query_names_are_refused_everywhere(admin, method, path):
+    response = await admin.request(method, path)
+
+    name = path.partition("?")[2].partition("=")[0]
+    assert response.status_code == 400
+    body = response.json()
+    assert body == {
+        "error": "INVALID_PARAMETER",
+        "message": f"{name} is not known here.",
+        "requestId": body["requestId"],
+        "details": [{"field": name, "message": "is not known here"}],
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"{", id="cut"),
+        pytest.param(b"[]", id="a list"),
+        pytest.param(b'"text"', id="a text"),
+        pytest.param(b"null", id="null"),
+        pytest.param(b'{"name": NaN}', id="NaN"),
+        pytest.param(b'{"name": "\\ud800"}', id="a lone surrogate"),
+        pytest.param(b'{"name": "a\\u0000b"}', id="NUL"),
+        pytest.param(b'{"name": "a", "name": "b"}', id="a member twice"),
+        pytest.param(b'{"name":' * 2000, id="deep"),
+        pytest.param(b"\xff\xfe", id="not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/resources", "/api/access-tokens", "/api/connections"])
+async def test_bodies_that_are_no_plain_object_are_400(admin, path, body):
+    response = await admin.post(path, content=body)
+
+    assert (response.status_code, response.json()["error"]) == (400, "VALIDATION_ERROR")
+
+
+async def test_a_body_is_read_whatever_it_calls_itself(admin):
+    body, kind = b'{"name": "main"}', {"Content-Type": "text/plain"}
+
+    assert (await admin.post("/api/resources", content=body, headers=kind)).status_code == 201
+
+
+async def test_a_body_over_4_mib_is_413(admin):
+    response = await admin.post("/api/resources", content=b" " * (4 * 1024 * 1024 + 1))
+
+    assert (response.status_code, response.json()["error"]) == (413, "PAYLOAD_TOO_LARGE")

@@ -4,9 +4,12 @@ import json
 import stat
 
 import pytest
+import pytest_asyncio
 
 from gateway import demo
 from gateway.cli.demo import _open, _write
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 BASE = "http://127.0.0.1:8000"
 ACCESS = "/api/access"
@@ -17,19 +20,18 @@ def data(tmp_path_factory):
     return tmp_path_factory.mktemp("demo")
 
 
-@pytest.fixture
-async def first(data, monkeypatch):
-    monkeypatch.chdir(data)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def first(data):
     return await _open(data, BASE, reset=False)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def gateway(first):
     async with first[0].running() as running:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def described(first):
     return first[1]
 
@@ -191,7 +193,7 @@ async def test_the_sandbox_answers_under_its_path(client, described):
     assert calls[-1]["path"] == "/gmail/v1/users/me/profile"
 
 
-def test_what_is_half_there_is_made_anew(tmp_path):
+async def test_what_is_half_there_is_made_anew(tmp_path):
     assert demo.kept(tmp_path) is None
     (tmp_path / demo.STATE).write_text("{}")
     assert demo.kept(tmp_path) is None
@@ -199,7 +201,7 @@ def test_what_is_half_there_is_made_anew(tmp_path):
     assert demo.kept(tmp_path) is None
 
 
-def test_a_reset_removes_the_demos_files_and_nothing_else(tmp_path):
+async def test_a_reset_removes_the_demos_files_and_nothing_else(tmp_path):
     for name in ("gateway.db", "gateway.db-wal", "sandbox.db", demo.STATE, "notes.txt"):
         (tmp_path / name).write_text("x")
     demo.reset(tmp_path)

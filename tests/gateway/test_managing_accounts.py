@@ -1,9 +1,12 @@
 """Operators, resources and connections; credentials go in and never come back."""
 
 import pytest
+import pytest_asyncio
 from sqlalchemy import text
 
 from gateway.keyring import Keyring
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
 
 async def test_operators_come_and_go(admin):
@@ -111,7 +114,7 @@ def new_connection(operator, resource):
     }
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def connection(admin, new_connection):
     return (await admin.post("/api/connections", json=new_connection)).json()
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+
 GUID = "0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0"
 RULE = {"ruleType": "file_id", "pattern": "collab:drive:d1:item:i1", "action": "allow"}
 

@@ -7,6 +7,8 @@ import pytest
 from gateway import token_text
 from policy.grants import DEFAULTS
 
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+
 TOKENS = "/api/access-tokens"
 MINUTE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z")
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+
 
 async def test_a_browser_at_graphql_is_sent_to_the_explorer(client):
     response = await client.get("/graphql", headers={"Accept": "text/html,*/*"})
@@ -55,7 +57,7 @@ async def test_the_description_covers_surfaces_and_management(client):
     paths = (await client.get("/openapi.json")).json()["paths"]
 
     assert "get" in paths["/api/access/email/messages"]
-    assert set(paths["/api/access-tokens/{token_id}"]) == {"get", "patch", "delete"}
+    assert set(paths["/api/access-tokens/{tokenId}"]) == {"get", "patch", "delete"}
     new_token = paths["/api/access-tokens"]["post"]["requestBody"]
     properties = new_token["content"]["application/json"]["schema"]["properties"]
     assert set(properties) == {"name", "operatorId", "resourceIds", "expiresAt", "settings"}

@@ -1,24 +1,43 @@
 """The door: limits, then the token, then its quota, and the headers that tell of them."""
 
+import httpx
 import pytest
+import pytest_asyncio
 
 from gateway.app import assemble
 from gateway.door import bucket_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RATE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 EMAILS = "/api/access/email/messages"
 ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
 
 
-@pytest.fixture
-def settings(settings):
-    return settings.model_copy(update={"rate_limits": "on", "internal_enabled": True})
-
-
-@pytest.fixture
-async def gateway(settings, clock):
-    async with assemble(settings, clock=clock).running() as running:
+@pytest_asyncio.fixture(loop_scope="module")
+async def gateway(settings, clock, emptying):
+    """A process of its own for every test: counters start at nothing."""
+    changed = settings.model_copy(update={"rate_limits": "on", "internal_enabled": True})
+    async with assemble(changed, clock=clock).running() as running:
         yield running
+        await emptying(running)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(gateway):
+    async with httpx.AsyncClient(**reached(gateway)) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def admin(gateway):
+    async with httpx.AsyncClient(**reached(gateway), headers=ADMIN) as client:
+        yield client
+
+
+def reached(gateway):
+    transport = httpx.ASGITransport(gateway, raise_app_exceptions=False)
+    return {"transport": transport, "base_url": "http://gateway.test"}
 
 
 def rates(response):
@@ -117,7 +136,7 @@ async def test_pages_and_health_have_no_limit(client):
         ("/sandbox/provider-a/x", ("", "")),
     ],
 )
-def test_which_bucket_a_path_belongs_to(path, expected):
+async def test_which_bucket_a_path_belongs_to(path, expected):
     assert bucket_of(path) == expected
 
 

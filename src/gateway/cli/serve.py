@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.talk import failures_as_sentences, say
+from gateway.cli.talk import failures_as_sentences
 
 
 def serve(
@@ -25,7 +25,6 @@ def serve(
         settings = Settings().ready_to_serve()
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         guard_processes(Database.open(settings.database), settings.workers)
-        say(f"access-gateway at {settings.base_url}")
         if settings.workers > 1:
             run_many(settings)
         else:

@@ -1,0 +1,71 @@
+"""Logs name routes and cases, and nothing of what was said."""
+
+import io
+import json
+import logging
+
+import pytest
+import pytest_asyncio
+
+from gateway import observability
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+CANARY = "canary-7f3a"
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def lines():
+    """Everything that any logger writes, at its most talkative, as it would be written."""
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(observability.JsonLines())
+    root = logging.getLogger()
+    level = root.level
+    root.setLevel(logging.DEBUG)
+    root.addHandler(handler)
+    yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+async def test_a_request_is_told_by_its_route(client, token, lines):
+    mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": "case-7"}
+    await client.get(f"/api/access/email/messages/providerA:{CANARY}?q={CANARY}", headers=mine)
+
+    told = [line for line in lines() if line["event"] == "request"][-1]
+    assert told == {
+        "time": told["time"],
+        "level": "info",
+        "logger": "gateway",
+        "event": "request",
+        "request_id": "case-7",
+        "operation": "GET /api/access/email/messages/{emailId}",
+        "status": 422,
+        "milliseconds": told["milliseconds"],
+    }
+
+
+async def test_no_secret_address_or_word_is_written(client, admin, token, new_token, lines):
+    mine = {"Authorization": f"Bearer {token['token']}"}
+    await client.get(f"/api/access/email/messages?q={CANARY}&from={CANARY}@x.example", headers=mine)
+    await client.get(f"/{CANARY}?{CANARY}", headers={"Authorization": f"Bearer {CANARY}"})
+    query = f'{{ emails(q: "{CANARY}") {{ totalCount }} }}'
+    await client.post("/graphql", json={"query": query}, headers=mine)
+    await admin.post("/api/access-tokens", json={**new_token, "name": CANARY, "x": CANARY})
+    await admin.post("/api/operators", json={"email": f"{CANARY}@x.example", "displayName": CANARY})
+
+    written = json.dumps(lines())
+    assert CANARY not in written
+    assert token["token"] not in written
+    assert "the-admin-token" not in written
+
+
+async def test_members_that_are_not_listed_are_dropped():
+    record = logging.makeLogRecord(
+        {"name": "gateway", "levelno": 20, "levelname": "INFO", "msg": "x", "subject": CANARY}
+    )
+    record.request_id = "r"
+    line = json.loads(observability.JsonLines().format(record))
+
+    assert set(line) == {"time", "level", "logger", "event", "request_id"}
+    assert observability.Words().format(record) == "info: x request_id=r"
