@@ -58,5 +58,13 @@ def configure(*, level: str, form: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("httpx", "httpcore", "alembic", "sqlalchemy", "aiosqlite", "uvicorn.access"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    quieten()
+
+
+def quieten() -> None:
+    """Silence the loggers that write whole URLs and bound values, at any level asked for."""
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+_TALKATIVE = ("httpx", "httpcore", "alembic", "sqlalchemy", "aiosqlite", "uvicorn.access")

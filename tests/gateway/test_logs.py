@@ -22,6 +22,7 @@ async def lines():
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.DEBUG)
+    observability.quieten()
     root.addHandler(handler)
     yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
     root.removeHandler(handler)
