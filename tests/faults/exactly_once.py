@@ -49,7 +49,12 @@ MARK = re.compile(rb"(?im)^Subject: (?:.*)key-(\d+)-end")
 
 @dataclass
 class Run:
-    """One run: what it was asked, and what was seen."""
+    """
+    One run: what it was asked, and what was seen.
+
+    Attributes:
+        reached: The keys that were answered, or met their own earlier try.
+    """
 
     keys: int
     kills: int
@@ -60,7 +65,7 @@ class Run:
     base: str = ""
     token: str = ""
     connections: list[int] = field(default_factory=list)
-    tried: set[int] = field(default_factory=set)
+    reached: set[int] = field(default_factory=set)
     advanced: asyncio.Event = field(default_factory=asyncio.Event)
     answered: set[int] = field(default_factory=set)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -226,8 +231,6 @@ async def send_all(run: Run) -> None:
 
 async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
     """Try to send one message under its key; return the seconds to wait, None at the end."""
-    run.tried.add(key)
-    run.advanced.set()
     own = key % 2
     message = {
         "to": [{"email": f"me@provider-{'ab'[1 - own]}.example"}],
@@ -243,8 +246,11 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
         )
     except httpx.HTTPError:
         run.statuses["no answer"] += 1
-        return 0.2
+        return 0.5
     run.statuses[str(answer.status_code)] += 1
+    if answer.status_code in {200, 409}:
+        run.reached.add(key)
+        run.advanced.set()
     if answer.status_code == 200:
         run.answered.add(key)
         return None
@@ -258,7 +264,7 @@ async def kill(run: Run, server: Server) -> None:
     """Kill and restart the server, spread evenly over the sends."""
     for number in range(run.kills):
         due = (number + 1) * run.keys // (run.kills + 1)
-        while len(run.tried) < due:
+        while len(run.reached) < due:
             run.advanced.clear()
             await run.advanced.wait()
         await asyncio.sleep(random.Random(run.seed + number).uniform(0.0, 0.1))
