@@ -21,7 +21,7 @@ _POOLS = 256  # kept although nothing is connected; upstream names some of the o
 
 # A request that must not be made twice goes over a connection that was used a moment ago, so that
 # it hardly ever meets one that the server is just closing.
-_YOUNG_SECONDS = 5.0
+YOUNG_SECONDS = 5.0
 
 
 @functools.cache
@@ -48,11 +48,21 @@ class PooledTransport(httpx.AsyncBaseTransport):
         *,
         places: int = PLACES,
         idle_seconds: float = IDLE_SECONDS,
+        young_seconds: float = YOUNG_SECONDS,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Allow *places* connections per origin. *tls* None: the certificates of certifi."""
+        """
+        Start without any connection.
+
+        Args:
+            places: Connections per origin.
+            idle_seconds: How long an unused connection is kept.
+            young_seconds: How long ago a connection may have been used to carry a write.
+            tls: None: the certificates of certifi.
+        """
         self._places = places
         self._idle_seconds = idle_seconds
+        self._young_seconds = young_seconds
         self._tls = tls
         self._pools: dict[tuple[str, str, int, bool], Pool] = {}
 
@@ -82,7 +92,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
             connection, reused = await pool.acquire(
                 connect=patience.get("connect"),
                 wait=patience.get("pool"),
-                youngest=None if safe else _YOUNG_SECONDS,
+                youngest=None if safe else self._young_seconds,
                 fresh=fresh,
             )
             exchange = connection.begin(bodiless=request.method == "HEAD")

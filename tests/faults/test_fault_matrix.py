@@ -356,6 +356,19 @@ async def test_throttles_without_a_time_are_guessed_longer_and_longer(stub, upst
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60, Throttle.LONGEST_GUESS]
 
 
+async def test_a_good_answer_ends_the_guessing(stub, upstream, clock):
+    async def every_other(wire, asked, number):
+        await wire.answer(status=429 if number % 2 else 200)
+
+    stub.script = every_other
+    for _ in range(3):
+        with pytest.raises(Throttled) as caught:
+            await upstream.call("GET", "a")
+        assert caught.value.retry_after == 1
+        clock.seconds += 1
+        await upstream.call("GET", "a")
+
+
 async def test_a_throttle_of_one_connection_is_not_that_of_another(stub, origins):
     stub.script = once(status(429, "Retry-After: 30\r\n"))
     mine = Upstream(origins, stub.url, connection=1)

@@ -225,6 +225,20 @@ async def test_a_write_on_a_stale_connection_is_not(client, stub, method):
     assert [asked.target for asked in stub.asked] == ["/1", "/2"]
 
 
+async def test_a_write_goes_over_a_connection_that_was_used_a_moment_ago(stub):
+    transport = PooledTransport(young_seconds=0.02)
+    async with httpx.AsyncClient(transport=transport, base_url=stub.url) as client:
+        await client.get("/")
+        await client.post("/")
+        assert stub.accepted == 1
+        await asyncio.sleep(0.05)
+        await client.get("/")
+        assert stub.accepted == 1
+        await asyncio.sleep(0.05)
+        await client.post("/")
+        assert stub.accepted == 2
+
+
 async def test_a_read_that_got_a_byte_of_its_answer_is_not(client, stub):
     async def script(wire, asked, number):
         if number == 2:
@@ -377,6 +391,21 @@ async def test_a_download_is_read_no_faster_than_its_reader(client, stub):
     assert held < 32 * 1024 * 1024
     assert total == 65_536_000
     assert (await client.get("/x")).status_code == 200
+
+
+async def test_a_connection_that_was_held_back_to_the_end_reads_on_for_the_next(client, stub):
+    async def script(wire, asked, number):
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 263144\r\n\r\n" + b"x" * 250_000)
+        await asyncio.sleep(0.02)
+        await wire.send(b"x" * 13_144)
+
+    stub.script = script
+    async with client.stream("GET", "/1") as first:
+        await asyncio.sleep(0.1)  # complete, and not yet read
+        assert len((await client.get("/2")).content) == 263_144
+        assert len(await first.aread()) == 263_144
+
+    assert stub.accepted == 1
 
 
 async def test_a_download_left_early_frees_its_place(client, stub, transport):
