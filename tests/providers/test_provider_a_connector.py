@@ -356,3 +356,20 @@ async def test_a_forwarded_message_stays_a_message(account_a):
     parts = message_from_bytes(mail.raw).get_payload()
     assert [part.get_content_type() for part in parts] == ["text/plain", "message/rfc822"]
     assert parts[1].get_payload(0)["Subject"] == "Inner"
+
+
+async def test_parts_are_found_however_deep_they_lie(account_a):
+    lines = [b"Subject: Deep"]
+    for level in range(12):
+        lines += [b'Content-Type: multipart/mixed; boundary="b%d"' % level, b"", b"--b%d" % level]
+    lines += [b"Content-Type: text/html", b"", b"<p>Down here.</p>", b"--b11"]
+    lines += [b'Content-Disposition: attachment; filename="a.txt"', b"", b"x", b"--b11--"]
+    mail = account_a.sandbox.ground.mails.add(
+        "provider-a", b"\r\n".join(lines) + b"\r\n", folder="inbox"
+    )
+
+    email = await account_a.port.get(mail.id, wanted=ALL)
+
+    assert email.body.strip() == "<p>Down here.</p>"
+    assert [one.name for one in email.attachments] == ["a.txt"]
+    assert len(account_a.calls) == 3  # the message, deeper, and the labels

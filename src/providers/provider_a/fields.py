@@ -8,7 +8,8 @@ it. Source: decisions 16; wire report 1A.1.
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-LEVELS = 6  # of nested parts; real mail has fewer
+LEVELS = 6  # of nested parts; nearly all mail has fewer (wire report 1A.1)
+DEEP_LEVELS = 60  # for the rest; deeper parts are not looked at
 
 HEADERS = {
     "subject": ("Subject",),
@@ -26,15 +27,15 @@ Params = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
-def message(wanted: AbstractSet[str]) -> Params:
+def message(wanted: AbstractSet[str], levels: int = LEVELS) -> Params:
     """Return the parameters that make ``messages.get`` answer with what is wanted."""
-    return _format(wanted, _mask(wanted))
+    return _format(wanted, _mask(wanted, levels))
 
 
 @lru_cache(maxsize=512)
 def thread(wanted: AbstractSet[str]) -> Params:
     """Return the same for ``threads.get``."""
-    return _format(wanted, f"id,messages({_mask(wanted)})")
+    return _format(wanted, f"id,messages({_mask(wanted, LEVELS)})")
 
 
 def brings(wanted: AbstractSet[str]) -> frozenset[str]:
@@ -57,18 +58,18 @@ def _format(wanted: AbstractSet[str], mask: str) -> Params:
     )
 
 
-def _mask(wanted: AbstractSet[str]) -> str:
+def _mask(wanted: AbstractSet[str], levels: int) -> str:
     snippet = ",snippet" if "body_preview" in wanted else ""
-    return f"{_ALWAYS}{snippet}{_payload(wanted)}"
+    return f"{_ALWAYS}{snippet}{_payload(wanted, levels)}"
 
 
-def _payload(wanted: AbstractSet[str]) -> str:
+def _payload(wanted: AbstractSet[str], levels: int) -> str:
     headers = "body" in wanted or not HEADERS.keys().isdisjoint(wanted)
     if not brings(wanted):
         return ",payload(headers)" if headers else ""
     members = _members(wanted)
     parts = f"parts({members})"
-    for _ in range(LEVELS - 1):
+    for _ in range(levels - 1):
         parts = f"parts({members},{parts})"
     # The root's headers are the message's own: they come only when one of them is wanted.
     root = members if headers else members.replace("headers,", "")

@@ -50,6 +50,8 @@ class Mail:
         asked = search(query, after)
         text = asked.trust is not Trust.UPSTREAM
         sieve = matching.needed(query, text=text)
+        # Elsewhere a count is of what does not pass, or of what only hidden fields match.
+        told = asked.narrow and not text
         # The dearest parts are fetched for the survivors alone when there will be many others.
         later = not asked.narrow and bool(fields.brings(wanted) - fields.brings(sieve))
         listed = Listed(
@@ -57,7 +59,7 @@ class Mail:
             label_ids=label_ids,
             folder=matching.folder_label(query),
             size=query.limit + 2 if asked.narrow else WIDE_PAGE,
-            count=asked.exact and after is None,
+            count=told and after is None,
             wanted=frozenset(sieve if later else sieve | wanted),
         )
         reader = Reader(self._upstream, self._memory)
@@ -67,10 +69,9 @@ class Mail:
 
         found = await scanning.scan(reader.pages(listed), after=after, limit=query.limit, keep=keep)
         total, exact = found.counted, found.exhausted
-        if not exact and reader.counted is not None:
-            total, exact = reader.counted, True
-        elif not exact and asked.narrow and not text:
-            # Elsewhere an estimate counts what does not pass, or what only hidden fields match.
+        if told and not exact and reader.counted is not None:
+            total, exact = max(total, reader.counted), asked.exact
+        elif told and not exact:
             total = max(total, reader.estimate)
         return MailSlice(
             emails=await self._whole(found.emails, wanted) if later else found.emails,

@@ -94,6 +94,11 @@ class Leaves(NamedTuple):
     texts: list[Part]
     files: list[Part]
 
+    @property
+    def cut(self) -> bool:
+        """Whether a container came without what is in it, because it lies too deep."""
+        return any(one.mime_type.startswith("multipart/") for one in self.texts)
+
 
 class Message(Wire):
     """A message; *internal_date* is its received time, milliseconds since the epoch, as text."""

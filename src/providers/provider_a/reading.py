@@ -98,11 +98,21 @@ class Reader:
         self, messages: Sequence[Message], wanted: AbstractSet[str]
     ) -> list[records.Email]:
         """Make records of messages that were fetched for *wanted*."""
+        if fields.brings(wanted):
+            messages = [await self._deepened(one, wanted) for one in messages]
         names = await self._names(messages) if "labels" in wanted else {}
         bodies = await self._large_bodies(messages) if "body" in wanted else {}
         return [
             mapping.email(one, wanted, labels=names, body=bodies.get(one.id)) for one in messages
         ]
+
+    async def _deepened(self, message: Message, wanted: AbstractSet[str]) -> Message:
+        """Return a message, read again when its parts go deeper than was asked for."""
+        if not message.payload.leaves().cut:
+            return message
+        params = fields.message(frozenset(wanted), fields.DEEP_LEVELS)
+        found = await batch.messages(self._upstream, [message.id], params)
+        return decoded(found[message.id]) if message.id in found else message
 
     async def _listing(self, listed: Listed, token: str) -> Listing:
         size = MOST_IDS if listed.count else listed.size
