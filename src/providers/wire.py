@@ -98,10 +98,6 @@ class Exchange:
             self._failure = kind, message
         self.wake()
 
-    @property
-    def failed(self) -> bool:
-        return self._failure is not None
-
     def add(self, piece: bytes) -> bool:
         """Keep *piece*; say whether reading should pause."""
         self.chunks.append(piece)
