@@ -7,7 +7,7 @@ Building it touches nothing; starting it (ASGI lifespan, or `running()`) migrate
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from gateway.edge import Edge
 from gateway.idempotency import Deliveries
 from gateway.keyring import Keyring
 from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
-from gateway.lookup import open_lookup
+from gateway.lookup import Lookup, open_lookup
 from gateway.mailboxes import Mailboxes
 from gateway.management import answers
 from gateway.management import connections as managed_connections
@@ -35,7 +35,6 @@ from gateway.management import resources as managed_resources
 from gateway.management import rules as managed_rules
 from gateway.management import tokens as managed_tokens
 from gateway.management.admission import admitted
-from gateway.moments import now_ms
 from gateway.parts import Parts
 from gateway.settings import Settings
 from gateway.token_endpoints import TokenEndpoints
@@ -95,35 +94,15 @@ def assemble(
     """
     settings.ready_to_serve()
     database = Database.open(settings.database)
-    keyring = Keyring.read(_secret(settings.secret_keys))
     lookup = open_lookup(database)
     background = Background()
     clients = origins or Origins(apps=_in_process(settings, sandbox))
-
-    def touch(token_id: int, now: int) -> None:
-        background.run(("touch", token_id), _touch(database, token_id, now))
-
-    upstreams = settings.upstreams
-    parts = Parts(
-        settings=settings,
-        database=database,
-        keyring=keyring,
-        callers=Callers(
-            lookup,
-            base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
-            touch=touch,
-            clock=now_ms if clock is time.time else lambda: int(clock() * 1000),
-        ),
-        counter=_counter(settings, clock),
-        windows=windows(settings.rate_limit_windows),
-        proxies=settings.proxies,
-        admin_digest=hashlib.sha256(_secret(settings.admin_token).encode()).digest(),
-    )
+    parts = _parts(settings, database, lookup, background, clock)
     endpoints = TokenEndpoints(clients, settings)
-    vault = Vault(lookup, database, keyring, endpoints=endpoints.of)
-    mailboxes = Mailboxes(clients, vault, database, upstreams)
+    vault = Vault(lookup, database, parts.keyring, endpoints=endpoints.of)
+    mailboxes = Mailboxes(clients, vault, database, settings.upstreams)
     door = Door(parts, mailboxes)
-    ledger = Deliveries(database, keyring)
+    ledger = Deliveries(database, parts.keyring)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -137,6 +116,48 @@ def assemble(
             await clients.aclose()
             await database.close()
 
+    app = _application(lifespan)
+    app.state.parts, app.state.door, app.state.mailboxes = parts, door, mailboxes
+    pages.install(app, door=door, graph=_graph(), sandbox=sandbox)
+    app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
+    app.router.default = rest_app(
+        _endpoints(settings), graph=_Documents(), door=door, ledger=ledger
+    )
+    edge = Edge(app, peek=door.peek)
+    return Gateway(parts=parts, app=app, edge=edge, background=background)
+
+
+def _parts(
+    settings: Settings,
+    database: Database,
+    lookup: Lookup,
+    background: Background,
+    clock: Callable[[], float],
+) -> Parts:
+    upstreams = settings.upstreams
+
+    def touch(token_id: int, now: int) -> None:
+        background.run(("touch", token_id), _touch(database, token_id, now))
+
+    return Parts(
+        settings=settings,
+        database=database,
+        keyring=Keyring.read(_secret(settings.secret_keys)),
+        callers=Callers(
+            lookup,
+            base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
+            touch=touch,
+            clock=lambda: int(clock() * 1000),
+        ),
+        counter=_counter(settings, clock),
+        windows=windows(settings.rate_limit_windows),
+        proxies=settings.proxies,
+        admin_digest=hashlib.sha256(_secret(settings.admin_token).encode()).digest(),
+    )
+
+
+def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
+    """Make the framework's part: nothing of its own pages, redirects or telemetry."""
     app = FastAPI(
         title="access-gateway",
         docs_url=None,
@@ -146,17 +167,10 @@ def assemble(
         lifespan=lifespan,
         telemetry={"logs": False, "operation_spans": False, "auto_configure": False},
     )
-    app.state.parts, app.state.door, app.state.mailboxes = parts, door, mailboxes
     answers.install(app)
-    _management(app)
-    graph = _graph()
-    pages.install(app, door=door, graph=graph, sandbox=sandbox)
-    app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
-    app.router.default = rest_app(
-        _endpoints(settings), graph=_Documents(), door=door, ledger=ledger
-    )
-    edge = Edge(app, peek=door.peek)
-    return Gateway(parts=parts, app=app, edge=edge, background=background)
+    for router in _MANAGED:
+        app.include_router(router, dependencies=[Depends(admitted)])
+    return app
 
 
 _MANAGED = (
@@ -166,11 +180,6 @@ _MANAGED = (
     managed_resources.router,
     managed_connections.router,
 )
-
-
-def _management(app: FastAPI) -> None:
-    for router in _MANAGED:
-        app.include_router(router, dependencies=[Depends(admitted)])
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 
 from gateway.openapi import access_document
+from gateway.reference import settings_table
 from graph import schema
 
 ROOT = Path(__file__).parents[2]  # of the checkout; an installed wheel has no artefacts
@@ -18,7 +19,11 @@ ROOT = Path(__file__).parents[2]  # of the checkout; an installed wheel has no a
 def build() -> Mapping[str, str]:
     """Return file name -> text of every artefact."""
     described = orjson.dumps(access_document(), option=orjson.OPT_INDENT_2)
-    return {"schema.graphql": schema.sdl(), "openapi.json": described.decode() + "\n"}
+    return {
+        "schema.graphql": schema.sdl(),
+        "openapi.json": described.decode() + "\n",
+        "docs/reference/settings.md": settings_table(),
+    }
 
 
 if __name__ == "__main__":

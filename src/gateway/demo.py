@@ -6,99 +6,24 @@ tokens' texts among them, readable by the owner alone, so that a second start pr
 Source: decisions 14 and 16.
 """
 
-import json
-import os
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import connections, moments, tokens
 from gateway.database import Database
+from gateway.demo_profiles import SELECTED_RULES, profiles
 from gateway.demo_world import APP_ONLY, READ, SCOPES, WRITE
 from gateway.keyring import Keyring, new_secret
+from gateway.manifest import RESOURCES, UPSTREAMS, State, keep
 from gateway.settings import Settings
 from gateway.tables import CollabRule, ConnectionRow, Operator, OperatorResource, Resource
 from policy import grants
 from providers.sandbox.app import Sandbox
 from providers.sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
-
-STATE = "demo.json"
-RESOURCES = ("main", "readOnly", "selectedSites", "empty")  # in this order: ids 1 to 4
-UPSTREAMS = MappingProxyType(
-    {
-        "providerA": "provider-a",
-        "providerB": "provider-b",
-        "collab": "collab",
-        "tasks": "tasks",
-    }
-)
-
-_ALL_ON: Mapping[str, object] = MappingProxyType(
-    {
-        "emailAccessEnabled": True,
-        "allowedEmailOperations": ["all"],
-        "calendarAccessEnabled": True,
-        "calendarAccessLevel": "full_access",
-        "allowedTaskOperations": ["all"],
-        "collabAccessEnabled": True,
-        "allowedCollabOperations": ["all"],
-        "collabAllowAllDefault": True,
-    }
-)
-
-
-def _all_but(words: Sequence[str], *hidden: str) -> list[str]:
-    return [word for word in words if word not in hidden]
-
-
-def profiles() -> Mapping[str, Mapping[str, object]]:
-    """Return the settings of each of the demo's tokens."""
-    from policy.vocabulary import (  # noqa: PLC0415 - only these words, only here
-        CalendarField,
-        CollabField,
-        EmailField,
-        TaskField,
-    )
-
-    reads = ["read_only"]
-    return {
-        "full": _ALL_ON,
-        "reader": {
-            **_ALL_ON,
-            "allowedEmailOperations": reads,
-            "calendarAccessLevel": "view_only",
-            "allowedTaskOperations": reads,
-            "allowedCollabOperations": reads,
-        },
-        "masked": {
-            **_ALL_ON,
-            "visibleEmailFields": _all_but([*EmailField], "body", "attachments", "to"),
-            "visibleCalendarFields": _all_but([*CalendarField], "attendees"),
-            "visibleCollabFields": _all_but([*CollabField], "owners", "size", "field_values"),
-            "visibleTaskFields": _all_but([*TaskField], "assignees"),
-        },
-        "selected": {**_ALL_ON, "collabAllowAllDefault": False},
-    }
-
-
-# Rules of the token `selected`; further ones name things of the world and join with it.
-_SELECTED_RULES = (("mime_type", "application/pdf", "allow"), ("mime_type", "image/*", "allow"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class State:
-    """What `demo.json` keeps; *upstreams* is upstream name -> its access token."""
-
-    admin_token: str
-    secret_key: str
-    operator_id: str
-    tokens: Mapping[str, str]
-    upstreams: Mapping[str, str]
 
 
 def settings(data: Path, state_secrets: tuple[str, str], base_url: str) -> Settings:
@@ -118,27 +43,16 @@ def settings(data: Path, state_secrets: tuple[str, str], base_url: str) -> Setti
     )
 
 
-def reset(data: Path) -> None:
-    """Remove what earlier demos left in *data*, and nothing else."""
-    for pattern in ("gateway.db*", "sandbox.db*", STATE):
-        for path in data.glob(pattern):
-            path.unlink()
+async def prepare(
+    data: Path, database: Database, *, secrets: tuple[str, str], sandbox: Sandbox
+) -> State:
+    """
+    Make operator, resources, connections and tokens in an empty database; keep the secrets.
 
-
-def kept(data: Path) -> State | None:
-    """Return what an earlier start left; None when anything of it is missing."""
-    try:
-        state = State(**json.loads((data / STATE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-    whole = (data / "gateway.db").is_file() and (data / "sandbox.db").is_file()
-    return state if whole else None
-
-
-async def prepare(data: Path, database: Database, keyring: Keyring, secrets: tuple[str, str],
-                  sandbox: Sandbox) -> State:  # fmt: skip
-    """Make operator, resources, connections and tokens in an empty database; keep the secrets."""
+    *secrets* are the admin token and the secret key.
+    """
     await database.migrate()
+    keyring = Keyring([secrets[1]])
     issued = _issue(sandbox)
     operator = Operator(
         id=str(uuid.uuid4()),
@@ -159,26 +73,8 @@ async def prepare(data: Path, database: Database, keyring: Keyring, secrets: tup
         tokens=texts,
         upstreams={name: issued[name, WRITE] for name in UPSTREAMS},
     )
-    _keep(data / STATE, state)
+    keep(data, state)
     return state
-
-
-def manifest(state: State, base_url: str) -> dict[str, Any]:
-    """Return the manifest of decisions 14 and 16."""
-    return {
-        "baseUrl": base_url,
-        "internalBaseUrl": f"{base_url}/internal",
-        "graphqlUrl": f"{base_url}/graphql",
-        "adminToken": state.admin_token,
-        "operatorId": state.operator_id,
-        "resourceIds": [1],
-        "resources": {name: number for number, name in enumerate(RESOURCES, start=1)},
-        "tokens": dict(state.tokens),
-        "upstreams": {
-            name: {"url": f"{base_url}/sandbox/{path}", "accessToken": state.upstreams[name]}
-            for name, path in UPSTREAMS.items()
-        },
-    }
 
 
 def new_secrets() -> tuple[str, str]:
@@ -283,7 +179,7 @@ async def _tokens(session: AsyncSession, operator: Operator, resource_id: int) -
             ),
         )
         if name == "selected":
-            for rule_type, pattern, action in _SELECTED_RULES:
+            for rule_type, pattern, action in SELECTED_RULES:
                 session.add(_rule(token.id or 0, rule_type, pattern, action))
     return texts
 
@@ -299,12 +195,3 @@ def _rule(token_id: int, rule_type: str, pattern: str, action: str) -> CollabRul
         created_at=now,
         updated_at=now,
     )
-
-
-def _keep(path: Path, state: State) -> None:
-    """Write *state* for the owner alone, whole or not at all."""
-    partial = path.with_suffix(".partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(state), file, indent=2)
-    partial.replace(path)

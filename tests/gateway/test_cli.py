@@ -115,6 +115,14 @@ def test_serving_without_secrets_is_refused(environment, monkeypatch):
     assert result.stderr.startswith("AGW_ADMIN_TOKEN is needed")
 
 
+def test_a_setting_that_cannot_be_read_is_named(environment, monkeypatch):
+    monkeypatch.setenv("AGW_PORT", "many")
+    result = run("token", "list")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("AGW_PORT: Input should be a valid integer")
+
+
 def test_a_weak_key_is_refused(environment, monkeypatch):
     monkeypatch.setenv("AGW_SECRET_KEYS", "weak")
     result = run("token", "list")

@@ -6,8 +6,8 @@ import stat
 import pytest
 import pytest_asyncio
 
-from gateway import demo
-from gateway.cli.demo import _open, _write
+from gateway import manifest
+from gateway.cli.demo import _open
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -65,9 +65,9 @@ async def test_a_second_start_prints_the_same(data, described):
 
 
 async def test_only_the_owner_may_read_the_secrets(data, described, tmp_path):
-    _write(tmp_path / "manifest.json", described)
+    manifest.write(tmp_path / "manifest.json", described)
 
-    for path in (data / demo.STATE, data / "gateway.db", tmp_path / "manifest.json"):
+    for path in (data / manifest.STATE, data / "gateway.db", tmp_path / "manifest.json"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     assert json.loads((tmp_path / "manifest.json").read_text()) == described
 
@@ -194,16 +194,16 @@ async def test_the_sandbox_answers_under_its_path(client, described):
 
 
 async def test_what_is_half_there_is_made_anew(tmp_path):
-    assert demo.kept(tmp_path) is None
-    (tmp_path / demo.STATE).write_text("{}")
-    assert demo.kept(tmp_path) is None
-    (tmp_path / demo.STATE).write_text("not json")
-    assert demo.kept(tmp_path) is None
+    assert manifest.kept(tmp_path) is None
+    (tmp_path / manifest.STATE).write_text("{}")
+    assert manifest.kept(tmp_path) is None
+    (tmp_path / manifest.STATE).write_text("not json")
+    assert manifest.kept(tmp_path) is None
 
 
 async def test_a_reset_removes_the_demos_files_and_nothing_else(tmp_path):
-    for name in ("gateway.db", "gateway.db-wal", "sandbox.db", demo.STATE, "notes.txt"):
+    for name in ("gateway.db", "gateway.db-wal", "sandbox.db", manifest.STATE, "notes.txt"):
         (tmp_path / name).write_text("x")
-    demo.reset(tmp_path)
+    manifest.reset(tmp_path)
 
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

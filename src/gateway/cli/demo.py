@@ -1,8 +1,6 @@
 """`demo`: an embedded store, invented accounts and ready tokens, in one command."""
 
 import asyncio
-import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,16 +22,19 @@ def demo(
     ] = None,
 ) -> None:
     """Run the gateway with invented accounts; nothing needs to be configured."""
+    from gateway import observability
+    from gateway.manifest import write
     from gateway.server import bind, run_app
 
     with failures_as_sentences():
+        observability.configure(level="warning", form="console")
         data.mkdir(parents=True, exist_ok=True)
         listener, base_url = bind(host, port)
         gateway, described = asyncio.run(_open(data, base_url, reset=reset))
 
         def started() -> None:
             if manifest is not None:
-                _write(manifest, described)
+                write(manifest, described)
             _introduce(described)
 
         run_app(gateway, listener, started=started)
@@ -42,36 +43,26 @@ def demo(
 async def _open(data: Path, base_url: str, *, reset: bool) -> "tuple[Gateway, dict[str, Any]]":
     """Prepare what is missing; return the process and the manifest."""
     from gateway import demo as demo_side
-    from gateway import observability
     from gateway.app import assemble
     from gateway.database import Database
     from gateway.demo_world import open_sandbox
-    from gateway.keyring import Keyring
+    from gateway.manifest import describe, kept
+    from gateway.manifest import reset as forget
 
-    state = None if reset else demo_side.kept(data)
+    state = None if reset else kept(data)
     if state is None:
         say("Making the demo's world …")
-        demo_side.reset(data)
+        forget(data)
     secrets = (state.admin_token, state.secret_key) if state else demo_side.new_secrets()
     settings = demo_side.settings(data, secrets, base_url)
-    observability.configure(level="warning", form="console")
     sandbox = open_sandbox(data, public_base=f"{base_url}/sandbox")
     if state is None:
         database = Database.open(settings.database)
         try:
-            state = await demo_side.prepare(data, database, Keyring([secrets[1]]), secrets, sandbox)
+            state = await demo_side.prepare(data, database, secrets=secrets, sandbox=sandbox)
         finally:
             await database.close()
-    return assemble(settings, sandbox=sandbox), demo_side.manifest(state, base_url)
-
-
-def _write(path: Path, described: dict[str, Any]) -> None:
-    """Write the manifest for the owner alone, whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(described, file, indent=2)
-    partial.replace(path)
+    return assemble(settings, sandbox=sandbox), describe(state, base_url)
 
 
 def _introduce(described: dict[str, Any]) -> None:

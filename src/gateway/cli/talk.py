@@ -39,6 +39,8 @@ def give_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
 @contextmanager
 def failures_as_sentences() -> Iterator[None]:
     """Turn the failures that a person can act on into one sentence and exit code 1."""
+    from pydantic import ValidationError
+
     from gateway.database import StorageUnavailable, UnsafeSqlite
     from gateway.keyring import WeakSecret
     from gateway.settings import NotConfigured
@@ -50,6 +52,11 @@ def failures_as_sentences() -> Iterator[None]:
         say(refusal.message)
         for detail in refusal.details:
             say(f"  {detail.field}: {detail.message}")
+        raise typer.Exit(1) from None
+    except ValidationError as problem:
+        for complaint in problem.errors(include_url=False, include_input=False):
+            name = "_".join(str(part) for part in complaint["loc"][:1]).upper()
+            say(f"AGW_{name}: {complaint['msg']}.")
         raise typer.Exit(1) from None
     except (NotConfigured, WeakSecret, UnsafeSqlite) as problem:
         say(str(problem))
