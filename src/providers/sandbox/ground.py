@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from providers.sandbox.calendarstore import CalendarStore
 from providers.sandbox.mailstore import MailStore
 from providers.sandbox.mime import Trees
 from providers.sandbox.store import Store, open_store
@@ -23,6 +24,7 @@ class Ground:
 
     store: Store
     mails: MailStore
+    calendars: CalendarStore
     trees: Trees
     tokens: Tokens
     clock: Callable[[], float] = time.time
@@ -34,6 +36,7 @@ def open_ground(data_dir: Path | None, *, clock: Callable[[], float] = time.time
     return Ground(
         store=store,
         mails=MailStore(store, clock=clock),
+        calendars=CalendarStore(store, clock=clock),
         trees=Trees(),
         tokens=Tokens(store, clock=clock),
         clock=clock,

@@ -1,0 +1,117 @@
+"""
+The starts of a series, in order: what its rules, added and dropped dates give.
+
+Rules are followed by the clock of the zone the series was planned in, so that a clock change moves
+none of its times. Source: RFC 5545, 3.8.5.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from datetime import UTC, datetime, time
+from heapq import merge
+
+from dateutil.rrule import rrulestr
+
+from providers.sandbox.calendarrecords import Recurrence, When, by_clock, zone
+
+MOST_STARTS = 20_000  # of one series, so that a rule by the second ends
+_UNTIL = re.compile(r"UNTIL=(\d{8})(?:T(\d{6})(Z?))?", re.IGNORECASE)
+
+
+class Series:
+    """
+    The starts of one series, found as far as they were asked for.
+
+    The first start belongs to it whether the rules give it or not.
+    """
+
+    def __init__(self, first: When, recurrence: Recurrence) -> None:
+        """
+        Raises:
+            ValueError: A rule cannot be read.
+        """
+        self._found: list[When] = []
+        self._instants: list[datetime] = []
+        self._coming = _starts(first, recurrence)
+
+    def between(self, since: datetime | None, until: datetime) -> list[When]:
+        """Return the starts in [since, until), in order."""
+        self._find(until)
+        low = 0 if since is None else bisect_left(self._instants, since)
+        return self._found[low : bisect_left(self._instants, until)]
+
+    def __contains__(self, start: object) -> bool:
+        if not isinstance(start, When):
+            return False
+        at = start.instant
+        return any(one == start for one in self.between(at, at.replace(microsecond=999_999)))
+
+    def _find(self, until: datetime) -> None:
+        while not self._instants or self._instants[-1] < until:
+            if len(self._found) == MOST_STARTS:
+                return
+            following = next(self._coming, None)
+            if following is None:
+                return
+            self._found.append(following)
+            self._instants.append(following.instant)
+
+
+def check(rule: str, first: When) -> None:
+    """
+    Pass when *rule* can be followed from *first* on.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    _rule(rule, first)
+
+
+def _starts(first: When, recurrence: Recurrence) -> Iterator[When]:
+    rules = [_followed(_rule(one, first), first) for one in recurrence.rules]
+    added = sorted({first, *recurrence.added}, key=_instant)
+    dropped = set(recurrence.dropped)
+    # A day among the dropped ones of a timed series takes out whatever starts on it.
+    days = {one.day for one in dropped if one.is_day}
+
+    def told() -> Iterator[When]:
+        last: When | None = None
+        for start in merge(added, *rules, key=_instant):
+            if start == last or start in dropped or start.local.date() in days:
+                continue
+            last = start
+            yield start
+
+    return told()
+
+
+def _followed(local: Iterator[datetime], first: When) -> Iterator[When]:
+    for found in local:
+        yield by_clock(found, first.zone, is_day=first.is_day)
+
+
+def _rule(text: str, first: When) -> Iterator[datetime]:
+    """Read a rule as naive local times; its UNTIL counts by the clock of the series."""
+    local = _UNTIL.sub(lambda found: _local_until(found, first), text.strip().removesuffix(";"))
+    try:
+        return iter(rrulestr(local, dtstart=first.local))
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as problem:
+        raise ValueError(f"not a recurrence rule: {text}") from problem
+
+
+def _local_until(found: re.Match[str], first: When) -> str:
+    """Write UNTIL as a naive local time; a day means all of it."""
+    day = datetime.strptime(found[1], "%Y%m%d")  # noqa: DTZ007 - the zone is added below
+    if found[2] is None or first.is_day:
+        until = datetime.combine(day, time(23, 59, 59))
+    else:
+        clock = datetime.strptime(found[2], "%H%M%S").time()  # noqa: DTZ007 - a clock time
+        until = datetime.combine(day, clock)
+        if found[3]:
+            until = until.replace(tzinfo=UTC).astimezone(zone(first.zone)).replace(tzinfo=None)
+    return f"UNTIL={until:%Y%m%dT%H%M%S}"
+
+
+def _instant(start: When) -> datetime:
+    return start.instant
