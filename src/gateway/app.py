@@ -39,10 +39,11 @@ from gateway.parts import Parts
 from gateway.settings import Settings
 from gateway.token_endpoints import TokenEndpoints
 from graph import schema
-from graph.operations import Graph, Operation
+from graph.operations import Graph
 from policy.quota import Counter
 from policy.vocabulary import Surface
 from providers.origins import Origins
+from rest_compat.ports import Operation
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Endpoint
 

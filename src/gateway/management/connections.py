@@ -193,7 +193,7 @@ async def change_connection(
 ) -> dict[str, Any]:
     """Change a connection; new credentials or status `active` make it usable again."""
     async with process.database.writing() as session:
-        row = await _known(session, connection_id)
+        row = await _known(session, connection_id, to_change=True)
         _apply(process, row, change)
         row.updated_at = moments.now_ms()
         session.add(row)
@@ -227,7 +227,7 @@ _PLAIN = {"mode", "account_email", "granted_scopes", "selected_site_ids"}
 async def delete_connection(process: Process, opener: Opener, connection_id: str) -> None:
     """Remove a connection and its credentials."""
     async with process.database.writing() as session:
-        row = await _known(session, connection_id)
+        row = await _known(session, connection_id, to_change=True)
         await tokens.policy_changed(session, [row.resource_id])
         await session.delete(row)
     opener.forget(long(connection_id))
@@ -252,8 +252,10 @@ def _base_url(process: Process, url: str | None) -> str | None:
         ) from None
 
 
-async def _known(session: AsyncSession, connection_id: str) -> ConnectionRow:
-    row = await session.get(ConnectionRow, long(connection_id))
+async def _known(
+    session: AsyncSession, connection_id: str, *, to_change: bool = False
+) -> ConnectionRow:
+    row = await session.get(ConnectionRow, long(connection_id), with_for_update=to_change)
     if row is None:
         raise not_found(Code.CONNECTION_NOT_FOUND, "connection")
     return row

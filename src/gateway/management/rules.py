@@ -81,7 +81,7 @@ async def create_rule(
 ) -> dict[str, Any]:
     """Add a rule."""
     async with process.database.writing() as session:
-        token = await known(session, token_id)
+        token = await known(session, token_id, to_change=True)
         row = _row(token, new)
         held = await session.exec(select(func.count()).where(col(CollabRule.token_id) == token.id))
         if held.one() >= MAX_RULES:
@@ -99,7 +99,7 @@ async def replace_rules(
 ) -> dict[str, Any]:
     """Replace every rule, or none."""
     async with process.database.writing() as session:
-        token = await known(session, token_id)
+        token = await known(session, token_id, to_change=True)
         if len(new.rules) > MAX_RULES:
             raise _too_many()
         rows = [_row(token, rule) for rule in new.rules]
@@ -128,7 +128,7 @@ async def change_rule(
 ) -> dict[str, Any]:
     """Change pattern, action or description; the type stays."""
     async with process.database.writing() as session:
-        token = await known(session, token_id)
+        token = await known(session, token_id, to_change=True)
         row = await _known_rule(session, token, rule_id)
         given = change.model_fields_set
         action = _action(change.action) if "action" in given else RuleAction(row.action)
@@ -151,7 +151,7 @@ async def change_rule(
 async def delete_rule(process: Process, token_id: str, rule_id: str) -> None:
     """Remove a rule."""
     async with process.database.writing() as session:
-        token = await known(session, token_id)
+        token = await known(session, token_id, to_change=True)
         await session.delete(await _known_rule(session, token, rule_id))
         _changed(session, token)
 

@@ -112,7 +112,7 @@ async def change_token(
 ) -> dict[str, Any]:
     """Change a token; settings are merged key by key, null resets one to its default."""
     async with process.database.writing() as session:
-        token = await known(session, token_id)
+        token = await known(session, token_id, to_change=True)
         given = change.model_fields_set
         if "name" in given:
             token.name = change.name
@@ -134,7 +134,7 @@ async def rotate_token(
 ) -> dict[str, Any]:
     """Give a token a new secret; the old one dies at once, or after the grace asked for."""
     async with process.database.writing() as session:
-        token = await known(session, token_id)
+        token = await known(session, token_id, to_change=True)
         try:
             text = await tokens.rotate(session, token, grace_seconds=rotation.grace_seconds)
         except tokens.Revoked:
@@ -146,18 +146,18 @@ async def rotate_token(
 async def revoke_token(process: Process, token_id: str) -> None:
     """Revoke a token; no request that starts later passes with it."""
     async with process.database.writing() as session:
-        token = await known(session, token_id)
+        token = await known(session, token_id, to_change=True)
         await tokens.revoke(session, col(AccessToken.id) == token.id)
 
 
-async def known(session: AsyncSession, token_id: str) -> AccessToken:
+async def known(session: AsyncSession, token_id: str, *, to_change: bool = False) -> AccessToken:
     """
-    Return the token of a path.
+    Return the token of a path; *to_change* keeps other writers waiting until the end.
 
     Raises:
         NotFound: `TOKEN_NOT_FOUND`.
     """
-    token = await session.get(AccessToken, long(token_id))
+    token = await session.get(AccessToken, long(token_id), with_for_update=to_change)
     if token is None:
         raise not_found(Code.TOKEN_NOT_FOUND, "access token")
     return token
