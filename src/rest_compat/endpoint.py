@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
+import msgspec
 
 from rest_compat import errors
 from rest_compat.answers import Answer
@@ -23,8 +23,11 @@ from rest_compat.ports import Door, Operation, Problem, Variable, Visit
 from rest_compat.preferences import Preferences, read_preferences
 from rest_compat.table import Endpoint
 
-# Top-level members that are left out when they say nothing (decisions 0).
-_OMITTED_WHEN_EMPTY = ("accessInfo", "authWarnings")
+# Top-level members that are left out when they say nothing (decisions 0). Planned documents leave
+# them out themselves; this is for what the graph answered without a plan.
+OMITTED_WHEN_EMPTY = ("accessInfo", "authWarnings")
+
+_json = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +102,14 @@ class Responder:
         if self.endpoint.status == 204:
             return Answer(status=204)
         result = data["result"]
-        for member in _OMITTED_WHEN_EMPTY:
+        for member in OMITTED_WHEN_EMPTY:
             if isinstance(result, dict) and not result.get(member, True):
                 del result[member]
         headers: tuple[tuple[str, str], ...] = ()
         applied_limit = self.door.notes(visit).applied_limit
         if applied_limit is not None:
             headers = (("X-Applied-Limit", str(applied_limit)),)
-        return Answer(status=self.endpoint.status, body=orjson.dumps(result), headers=headers)
+        return Answer(status=self.endpoint.status, body=_json.encode(result), headers=headers)
 
     def _refuse(self, failure: Problem, call: Call) -> Answer:
         return errors.answer(

@@ -193,8 +193,9 @@ PARAMETERS: Mapping[str, JsonSchema] = {
     "RequestId": {
         "name": "X-Request-Id",
         "in": "header",
-        "description": "The id this request is to have; made here when absent or malformed.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
+        "description": "The id this request is to have, 1 to 128 of `A-Z a-z 0-9 . _ -`; made here "
+        "when absent or anything else.",
+        "schema": _STRING,
     },
     "IdempotencyKey": {
         "name": "Idempotency-Key",

@@ -84,7 +84,13 @@ class Variable(Protocol):
 
 
 class Outcome(Protocol):
-    """What running an operation gave: *errors* are GraphQL error dicts, empty on success."""
+    """
+    What running an operation gave.
+
+    Attributes:
+        data: For msgspec's JSON encoder: objects may be Structs rather than dicts.
+        errors: GraphQL error dicts; empty on success.
+    """
 
     @property
     def data(self) -> Mapping[str, Any] | None: ...
