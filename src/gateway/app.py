@@ -43,6 +43,7 @@ from graph.operations import Graph
 from policy.quota import Counter
 from policy.vocabulary import Surface
 from providers.origins import Origins
+from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 from rest_compat.ports import Operation
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Endpoint
@@ -196,7 +197,7 @@ class _Documents:
     @cache
     def prepare(text: str) -> Operation:
         """See `rest_compat.ports.Graph`."""
-        return _graph().prepare(text)
+        return _graph().document(text, silent=OMITTED_WHEN_EMPTY)
 
 
 def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:

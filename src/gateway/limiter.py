@@ -10,6 +10,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.aio.storage import MovingWindowSupport, Storage
@@ -125,20 +126,13 @@ class Limiter:
             ]
             if refused:
                 return max(refused, key=lambda state: state.retry_after)
-            after = [await self._hit(charge, window, item) for charge, window, item in rows]
+            for charge, _, item in rows:
+                if charge.cost:
+                    await self._windows.hit(item, charge.key, cost=charge.cost)
+        after = [
+            _passed(state, charge.cost) for state, (charge, _, _) in zip(before, rows, strict=True)
+        ]
         return min(after, key=lambda state: (state.remaining, -state.reset))
-
-    async def _hit(self, charge: Charge, window: Window, item: RateLimitItem) -> Verdict:
-        if charge.cost:
-            await self._windows.hit(item, charge.key, cost=charge.cost)
-        state = await self._state(charge, window, item)
-        return Verdict(
-            allowed=True,
-            limit=state.limit,
-            remaining=state.remaining,
-            reset=state.reset,
-            retry_after=0,
-        )
 
     async def _state(self, charge: Charge, window: Window, item: RateLimitItem) -> Verdict:
         reset, remaining = await self._windows.get_window_stats(item, charge.key)
@@ -149,6 +143,17 @@ class Limiter:
             reset=math.ceil(reset),
             retry_after=max(1, math.ceil(reset - self._clock())),
         )
+
+
+def _passed(before: Verdict, cost: int) -> Verdict:
+    """Return what is left of a window that *cost* requests were counted in."""
+    return Verdict(
+        allowed=True,
+        limit=before.limit,
+        remaining=before.remaining - cost,
+        reset=before.reset,
+        retry_after=0,
+    )
 
 
 class Unlimited:
@@ -177,5 +182,6 @@ def windows(
     return {**SURFACE_WINDOWS, **changed}
 
 
+@lru_cache(maxsize=1024)
 def _item(window: Window) -> RateLimitItem:
     return RateLimitItemPerSecond(window.limit, window.seconds, namespace="agw")

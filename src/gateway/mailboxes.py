@@ -19,6 +19,7 @@ from providers.registry import MailRegistry, upstream
 
 # Providers that take the bare token, without a scheme before it.
 _SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
+_MAX_PORTS = 4096
 
 
 class Mailboxes:
@@ -41,6 +42,7 @@ class Mailboxes:
             upstreams: Base URL per (kind, provider), for connections without their own.
         """
         self._registry = MailRegistry()
+        self._ports: dict[ConnectionInfo, MailPort] = {}
         self._origins = origins
         self._vault = vault
         self._database = database
@@ -61,6 +63,8 @@ class Mailboxes:
 
     def forget(self, connection_id: int) -> None:
         """Drop what is remembered of a connection that was changed or removed."""
+        for connection in [one for one in self._ports if one.id == connection_id]:
+            del self._ports[connection]
         self._registry.forget(connection_id)
         self._origins.forget(connection_id)
         self._vault.forget(connection_id)
@@ -85,6 +89,16 @@ class Mailboxes:
         return _result(status, detail, elapsed)
 
     def _open(self, connection: ConnectionInfo) -> MailPort:
+        """Return the port of *connection*, the same one while nothing about it changes."""
+        known = self._ports.get(connection)
+        if known is not None:
+            return known
+        if len(self._ports) >= _MAX_PORTS:
+            self._ports.clear()
+        self._ports[connection] = made = self._make(connection)
+        return made
+
+    def _make(self, connection: ConnectionInfo) -> MailPort:
         scheme = _SCHEMES.get(connection.provider, "Bearer")
         credentials = self._vault.of(connection.id, scheme=scheme)
         return self._registry.open(connection, upstream(self._origins, connection, credentials))
