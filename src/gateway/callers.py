@@ -9,6 +9,7 @@ revocation holds at the next request in every process. Only the compiled Grant i
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -24,6 +25,7 @@ from providers.ports import ConnectionInfo
 
 _HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
 _MAX_GRANTS = 1024
+_MAX_CONNECTIONS = 4096
 _LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
 
 _BY_DIGEST = """
@@ -68,6 +70,8 @@ class Callers:
         self._touch = touch
         self._clock = clock
         self._grants: OrderedDict[tuple[int, int], tuple[Grant, Settings]] = OrderedDict()
+        # Equal rows make equal connections: the row is read every time, but decoded once.
+        self._decoded = lru_cache(_MAX_CONNECTIONS)(self._connection)
 
     async def authenticate(self, headers: list[tuple[bytes, bytes]]) -> Caller:
         """
@@ -105,7 +109,7 @@ class Callers:
             operator_id=operator,
             grant=grant,
             settings=settings,
-            connections=tuple(map(self._connection, connections)),
+            connections=tuple(self._decoded(tuple(row)) for row in connections),
         )
 
     async def _grant(self, token: int, rev: int) -> tuple[Grant, Settings]:
