@@ -11,6 +11,7 @@ from strawberry.types import Info as StrawberryInfo
 
 from graph import masks
 from graph.loaders import Loaders
+from graph.plan.planning import Plan
 from policy.caller import Caller
 from providers.mailbox import Mailbox
 
@@ -55,6 +56,7 @@ class Context:
         delivery: None lets each send take a fresh Message-ID.
         applied_limit: Set when a `limit` above its maximum was lowered.
         budget: How many objects may still be returned; None for internal documents.
+        plan: That of the running operation; None while graphql-core runs it alone.
         now: The clock; aware, UTC.
     """
 
@@ -66,6 +68,7 @@ class Context:
     delivery: Delivery | None = None
     applied_limit: int | None = None
     budget: int | None = None
+    plan: Plan | None = field(default=None, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     @cached_property

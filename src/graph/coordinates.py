@@ -26,3 +26,11 @@ def attribute(field: GraphQLField) -> str | None:
     """Return the record attribute that *field* shows; None when a resolver makes its value."""
     made_of = declaration(field)
     return None if made_of.base_resolver is not None else str(made_of.python_name)
+
+
+def plain_attribute(field: GraphQLField) -> str | None:
+    """Return the record attribute that *field* shows as it is; None when anything is in between."""
+    made_of = field.extensions.get("strawberry-definition")
+    if made_of is None or not made_of.is_basic_field or field.args:
+        return None
+    return str(made_of.python_name)

@@ -18,7 +18,8 @@ from graphql import GraphQLError
 from graph import errors
 from graph.context import Context
 from graph.limits import MAX_BYTES, MAX_OBJECTS
-from graph.operations import Document, Graph, Outcome
+from graph.operation import Outcome
+from graph.operations import Document, Graph
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
 from policy.vocabulary import Code
 
@@ -88,11 +89,10 @@ async def respond(
 async def _run(
     graph: Graph, request: _Request, document: Document, context: Context, kind: str
 ) -> Reply:
-    node, measure = graph.choose(document, request.operation)
-    operation = graph.operation(document.node, node, measure)
+    operation = graph.operation(document, request.operation)
     if context.budget is None:
         context.budget = MAX_OBJECTS
-    outcome = await operation.run(request.variables, context)
+    outcome = await operation.answer(request.variables, context)
     if outcome.data is None and outcome.errors and "path" not in outcome.errors[0]:
         return _reply(400, {"errors": list(outcome.errors)}, kind)
     answer = _answer(outcome)

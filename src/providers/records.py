@@ -8,12 +8,27 @@ their fields"; decisions 6, 7.2, 8.
 """
 
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 import msgspec
 
+NULLS = 64  # spare nulls of every record: `null_0`, `null_1` …
+
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Root of all records."""
+    """
+    Root of all records.
+
+    Attributes:
+        is_record: Tells a record from everything else; never encoded. With it come the spare
+            nulls, which `graph.plan` reads in place of what a caller may not see.
+    """
+
+    is_record: ClassVar[msgspec.UnsetType] = msgspec.UNSET
+
+
+for _number in range(NULLS):
+    setattr(Record, f"null_{_number}", None)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,0 +1,103 @@
+"""graphql-core's executor, taking the steps of a plan where it would go value by value."""
+
+from collections.abc import Awaitable
+from typing import Any
+
+import msgspec
+from graphql import ExecutionResult, GraphQLError, OperationType
+from graphql.pyutils import Path, gather_with_cancel
+
+from graph.execution import CountingExecutor
+from graph.plan.inspection import Unexpected
+from graph.plan.planning import Mixture, Plan
+
+
+class PlannedExecutor(CountingExecutor):
+    """
+    Executes one operation by its plan.
+
+    In its data, objects that were read in one step are shapes: JSON encoders and
+    `msgspec.to_builtins` take them as what they stand for.
+    """
+
+    plan: Plan
+
+    def follow(self, plan: Plan) -> None:
+        """Take the steps of *plan*, which was made for this operation."""
+        self.plan = plan
+        self._relevant_sub_fields = plan.collected
+
+    async def run(self) -> ExecutionResult:
+        """Do what `execute_operation` does, with the root fields that the plan collected."""
+        serially = self.operation.operation is OperationType.MUTATION
+        data: Any = None
+        try:
+            data = self.execute_root_grouped_field_set(
+                self.plan.root_type, self.root_value, self.plan.roots, serially, None
+            )
+            if self.is_awaitable(data):
+                data = await data
+        except GraphQLError as error:
+            self.collected_errors.add(error, None)
+            data = None
+        return ExecutionResult(data, self.collected_errors.errors or None)
+
+    def complete_value(
+        self, return_type: Any, field_details_list: Any, info: Any, path: Any, *rest: Any
+    ) -> Any:
+        """Take the step of a pure field; whatever is unexpected is graphql-core's."""
+        step = self.plan.steps.get(id(field_details_list))
+        if step is not None and return_type is step.type:
+            try:
+                return step.reader.read(rest[0], self.context_value)
+            except Unexpected:
+                pass
+        return super().complete_value(return_type, field_details_list, info, path, *rest)
+
+    def execute_fields(
+        self, parent_type: Any, source_value: Any, path: Any, grouped_field_set: Any, *rest: Any
+    ) -> Any:
+        """Read the plain part of a mixed selection, then execute the fields with resolvers."""
+        mixture = self.plan.mixtures.get(id(grouped_field_set))
+        if mixture is not None:
+            try:
+                found = mixture.reader.read(source_value, self.context_value)
+            except Unexpected:
+                pass
+            else:
+                return self._resolve(mixture, found, parent_type, source_value, path)
+        return super().execute_fields(parent_type, source_value, path, grouped_field_set, *rest)
+
+    def _resolve(
+        self, mixture: Mixture, found: Any, parent_type: Any, source_value: Any, path: Any
+    ) -> Any:
+        """Do what `execute_fields` does, for the fields that were not read."""
+        waiting: dict[str, Awaitable[Any]] = {}
+        try:
+            for one in mixture.resolved:
+                below = Path(path, one.key, parent_type.name)
+                value = self.execute_field(parent_type, source_value, one.details, below, None)
+                if self.is_awaitable(value):
+                    waiting[one.name] = value
+                else:
+                    setattr(found, one.name, value)
+        except Exception:
+            if waiting:
+                self.settle_in_background(list(waiting.values()))
+            raise
+        return _filled(found, waiting) if waiting else found
+
+
+async def _filled(found: Any, waiting: dict[str, Awaitable[Any]]) -> Any:
+    if len(waiting) == 1:
+        values = [await next(iter(waiting.values()))]
+    else:
+        values = await gather_with_cancel(*waiting.values())
+    for name, value in zip(waiting, values, strict=True):
+        setattr(found, name, value)
+    return found
+
+
+def plain(data: Any) -> Any:
+    """Return *data* as plain dicts, lists and values, shapes included."""
+    return msgspec.to_builtins(data)

@@ -1,0 +1,177 @@
+"""
+The plan of an operation, for one set of hidden fields and one set of @skip and @include values.
+
+Root fields and whatever else has a resolver keep graphql-core's order, arguments, paths and error
+handling: the plan only says where the executor may take a large step.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from graphql import (
+    GraphQLError,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    get_named_type,
+    is_object_type,
+)
+from graphql.execution.collect_fields import (
+    CollectedFields,
+    FieldDetailsList,
+    FragmentDetails,
+    GroupedFieldSet,
+    collect_fields,
+    collect_subfields,
+)
+from graphql.execution.values import VariableValues
+
+from graph.plan.inspection import Place
+from graph.plan.selections import Anatomy, Resolved
+from graph.plan.shapes import Reader, depth, wrapped
+from graph.wanted import attributes
+
+Collected = dict[tuple[GraphQLObjectType, int], tuple[FieldDetailsList, CollectedFields]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """
+    A field whose selection is pure: whatever its resolver returned is read as a whole.
+
+    Attributes:
+        type: The field's type. The executor also completes parts of it, which are no step.
+    """
+
+    type: GraphQLOutputType
+    reader: Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """A selection whose plain part is read in one step before its resolvers are called."""
+
+    reader: Reader
+    resolved: tuple[Resolved, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """
+    How one operation runs.
+
+    Attributes:
+        roots: The root fields, collected.
+        collected: What graphql-core collects below them; it looks there first. Steps and mixtures
+            are known by the `id` of what is kept here.
+        wanted: Root response key -> type -> the record attributes asked for (`graph.wanted`).
+        steps: By the `id` of the field's nodes.
+        mixtures: By the `id` of the selection's collected fields.
+        names: Root response key -> member of its object -> attribute of the shape.
+    """
+
+    root_type: GraphQLObjectType
+    roots: GroupedFieldSet
+    collected: Collected
+    wanted: Mapping[str, Mapping[str, frozenset[str]]]
+    steps: Mapping[int, Step]
+    mixtures: Mapping[int, Mixture]
+    names: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(kw_only=True)
+class Planner:
+    """
+    Makes one plan.
+
+    Attributes:
+        variables: Coerced; only those of @skip and @include are looked at.
+    """
+
+    schema: GraphQLSchema
+    operation: OperationDefinitionNode
+    fragments: dict[str, FragmentDetails]
+    variables: VariableValues
+    hidden: frozenset[str]
+    _collected: Collected = field(default_factory=dict)
+    _steps: dict[int, Step] = field(default_factory=dict)
+    _mixtures: dict[int, Mixture] = field(default_factory=dict)
+
+    def plan(self) -> Plan | None:
+        """Return the plan; None when the fields cannot be collected, an error for graphql-core."""
+        root = cast("GraphQLObjectType", self.schema.get_root_type(self.operation.operation))
+        anatomy = Anatomy(self._collect, self.hidden)
+        try:
+            roots = collect_fields(
+                self.schema, self.fragments, self.variables, root, self.operation
+            ).grouped_field_set
+            for details in roots.values():
+                self._below(root, details, anatomy)
+            return Plan(
+                root_type=root,
+                roots=roots,
+                collected=self._collected,
+                wanted={key: self._wanted(root, details) for key, details in roots.items()},
+                steps=self._steps,
+                mixtures=self._mixtures,
+                names={key: self._names(root, one, anatomy) for key, one in roots.items()},
+            )
+        except GraphQLError:
+            return None
+
+    def _below(self, owner: GraphQLObjectType, details: FieldDetailsList, anatomy: Anatomy) -> None:
+        """Plan what stands below a field that graphql-core executes."""
+        type_, below = self._type(owner, details)
+        if below is None:
+            return
+        found = anatomy.of(below, details)
+        if found.pure:
+            place = Place(_itself, lists=depth(type_), below=found.places)
+            self._steps[id(details)] = Step(type_, Reader.of(wrapped(type_, found.shape), [place]))
+            return
+        if found.places:
+            grouped = self._collect(below, details)
+            reader = Reader.of(found.shape, found.places)
+            self._mixtures[id(grouped)] = Mixture(reader, found.resolved)
+        for one in found.resolved:
+            self._below(below, one.details, anatomy)
+
+    def _wanted(
+        self, owner: GraphQLObjectType, details: FieldDetailsList
+    ) -> Mapping[str, frozenset[str]]:
+        _, below = self._type(owner, details)
+        if below is None:
+            return {}
+        return attributes(self.schema, below, details, self._collect, self.hidden)
+
+    def _names(
+        self, owner: GraphQLObjectType, details: FieldDetailsList, anatomy: Anatomy
+    ) -> Mapping[str, str]:
+        _, below = self._type(owner, details)
+        return {} if below is None else dict(anatomy.of(below, details).names)
+
+    def _type(
+        self, owner: GraphQLObjectType, details: FieldDetailsList
+    ) -> tuple[Any, GraphQLObjectType | None]:
+        """Return the type of a field, and the object type of ours within it."""
+        defined = self.schema.get_field(owner, details[0].node.name.value)
+        below = get_named_type(defined.type) if defined else None
+        if defined is None or not is_object_type(below) or below.name.startswith("__"):
+            return None, None
+        return defined.type, below
+
+    def _collect(self, owner: GraphQLObjectType, details: FieldDetailsList) -> GroupedFieldSet:
+        """Collect once: what is kept is known by its `id`, here and in the executor."""
+        key = owner, id(details)
+        if key not in self._collected:
+            collected = collect_subfields(
+                self.schema, self.fragments, self.variables, self.operation, owner, details
+            )
+            self._collected[key] = details, collected
+        return self._collected[key][1].grouped_field_set
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -1,0 +1,144 @@
+"""An operation ready to run: by its plan where it has one, by graphql-core alone where not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import isawaitable
+from typing import Any
+
+from graphql import (
+    DirectiveNode,
+    DocumentNode,
+    ExecutionResult,
+    FragmentDefinitionNode,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    VariableNode,
+    Visitor,
+    default_field_resolver,
+    default_type_resolver,
+    execute,
+    visit,
+)
+from graphql.execution.collect_fields import FragmentDetails
+from graphql.execution.values import VariableValues, get_variable_values
+
+from graph.context import Context
+from graph.execution import CountingExecutor
+from graph.plan.cache import Plans
+from graph.plan.executor import PlannedExecutor
+from graph.plan.planning import Plan, Planner
+
+MOST_ERRORS = 50  # of variables, per request; graphql-core's own default
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """
+    One operation of a valid document. Plans are kept by its identity.
+
+    Attributes:
+        plans: Where they are kept; None for an operation that is not worth one.
+    """
+
+    schema: GraphQLSchema
+    document: DocumentNode
+    node: OperationDefinitionNode
+    plans: Plans | None
+
+    async def run(self, given: Mapping[str, Any], context: Context) -> ExecutionResult:
+        """Run it with the variables *given*; the data may hold shapes (see `plan.executor`)."""
+        values = get_variable_values(
+            self.schema,
+            self.node.variable_definitions or (),
+            dict(given),
+            max_errors=MOST_ERRORS,
+            hide_suggestions=True,
+        )
+        if isinstance(values, list):
+            return ExecutionResult(None, values)
+        context.plan = self.plan(values, context.hidden)
+        if context.plan is None:
+            return await self.interpret(given, context)
+        executor = PlannedExecutor(
+            self.schema,
+            self._definitions,
+            self._fragments,
+            None,
+            context,
+            self.node,
+            values,
+            default_field_resolver,
+            default_type_resolver,
+            default_field_resolver,
+            hide_suggestions=True,
+        )
+        executor.follow(context.plan)
+        return await executor.run()
+
+    async def interpret(self, given: Mapping[str, Any], context: Context) -> ExecutionResult:
+        """Run it on graphql-core alone: what `run` must agree with in everything but time."""
+        context.plan = None
+        result = execute(
+            self.schema,
+            self.document,
+            context_value=context,
+            variable_values=dict(given),
+            operation_name=self.node.name.value if self.node.name else None,
+            executor_class=CountingExecutor,
+            hide_suggestions=True,
+        )
+        return await result if isawaitable(result) else result
+
+    def plan(self, values: VariableValues, hidden: frozenset[str]) -> Plan | None:
+        """Return the plan for *hidden* and the @skip and @include variables among *values*."""
+        if self.plans is None:
+            return None
+
+        def make() -> Plan | None:
+            return Planner(
+                schema=self.schema,
+                operation=self.node,
+                fragments=self._fragments,
+                variables=values,
+                hidden=hidden,
+            ).plan()
+
+        choices = tuple(values.coerced.get(name) for name in self.conditions)
+        return self.plans.find((self, choices, hidden), make)
+
+    def foresee(self, hidden: frozenset[str]) -> None:
+        """Make the plan for *hidden* ahead, if no variable decides about it."""
+        if not self.conditions:
+            self.plan(VariableValues({}, {}), hidden)
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """The variables that decide about @skip and @include anywhere in the document."""
+        found = _Conditions()
+        visit(self.document, found)
+        return tuple(sorted(found.names))
+
+    @cached_property
+    def _definitions(self) -> dict[str, FragmentDefinitionNode]:
+        return {
+            one.name.value: one
+            for one in self.document.definitions
+            if isinstance(one, FragmentDefinitionNode)
+        }
+
+    @cached_property
+    def _fragments(self) -> dict[str, FragmentDetails]:
+        return {name: FragmentDetails(one) for name, one in self._definitions.items()}
+
+
+class _Conditions(Visitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def enter_directive(self, node: DirectiveNode, *_: Any) -> None:
+        """Note the variables of any directive: @skip and @include are the executable ones."""
+        for argument in node.arguments or ():
+            if isinstance(argument.value, VariableNode):
+                self.names.add(argument.value.name.value)
