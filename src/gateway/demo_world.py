@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from providers.sandbox.app import Sandbox, create
-from providers.sandbox.world import mail
+from providers.sandbox.world import calendar_events, mail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from providers.sandbox.importreport import ImportReport
 
 READ, WRITE = "read", "write"
 
@@ -47,22 +49,20 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
     """Open the sandbox over the store in *data*, and fill in what its world lacks."""
     sandbox = create(data, public_base=public_base)
     mail.seed(sandbox.ground.store, sandbox.ground.mails)
+    calendar_events.seed(sandbox.ground.store, sandbox.ground.calendars)
     return sandbox
 
 
 def import_file(
-    data: Path, path: Path, *, into: str, list_name: str | None, board: str | None
-) -> str:
-    """Load *path* into an upstream of the store in *data*; say what was loaded."""
+    data: Path, path: Path, *, into: str, options: "Mapping[str, str]"
+) -> "ImportReport":
+    """
+    Load *path* into an upstream of the store in *data*.
+
+    Raises:
+        CannotImport: See `providers.sandbox.importing.import_path`.
+    """
     from providers.sandbox.importing import import_path  # noqa: PLC0415 - parsers few need
 
     sandbox = create(data, public_base="http://sandbox.invalid")
-    return str(
-        import_path(
-            sandbox.ground.store,
-            into=into,
-            path=path,
-            list_name=list_name or "",
-            board_name=board or "",
-        )
-    )
+    return import_path(sandbox.ground.store, into=into, path=path, progress=None, **options)

@@ -16,6 +16,7 @@ from providers.sandbox import oauth
 from providers.sandbox.control import Control, Mount, Upstream
 from providers.sandbox.ground import Ground, open_ground
 from providers.sandbox.provider_a import batch as a_batch
+from providers.sandbox.provider_a import calendar as a_calendar
 from providers.sandbox.provider_a import mail as a_mail
 from providers.sandbox.provider_a import mail_upload as a_upload
 from providers.sandbox.provider_b import batch as b_batch
@@ -40,6 +41,7 @@ WIRES: tuple[tuple[str, tuple[str, ...], Callable[[Ground], Handler]], ...] = (
     ("providerA", ("gmail",), a_mail.open_wire),
     ("providerA", ("upload", "gmail"), a_upload.open_wire),
     ("providerA", ("batch",), a_batch.open_wire),
+    ("providerA", ("calendar",), a_calendar.open_wire),
     ("providerB", ("v1.0",), b_mail.open_wire),
     ("providerB", ("v1.0",), b_batch.open_wire),
     ("oauth", (), oauth.open_wire),

@@ -15,6 +15,7 @@ _PROVIDER_A = {
     403: ("insufficientPermissions", "global", "PERMISSION_DENIED", "Insufficient Permission"),
     404: ("notFound", "global", "NOT_FOUND", "Requested entity was not found."),
     409: ("aborted", "global", "ABORTED", "The operation was aborted."),
+    410: ("deleted", "calendar", "FAILED_PRECONDITION", "Resource has been deleted"),
     412: ("conditionNotMet", "global", "FAILED_PRECONDITION", "Precondition check failed."),
     423: ("backendError", "global", "UNAVAILABLE", "Locked"),
     429: ("rateLimitExceeded", "usageLimits", "RESOURCE_EXHAUSTED", "Rate Limit Exceeded"),
@@ -24,6 +25,16 @@ _PROVIDER_A = {
 }
 _USAGE_REASONS = frozenset(
     {"rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "quotaExceeded"}
+)
+_CALENDAR_REASONS = frozenset(
+    {
+        "deleted",
+        "forbiddenForNonOrganizer",
+        "fullSyncRequired",
+        "requiredAccessLevel",
+        "timeRangeEmpty",
+        "timeRangeTooLong",
+    }
 )
 # HTTP status -> (code, message); reference/wire.md 2.2
 _GRAPH = {
@@ -67,6 +78,7 @@ def provider_a(
     usual, domain, word, text = _PROVIDER_A.get(status, _PROVIDER_A[500])
     if reason:
         domain = "usageLimits" if reason in _USAGE_REASONS else domain
+        domain = "calendar" if reason in _CALENDAR_REASONS else domain
     said = message or text
     one: dict[str, Any] = {"message": said, "domain": domain, "reason": reason or usual}
     if status == 401:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from providers.sandbox.provider_a.refused import Refused
 from providers.sandbox.wire import Request
 
-_EVERYWHERE = frozenset(
+EVERYWHERE = frozenset(
     {
         "$.xgafv",
         "access_token",
@@ -53,7 +53,7 @@ def check(request: Request, place: tuple[str, ...]) -> None:
     """
     exact = (request.method, *place)
     pattern = (*exact[:2], "*") if len(exact) == 3 and exact not in _PARAMETERS else exact
-    known = _PARAMETERS.get(pattern, frozenset()) | _EVERYWHERE
+    known = _PARAMETERS.get(pattern, frozenset()) | EVERYWHERE
     for name, _ in request.query:
         if name not in known:
             raise Refused(
