@@ -153,3 +153,18 @@ def test_help_starts_without_the_heavy_parts():
     )
 
     assert done.stdout == "[]\n"
+
+
+def test_real_mail_is_loaded_into_the_sandbox(tmp_path):
+    (tmp_path / "one.eml").write_text(
+        "From: a@b.example\nTo: c@d.example\nSubject: hello\n"
+        "Date: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@b.example>\n\nhello\n"
+    )
+    words = ("sandbox", "import", tmp_path / "one.eml", "--data", tmp_path / "data")
+    done = run(*words, "--into", "provider-a")
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "1" in done.stdout
+    refused = run(*words, "--into", "nowhere")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "nowhere" in refused.stderr

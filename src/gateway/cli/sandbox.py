@@ -32,16 +32,28 @@ def sandbox(
 
 
 @app.command("import")
-def import_(
+def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     files: Annotated[list[Path], typer.Argument(help="mbox, eml, ics or csv files, or folders.")],
     into: Annotated[str, typer.Option(help="provider-a, provider-b, collab or tasks.")],
-    list_name: Annotated[str | None, typer.Option("--list", help="The list of a csv.")] = None,
-    board: Annotated[str | None, typer.Option("--board", help="The board of a csv.")] = None,
+    list_name: Annotated[str, typer.Option("--list", help="The list of a csv.")] = "",
+    board: Annotated[str, typer.Option(help="The board of a csv.")] = "",
+    folder: Annotated[str, typer.Option(help="The folder that every message goes to.")] = "",
+    label: Annotated[str, typer.Option(help="One more label for every message.")] = "",
     data: Data = Path("data/demo"),
 ) -> None:
     """Load real mail, calendars, files or tables."""
     from gateway.demo_world import import_file
+    from providers.sandbox.importreport import CannotImport
 
+    options = {"list_name": list_name, "board_name": board, "folder": folder, "label": label}
     with failures_as_sentences():
+        data.mkdir(parents=True, exist_ok=True)
         for path in files:
-            give(import_file(data, path, into=into, list_name=list_name, board=board))
+            try:
+                report = import_file(data, path, into=into, options=options)
+            except CannotImport as problem:
+                say(str(problem))
+                raise typer.Exit(1) from None
+            for name, reason in report.skipped:
+                say(f"skipped {name}: {reason}")
+            give(f"{path}: {report}")
