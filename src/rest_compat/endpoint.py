@@ -14,13 +14,12 @@ import msgspec
 from rest_compat import errors
 from rest_compat.answers import Answer
 from rest_compat.binding import INPUT, bind
-from rest_compat.body import parse, read_body
 from rest_compat.call import Call
 from rest_compat.idempotency import HEADER, intent, once, read_key
-from rest_compat.inputs import conform
 from rest_compat.ledger import Ledger
 from rest_compat.ports import Door, Operation, Problem, Variable, Visit
 from rest_compat.preferences import Preferences, read_preferences
+from rest_compat.readers import Body, BodyReader
 from rest_compat.table import Endpoint
 
 # Top-level members that are left out when they say nothing (decisions 0). Planned documents leave
@@ -37,6 +36,7 @@ class Responder:
 
     Attributes:
         body: The variable that a request body fills, or None.
+        reader: Who reads the body.
     """
 
     endpoint: Endpoint
@@ -44,6 +44,7 @@ class Responder:
     door: Door
     ledger: Ledger
     body: Variable | None
+    reader: BodyReader
 
     async def respond(self, call: Call, path: Mapping[str, str]) -> Answer:
         """Answer *call*, whose path parameters are *path*; refusals are answers too."""
@@ -65,9 +66,9 @@ class Responder:
         key = None
         if self.endpoint.method == "POST":
             key = read_key(call.headers.get(HEADER, ()))
-        body = b""
+        body = None
         if self.body is not None:
-            body = await read_body(call.receive, declared=call.header("content-length"))
+            body = await self.reader.receive(call, self.body)
         if key is None:
             return await self._run(call, path, visit, wanted, body)
 
@@ -77,8 +78,9 @@ class Responder:
             except Problem as failure:
                 return self._refuse(failure, call)
 
+        sent = body.fingerprint if body is not None else b""
         return await once(
-            intent(call, visit, key, body), run, door=self.door, visit=visit, ledger=self.ledger
+            intent(call, visit, key, sent), run, door=self.door, visit=visit, ledger=self.ledger
         )
 
     async def _run(
@@ -87,12 +89,12 @@ class Responder:
         path: Mapping[str, str],
         visit: Visit,
         wanted: Preferences,
-        body: bytes,
+        body: Body | None,
     ) -> Answer:
         """Bind, run, shape."""
         variables = bind(self.endpoint, self.operation, call, path, strict=wanted.strict)
-        if self.body is not None:
-            variables[INPUT] = conform(parse(body), self.body.type, strict=wanted.strict)
+        if body is not None:
+            variables[INPUT] = body.value(strict=wanted.strict)
         outcome = await self.operation.run(variables, visit.context)
         if outcome.errors:
             raise errors.from_graphql(outcome.errors[0])

@@ -20,46 +20,54 @@ from rest_compat.documents import document
 from rest_compat.endpoint import Responder
 from rest_compat.ledger import Ledger
 from rest_compat.ports import Door, Graph, Problem
+from rest_compat.readers import READERS, BodyReader
 from rest_compat.table import Endpoint
 
 
-def rest_app(endpoints: Iterable[Endpoint], *, graph: Graph, door: Door, ledger: Ledger) -> ASGIApp:
+def rest_app(
+    endpoints: Iterable[Endpoint],
+    *,
+    graph: Graph,
+    door: Door,
+    ledger: Ledger,
+    readers: Mapping[str, BodyReader] = READERS,
+) -> ASGIApp:
     """
     Build the application that answers *endpoints*, and 404 for everything else.
 
+    *readers* are the readers of request bodies by the name that rows call them.
+
     Raises:
         Whatever ``graph.prepare`` raises: a document does not fit the schema.
+        KeyError: A row names a reader that is not there.
     """
-    return Router(
-        [responder(endpoint, graph=graph, door=door, ledger=ledger) for endpoint in endpoints],
-        door=door,
-    )
-
-
-def responder(endpoint: Endpoint, *, graph: Graph, door: Door, ledger: Ledger) -> Responder:
-    """Prepare the document of a row."""
-    operation = graph.prepare(document(endpoint.document))
-    variables = {variable.name: variable for variable in operation.variables}
-    return Responder(
-        endpoint=endpoint,
-        operation=operation,
-        door=door,
-        ledger=ledger,
-        body=variables.get(INPUT),
-    )
+    rows = []
+    for endpoint in endpoints:
+        operation = graph.prepare(document(endpoint.document))
+        variables = {variable.name: variable for variable in operation.variables}
+        row = Responder(
+            endpoint=endpoint,
+            operation=operation,
+            door=door,
+            ledger=ledger,
+            body=variables.get(INPUT),
+            reader=readers[endpoint.body],
+        )
+        rows.append(row)
+    return Router(rows, door=door)
 
 
 class Router:
     """Finds the row of a request; answers itself when there is none."""
 
-    def __init__(self, responders: Sequence[Responder], *, door: Door) -> None:
+    def __init__(self, rows: Sequence[Responder], *, door: Door) -> None:
         self._door = door
         self._by_length: dict[int, list[tuple[tuple[str, ...], Responder]]] = {}
         self._prefixes: dict[tuple[str, ...], Endpoint] = {}
-        for responder_ in responders:
-            pattern = split(responder_.endpoint.path)
-            self._by_length.setdefault(len(pattern), []).append((pattern, responder_))
-            self._prefixes[split(responder_.endpoint.prefix)] = responder_.endpoint
+        for row in rows:
+            pattern = split(row.endpoint.path)
+            self._by_length.setdefault(len(pattern), []).append((pattern, row))
+            self._prefixes[split(row.endpoint.prefix)] = row.endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; a WebSocket is closed."""
@@ -75,18 +83,18 @@ class Router:
 
     async def _answer(self, call: Call) -> Answer:
         candidates = [
-            (responder_, found)
-            for pattern, responder_ in self._by_length.get(len(call.segments), ())
+            (row, found)
+            for pattern, row in self._by_length.get(len(call.segments), ())
             if (found := match(pattern, call.segments)) is not None
         ]
         method = "GET" if call.method == "HEAD" else call.method
-        for responder_, path in candidates:
-            if responder_.endpoint.method == method:
-                call.scope.setdefault("state", {})["route"] = responder_.endpoint.path
-                return await responder_.respond(call, path)
+        for row, path in candidates:
+            if row.endpoint.method == method:
+                call.scope.setdefault("state", {})["route"] = row.endpoint.path
+                return await row.respond(call, path)
         if not candidates:
             return await self._refuse(call, Code.NOT_FOUND, "There is nothing at this path.", 404)
-        allow = ("Allow", ", ".join(allowed(r.endpoint.method for r, _ in candidates)))
+        allow = ("Allow", ", ".join(allowed(row.endpoint.method for row, _ in candidates)))
         if method == "OPTIONS":
             return Answer(status=204, headers=(allow,))
         message = f"{call.method} is not possible here."

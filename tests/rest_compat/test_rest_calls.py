@@ -511,6 +511,65 @@ async def test_on_collab_a_missing_path_and_a_failure_have_no_code(behind):
     }
 
 
+# -- rows of later surfaces ----------------------------------------------------------------------
+
+calendar = Prefix(
+    path="/api/access/calendar",
+    folder="email",
+    surface=Surface.CALENDAR,
+    charge=Charge(windows="calendar"),
+)
+
+
+async def test_a_literal_row_before_a_parameter_row_wins(behind):
+    rows = [calendar.get("/events/by-contact", "list_emails")]
+    rows += [calendar.get("/events/{emailId}", "get_email")]
+    async with client_of(behind, rows) as client:
+        literal = await client.get("/api/access/calendar/events/by-contact?from=ana")
+        other = await client.get("/api/access/calendar/events/by-contact2")
+
+    assert literal.json()["ran"] == "ListEmails"
+    assert other.json() == {"ran": "GetEmail", "with": {"emailId": "by-contact2"}}
+
+
+async def test_a_row_may_answer_201_and_any_json(behind):
+    rows = [calendar.post("/items/{emailId}", "reply_to_email", status=201)]
+    rows += [calendar.get("/providers", "get_access_token")]
+    async with client_of(behind, rows) as client:
+        made = await client.post("/api/access/calendar/items/7", json={"body": "b"})
+        behind.outcome = Outcome({"result": [{"providerCode": "BOARDS"}]})
+        flat = await client.get("/api/access/calendar/providers")
+
+    assert made.status_code == 201
+    assert flat.content == b'[{"providerCode":"BOARDS"}]'
+
+
+class Handle:
+    """A body that stays where it is."""
+
+    fingerprint = b"digest"
+
+    def value(self, *, strict):
+        return {"handle": 1}
+
+
+class Handles:
+    """A reader of its own."""
+
+    async def receive(self, call, variable):
+        return Handle()
+
+
+async def test_a_row_may_name_a_reader_of_its_own(behind):
+    row = calendar.post("/files/{emailId}", "reply_to_email", body="upload")
+    app = rest_app([row], graph=behind, door=behind, ledger=behind, readers={"upload": Handles()})
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
+        await client.post("/api/access/calendar/files/7", content=b"\x00\x01")
+
+    assert behind.log[-1] == ("run", "ReplyToEmail", {"emailId": "7", "input": {"handle": 1}})
+
+
 # -- idempotency ---------------------------------------------------------------------------------
 
 
