@@ -534,7 +534,7 @@ async def test_a_literal_row_before_a_parameter_row_wins(behind):
 
 async def test_a_row_may_answer_201_and_any_json(behind):
     rows = [calendar.post("/items/{emailId}", "reply_to_email", status=201)]
-    rows += [calendar.get("/providers", "get_access_token")]
+    rows += [calendar.get("/providers", "list_emails")]
     async with client_of(behind, rows) as client:
         made = await client.post("/api/access/calendar/items/7", json={"body": "b"})
         behind.outcome = Outcome({"result": [{"providerCode": "BOARDS"}]})
