@@ -176,6 +176,7 @@ async def test_when_the_store_does_not_answer_nobody_passes(client, token, gatew
     assert (rest.status_code, rest.json()["error"]) == (503, "OVERLOADED")
     graphql = await client.post("/graphql", json={"query": "{__typename}"}, headers=mine)
     assert graphql.status_code == 503
+    assert graphql.json()["errors"][0]["extensions"]["code"] == "OVERLOADED"
 
 
 async def test_our_own_bugs_tell_nothing(client, token, gateway, monkeypatch):
@@ -191,4 +192,24 @@ async def test_our_own_bugs_tell_nothing(client, token, gateway, monkeypatch):
         "error": "INTERNAL_ERROR",
         "message": "Something went wrong here. The request id names the case.",
         "requestId": "r",
+    }
+
+
+async def test_a_graphql_body_over_64_kib_is_413_in_its_own_shape(client):
+    response = await client.post(
+        "/graphql", content=b"x" * (64 * 1024 + 1), headers={"X-Request-Id": "r"}
+    )
+
+    assert response.status_code == 413
+    assert response.json() == {
+        "errors": [
+            {
+                "message": "The request body is larger than 65536 bytes.",
+                "extensions": {
+                    "code": "PAYLOAD_TOO_LARGE",
+                    "httpStatus": 413,
+                    "requestId": "r",
+                },
+            }
+        ]
     }

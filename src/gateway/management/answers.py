@@ -15,6 +15,7 @@ from graph import errors as graph_errors
 from policy.refusals import InvalidInput, NotFound, Refusal
 from policy.vocabulary import Code
 from rest_compat import errors
+from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
 
 
@@ -25,6 +26,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(StorageUnavailable, _storage)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientGone, _gone)
     app.add_exception_handler(Exception, _bug)
 
 
@@ -54,6 +56,10 @@ async def _invalid(request: Request, complaint: Exception) -> Response:
     found = complaint.errors() if isinstance(complaint, RequestValidationError) else ()
     refusal = InvalidInput("The request cannot be read.", details=details_of(found, skip=1))
     return await _refused(request, refusal)
+
+
+async def _gone(_request: Request, _gone: Exception) -> Response:
+    return Response(status_code=400)  # nobody is there to read it
 
 
 async def _bug(request: Request, _bug: Exception) -> Response:
