@@ -300,6 +300,27 @@ async def test_what_is_not_wanted_is_none(account):
     assert (email.body_preview, email.attachments, email.importance) == (None, None, None)
 
 
+SIEVES = {
+    "a sender": {"sender": "ann@north.example"},
+    "a recipient": {"recipient": "me@example.com"},
+    "part of a name": {"sender": "author"},
+    "a label": {"label": "client work"},
+    "words of a body": {"text": "words", "text_fields": TEXT - {"cc"}},
+    "words of a preview": {"text": "words", "text_fields": TEXT - {"body"}},
+}
+
+
+@pytest.mark.parametrize("query", SIEVES.values(), ids=SIEVES.keys())
+async def test_what_was_read_to_filter_by_is_not_told(account, query):
+    account.add("Hello", labels=("Client Work",))
+
+    (email,) = await account.every(MailQuery(**query), wanted={"importance"})
+
+    assert email.importance == "normal"
+    told = [email.subject, email.from_, email.to, email.cc, email.labels]
+    assert [*told, email.body_preview, email.body, email.body_type] == [None] * 8
+
+
 @pytest.mark.parametrize("name", HOSTILE_IDS)
 async def test_an_id_that_is_none_is_missing_and_never_sent(account, name):
     forward = Forward(to=(BOB,), message_id="f@gw.example")

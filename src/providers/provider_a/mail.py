@@ -73,8 +73,12 @@ class Mail:
             total, exact = max(total, reader.counted), asked.exact
         elif told and not exact:
             total = max(total, reader.estimate)
+        if later:
+            emails = await self._whole(found.emails, wanted)
+        else:
+            emails = tuple(records.only(one, wanted) for one in found.emails)
         return MailSlice(
-            emails=await self._whole(found.emails, wanted) if later else found.emails,
+            emails=emails,
             scanned_to=found.scanned_to,
             exhausted=found.exhausted,
             total=total,

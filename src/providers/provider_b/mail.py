@@ -188,7 +188,7 @@ class Mail:
     ) -> tuple[records.Email, ...]:
         """Fetch what is wanted of some messages beyond what their search brought."""
         if fields.brought(wanted) <= have:
-            return tuple(emails)
+            return tuple(records.only(one, wanted) for one in emails)
         return await reader.details(emails, wanted)
 
     async def _place(self, query_: MailQuery) -> Place:
