@@ -1,9 +1,10 @@
 """An intent is run by one call at a time, and never again while it may still be at work."""
 
 import asyncio
+import os
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import delete, text
 
 from gateway.database import Database
 from gateway.idempotency import KEPT, LEASE, Deliveries
@@ -25,11 +26,16 @@ class Clock:
         return self.now
 
 
-@pytest.fixture
-async def database(tmp_path):
-    database = Database.open(f"sqlite+aiosqlite:///{tmp_path}/gateway.db")
+POSTGRES = os.environ.get("AGW_TEST_POSTGRES_URL", "")  # an empty database to test in
+
+
+@pytest.fixture(params=["sqlite", "postgresql"] if POSTGRES else ["sqlite"])
+async def database(request, tmp_path):
+    embedded = f"sqlite+aiosqlite:///{tmp_path}/gateway.db"
+    database = Database.open(embedded if request.param == "sqlite" else POSTGRES)
     await database.migrate()
     async with database.writing() as session:
+        await session.exec(delete(AccessToken))
         session.add(
             AccessToken(
                 id=1,
