@@ -68,7 +68,8 @@ class Deliveries:
         Commit that *intent* is being run now, or say why it must not be.
 
         Raises:
-            Problem: 503: the database did not answer, so nothing may be sent.
+            Problem: 503: the database did not answer, so nothing may be sent. 504: the kept
+                answer cannot be opened.
         """
         try:
             while True:
@@ -266,7 +267,15 @@ class Deliveries:
     def _open(self, entry: Delivery) -> Answer:
         if entry.id is None or entry.outcome is None:
             raise RuntimeError("a finished entry has an id and an outcome")
-        plain = self._keyring.decrypt(entry.outcome, place=place("deliveries", entry.id, "outcome"))
+        try:
+            plain = self._keyring.decrypt(
+                entry.outcome, place=place("deliveries", entry.id, "outcome")
+            )
+        except ValueError as damage:  # its key has left the ring: never send again for that
+            raise Problem(
+                "The answer kept under this Idempotency-Key can no longer be read.",
+                {"code": Code.OUTCOME_UNKNOWN, "httpStatus": 504},
+            ) from damage
         outcome = msgspec.msgpack.decode(plain, type=_Outcome)
         return Answer(status=outcome.status, body=outcome.body, headers=outcome.headers)
 

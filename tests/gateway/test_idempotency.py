@@ -12,6 +12,7 @@ from gateway.keyring import Keyring
 from gateway.tables import AccessToken
 from rest_compat.answers import Answer
 from rest_compat.ledger import Begun, Done, Intent, Reused, Running
+from rest_compat.ports import Problem
 
 SENT = Answer(status=200, body=b'{"success":true}', headers=(("X-Applied-Limit", "50"),))
 
@@ -120,6 +121,16 @@ async def test_a_kept_answer_is_not_readable_at_rest(ledger, database):
         outcome = await session.scalar(text("SELECT outcome FROM deliveries"))
 
     assert b"success" not in outcome
+
+
+async def test_an_answer_whose_key_is_gone_is_unknown_and_never_sent_again(database, ledger, clock):
+    await ledger.keep(await ledger.begin(intent()), SENT)
+    rekeyed = Deliveries(database, Keyring(["quite another secret key"]), clock=clock)
+
+    with pytest.raises(Problem) as problem:
+        await rekeyed.begin(intent())
+
+    assert problem.value.extensions == {"code": "OUTCOME_UNKNOWN", "httpStatus": 504}
 
 
 @pytest.mark.parametrize("ended", [True, False], ids=["after the end", "while it runs"])
