@@ -282,3 +282,17 @@ async def test_a_connection_goes(admin, connection):
     for method, below in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/test")):
         gone = await admin.request(method, url + below, json={})
         assert (gone.status_code, gone.json()["error"]) == (404, "CONNECTION_NOT_FOUND")
+
+
+@pytest.mark.parametrize("identifier", ["x%00y", "%F0%9F%98%80", "a" * 300, "x%0Ay"])
+async def test_an_operator_id_that_is_none_is_404(admin, identifier):
+    response = await admin.get(f"/api/operators/{identifier}")
+
+    assert (response.status_code, response.json()["error"]) == (404, "OPERATOR_NOT_FOUND")
+
+
+@pytest.mark.parametrize("number", ["9223372036854775808", "9" * 30, "9" * 5000, "-"])
+async def test_a_filter_beyond_64_bits_is_refused(admin, number):
+    response = await admin.get("/api/connections", params={"resourceId": number})
+
+    assert (response.status_code, response.json()["error"]) == (400, "INVALID_PARAMETER")

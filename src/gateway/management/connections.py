@@ -25,7 +25,7 @@ from gateway.management.bodies import (
     described,
     invalid,
 )
-from gateway.management.ids import long
+from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager, Whole
 from gateway.tables import ConnectionRow, Operator, Resource
 from policy.vocabulary import Code
@@ -102,7 +102,7 @@ class ConnectionChange(Body):
 
 
 class ConnectionFilters(Filters):
-    resource_id: Whole | None = None
+    resource_id: Annotated[Whole, Field(le=2**63 - 1)] | None = None
     operator_id: str | None = None
     kind: Kind | None = None
     status: Literal["active", "needs_reauth", "disabled", "error"] | None = None
@@ -138,7 +138,7 @@ async def create_connection(
     async with process.database.writing() as session:
         if await session.get(Resource, new.resource_id) is None:
             raise invalid("resourceId", "is not a resource")
-        if await session.get(Operator, new.operator_id) is None:
+        if await session.get(Operator, name(new.operator_id)) is None:
             raise invalid("operatorId", "is not an operator")
         session.add(row)
         await session.flush()
@@ -162,7 +162,7 @@ async def list_connections(
         rows = rows.where(col(ConnectionRow.id) > after[0])
     for column, wanted in (
         (ConnectionRow.resource_id, query.resource_id),
-        (ConnectionRow.operator_id, query.operator_id),
+        (ConnectionRow.operator_id, query.operator_id and name(query.operator_id)),
         (ConnectionRow.kind, query.kind),
         (ConnectionRow.status, query.status),
     ):

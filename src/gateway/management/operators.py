@@ -10,7 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments, tokens
-from gateway.management import paging
+from gateway.management import ids, paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import Address, Body, Name, body, described
@@ -115,7 +115,7 @@ def view(operator: Operator) -> dict[str, Any]:
 
 
 async def _known(session: AsyncSession, operator_id: str) -> Operator:
-    operator = await session.get(Operator, operator_id)
+    operator = await session.get(Operator, ids.name(operator_id))
     if operator is None:
         raise not_found(Code.OPERATOR_NOT_FOUND, "operator")
     return operator

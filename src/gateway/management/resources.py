@@ -14,7 +14,7 @@ from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import Body, Name, body, described, invalid
-from gateway.management.ids import long
+from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager
 from gateway.tables import Operator, OperatorResource, Resource
 from policy.vocabulary import Code
@@ -111,7 +111,7 @@ async def known(session: AsyncSession, resource_id: int) -> Resource:
 
 async def _link(session: AsyncSession, resource: Resource, operator_ids: Sequence[str]) -> None:
     for position, operator_id in enumerate(operator_ids):
-        if await session.get(Operator, operator_id) is None:
+        if await session.get(Operator, name(operator_id)) is None:
             raise invalid(f"operatorIds[{position}]", "is not an operator")
     linked = OperatorResource
     await session.exec(delete(linked).where(col(linked.resource_id) == resource.id))

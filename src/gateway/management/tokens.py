@@ -13,7 +13,7 @@ from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import Body, Long, Name, Time, body, described, invalid
-from gateway.management.ids import long
+from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager
 from gateway.tables import AccessToken, Operator, Resource
 from policy import grants
@@ -55,7 +55,7 @@ async def create_token(
     """Make a token; its text is in the answer and never seen again."""
     settings = grants.validate(new.settings)
     async with process.database.writing() as session:
-        if await session.get(Operator, new.operator_id) is None:
+        if await session.get(Operator, name(new.operator_id)) is None:
             raise invalid("operatorId", "is not an operator")
         await _all_known(session, new.resource_ids)
         token, text = await tokens.create(
@@ -84,7 +84,7 @@ async def list_tokens(
     if after is not None:
         rows = rows.where(col(AccessToken.id) > after[0])
     if query.operator_id is not None:
-        rows = rows.where(col(AccessToken.operator_id) == query.operator_id)
+        rows = rows.where(col(AccessToken.operator_id) == name(query.operator_id))
     if query.status is not None:
         rows = rows.where(*tokens.standing(query.status, moments.now_ms()))
     async with process.database.reading() as session:
