@@ -6,6 +6,7 @@ that a page's end may cut in two is held back until the next page has completed 
 Source: decisions 0 (page filling) and 5.3.
 """
 
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from providers.failures import Throttled, TimedOut
 from providers.ports import MailPosition
 
 MAX_PAGES = 5  # upstream pages per call; decisions 0
+MAX_SECONDS = 8.0  # after which no further page is begun, so that a call ends within its fifteen
 
 # Sorts after every id, so that a position may say "all of this millisecond".
 _LAST_ID = "~"
@@ -83,7 +85,7 @@ async def scan(
     keep: Keep,
 ) -> Scan:
     """
-    Read pages until *limit* messages passed, all was read, or five pages moved the position.
+    Read pages until *limit* messages passed, all was read, or enough was read to move on.
 
     Args:
         pages: Newest first; closed in any case.
@@ -128,6 +130,7 @@ class _Reader:
         self._seen: set[str] = set()
         self._floor: int | None = None
         self._pages = 0
+        self._started = time.monotonic()
         self._complete = after
         self.reached = after
 
@@ -137,7 +140,8 @@ class _Reader:
 
     @property
     def tired(self) -> bool:
-        return self._pages >= MAX_PAGES and self.moved
+        late = time.monotonic() - self._started > MAX_SECONDS
+        return self.moved and (late or self._pages >= MAX_PAGES)
 
     def settle(self) -> None:
         """Count what was taken as consumed."""

@@ -196,20 +196,31 @@ def raw(
 @asynccontextmanager
 async def opened(provider):
     """Open an empty mailbox of *provider* and its connector."""
+    async with opened_together(provider) as (account,):
+        yield account
+
+
+@asynccontextmanager
+async def opened_together(*providers):
+    """Open empty mailboxes of several providers in one sandbox; ids count from 1."""
     app = sandbox.create(None, public_base=BASE)
-    token = app.ground.tokens.issue(UPSTREAMS[provider], ACCOUNTS[provider], SCOPES[provider])
     origins = Origins(apps={BASE: app})
-    info = ConnectionInfo(
-        id=1,
-        resource_id=1,
-        kind="email",
-        provider=provider,
-        account_email=ACCOUNTS[provider],
-        can_write=True,
-        base_url=f"{BASE}/{MAILBOXES[provider]}",
-    )
-    way = registry.upstream(origins, info, Held(token))
+    opener = registry.MailRegistry()
+    accounts = []
+    for number, provider in enumerate(providers, start=1):
+        token = app.ground.tokens.issue(UPSTREAMS[provider], ACCOUNTS[provider], SCOPES[provider])
+        info = ConnectionInfo(
+            id=number,
+            resource_id=1,
+            kind="email",
+            provider=provider,
+            account_email=ACCOUNTS[provider],
+            can_write=True,
+            base_url=f"{BASE}/{MAILBOXES[provider]}",
+        )
+        port = opener.open(info, registry.upstream(origins, info, Held(token)))
+        accounts.append(Account(provider, app, port, info))
     try:
-        yield Account(provider, app, registry.MailRegistry().open(info, way), info)
+        yield accounts
     finally:
         await origins.aclose()

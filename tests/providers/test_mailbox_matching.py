@@ -143,6 +143,18 @@ async def test_a_throttle_at_once_is_raised():
         await scanning.scan(paged([], 10, failing=0), after=None, limit=5, keep=keep)
 
 
+async def test_a_slow_upstream_is_left_after_a_page_that_moved_on(monkeypatch):
+    monkeypatch.setattr(scanning, "MAX_SECONDS", -1)
+
+    async def keep(emails):
+        return []
+
+    entries = [(ms, f"m{ms:02}") for ms in range(30)]
+    result = await scanning.scan(paged(entries, 10), after=None, limit=5, keep=keep)
+
+    assert result.scanned_to == MailPosition(21, "~")
+
+
 async def test_what_could_not_be_checked_is_read_again():
     entries = [(ms, f"m{ms:02}") for ms in range(30)]
     calls = []
