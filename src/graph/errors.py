@@ -29,6 +29,7 @@ from providers.failures import (
     Stale,
     Throttled,
     TimedOut,
+    TooMuch,
     Unreachable,
 )
 
@@ -120,6 +121,7 @@ FAILURE_CODES: Mapping[type[ProviderFailure], Code] = MappingProxyType(
         OutOfSpace: Code.QUOTA_EXCEEDED,
         Refused: Code.PROVIDER_ERROR,
         OutcomeUnknown: Code.OUTCOME_UNKNOWN,
+        TooMuch: Code.PROVIDER_ERROR,
         Broken: Code.PROVIDER_ERROR,
         ProviderFailure: Code.PROVIDER_ERROR,
     }

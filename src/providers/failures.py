@@ -14,6 +14,7 @@ What can go wrong upstream, as exceptions.
     │   └── OutOfSpace     507, quota
     ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
     └── Broken             5xx, or an answer that is not what the protocol says
+        └── TooMuch        there is more than we read; what was read is right, but not all
 
 Messages are ours and safe to show: they never quote upstream text. `graph.errors` gives each its
 code word.
@@ -99,3 +100,7 @@ class OutcomeUnknown(ProviderFailure):
 
 class Broken(ProviderFailure):
     sentence = "The provider answered in a way that cannot be used."
+
+
+class TooMuch(Broken):
+    sentence = "The provider has more than can be read at once."

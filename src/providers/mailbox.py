@@ -6,14 +6,12 @@ pages, or a mailbox that fails on one of them, loses and doubles nothing.
 Source: decisions 5.3, 5.4, 5.10.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from providers import ids, records
 from providers.failures import (
-    Broken,
     Missing,
     NeedsReauth,
     ProviderFailure,
@@ -21,9 +19,16 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
+from providers.fanout import (
+    PATIENCE,
+    AllFailed,
+    ConnectionWarning,
+    every,
+    in_time,
+    whole_failure,
+)
 from providers.merging import (
     ConnectionPosition,
-    ConnectionWarning,
     MailPage,
     Slice,
     merge,
@@ -42,19 +47,9 @@ from providers.ports import (
     Reply,
 )
 
-ANSWER_SECONDS = 15.0  # decisions 5.3, "Merge"
-
 __all__ = ["AllFailed", "ConnectionPosition", "ConnectionWarning", "MailPage", "Mailbox"]
 
 T = TypeVar("T")
-
-
-class AllFailed(Broken):
-    """No connection answered. *warnings* names each."""
-
-    def __init__(self, warnings: Sequence[ConnectionWarning]) -> None:
-        super().__init__("None of the connected mailboxes answered.")
-        self.warnings = tuple(warnings)
 
 
 class Mailbox:
@@ -64,7 +59,7 @@ class Mailbox:
         self,
         connections: Sequence[tuple[ConnectionInfo, MailPort]],
         *,
-        patience: float = ANSWER_SECONDS,
+        patience: float = PATIENCE,
     ) -> None:
         """Take the usable connections and their ports. *patience*: seconds each may take."""
         self._connections = tuple(sorted(connections, key=lambda pair: pair[0].id))
@@ -94,9 +89,11 @@ class Mailbox:
             info.id: positions.get(info.id, ConnectionPosition()) for info, _ in self._distinct()
         }
         asked = [(info, port) for info, port in self._distinct() if not before[info.id].exhausted]
-        answers = await _every(
+        answers = await every(
             [
-                self._in_time(port.search(query, after=before[info.id].after, wanted=wanted))
+                in_time(
+                    port.search(query, after=before[info.id].after, wanted=wanted), self._patience
+                )
                 for info, port in asked
             ]
         )
@@ -106,7 +103,7 @@ class Mailbox:
             if isinstance(answer, ProviderFailure)
         ]
         if asked and len(warnings) == len(asked):
-            raise _whole_failure(warnings)
+            raise whole_failure(warnings)
         slices = [
             Slice.of(info, answer, before[info.id].after)
             for (info, _), answer in zip(asked, answers, strict=True)
@@ -259,37 +256,6 @@ class Mailbox:
                 if not info.can_write and await _has(port, native):
                     raise ReadOnlyMailbox
         raise failure
-
-    async def _in_time(self, answer: Awaitable[MailSlice]) -> MailSlice:
-        try:
-            async with asyncio.timeout(self._patience):
-                return await answer
-        except TimeoutError:
-            raise TimedOut from None
-
-
-# -- asking
-
-
-async def _every(
-    calls: Sequence[Awaitable[MailSlice]],
-) -> list[MailSlice | ProviderFailure]:
-    """Await all at once; failures come back as values, anything else is raised."""
-    answers = await asyncio.gather(*calls, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException) and not isinstance(answer, ProviderFailure):
-            raise answer
-    return [answer for answer in answers if isinstance(answer, MailSlice | ProviderFailure)]
-
-
-def _whole_failure(warnings: Sequence[ConnectionWarning]) -> ProviderFailure:
-    failures = [warning.failure for warning in warnings]
-    waits = [failure.retry_after for failure in failures if isinstance(failure, Throttled)]
-    if len(waits) == len(failures):
-        return Throttled(max(waits))
-    if all(isinstance(failure, TimedOut) for failure in failures):
-        return TimedOut()
-    return AllFailed(warnings)
 
 
 async def _has(port: MailPort, native: str) -> bool:

@@ -15,7 +15,7 @@ from operator import itemgetter
 from msgspec import structs
 
 from providers import ids, records
-from providers.failures import ProviderFailure
+from providers.fanout import ConnectionWarning
 from providers.ports import ConnectionInfo, MailPosition, MailSlice
 
 Rank = tuple[int, str]
@@ -42,14 +42,6 @@ class ConnectionPosition:
     returned: int = 0
     total: int = 0
     total_exact: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionWarning:
-    """A connection that did not answer, and why."""
-
-    connection: ConnectionInfo
-    failure: ProviderFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

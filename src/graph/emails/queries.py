@@ -11,9 +11,9 @@ from graph.emails import filters as filtering
 from graph.emails.filters import Filters
 from graph.emails.types import Email, EmailPage, Thread
 from graph.emails.views import EmailPageView, ThreadView, thread_view
-from graph.emails.warnings import told, warnings
 from graph.guards import guarded
 from graph.wanted import wanted
+from graph.warnings import told, warnings
 from policy.refusals import NotFound
 from policy.vocabulary import EmailOp, Surface
 from providers import ids, records
@@ -179,5 +179,5 @@ def _view(context: Context, asked: Filters, page: MailPage) -> EmailPageView:
         has_more=page.has_more,
         next_page_token=token,
         access_info=context.caller.access_info(Surface.EMAIL),
-        auth_warnings=warnings(context, page.warnings),
+        auth_warnings=warnings(context, Surface.EMAIL, page.warnings),
     )
