@@ -1,0 +1,99 @@
+"""A demo gateway on a free loopback port, and headless Chromium looking at it."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    """The demo's manifest; the server runs as long as the session."""
+    folder = tmp_path_factory.mktemp("demo")
+    manifest = folder / "manifest.json"
+    command = [sys.executable, "-m", "gateway", "demo", "--port", "0"]
+    command += ["--data", str(folder / "data"), "--manifest", str(manifest)]
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        yield _when_ready(manifest, server, folder / "log")
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def _when_ready(manifest: Path, server: subprocess.Popen, log: Path) -> dict:
+    for _ in range(600):
+        if server.poll() is not None:
+            break
+        if manifest.exists():
+            try:
+                told = json.loads(manifest.read_text())
+                port = int(told["baseUrl"].rpartition(":")[2])
+                socket.create_connection(("127.0.0.1", port), 1).close()
+            except (ValueError, OSError):
+                pass
+            else:
+                return told
+        time.sleep(0.1)
+    pytest.fail(f"The demo did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("Chromium is missing, and CI must not skip.")
+        pytest.skip("Chromium is not installed.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+class Look:
+    """A page, every address it asked for, and everything it complained about."""
+
+    def __init__(self, page, origin: str) -> None:
+        self.page = page
+        self.origin = origin
+        self.requested: list[str] = []
+        self.complaints: list[str] = []
+        page.context.on("request", lambda request: self.requested.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._heard)
+
+    def _heard(self, message) -> None:
+        if message.type == "error":
+            self.complaints.append(message.text)
+
+    @property
+    def foreign(self) -> list[str]:
+        """Addresses outside the gateway's own origin."""
+        own = (self.origin, "data:", "blob:")
+        return [address for address in self.requested if not address.startswith(own)]
+
+
+@pytest.fixture
+def look(chromium, demo):
+    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    yield Look(context.new_page(), demo["baseUrl"])
+    context.close()

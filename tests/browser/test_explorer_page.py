@@ -1,0 +1,154 @@
+"""The GraphiQL page: from our own origin, token in the tab alone, usable on the demo world."""
+
+import pytest
+from playwright.sync_api import TimeoutError as NotShown
+
+pytestmark = pytest.mark.browser
+
+
+def connect(look, token):
+    look.page.goto(f"{look.origin}/explorer/")
+    look.page.fill("#gw-token", token)
+    look.page.click("text=Connect")
+
+
+def ready(look):
+    """Wait until the schema is loaded and the editor shows a document."""
+    look.page.wait_for_selector(".graphiql-explorer-root >> text=accessToken")
+    look.page.wait_for_selector(".graphiql-query-editor .view-line >> text=#")
+
+
+def open_tab(look, name):
+    look.page.click(f".graphiql-tab-button >> text={name}")
+    look.page.wait_for_selector(f".graphiql-query-editor .view-line >> text={name}")
+
+
+def run_tab(look):
+    """Press the button; return what the server answered, once the page shows it."""
+
+    def is_ours(response):
+        return (
+            response.url.endswith("/graphql") and "Introspection" not in response.request.post_data
+        )
+
+    for _ in range(4):  # a tab that has just been opened may still swallow its first run
+        with look.page.expect_response(is_ours) as answered:
+            look.page.click(".graphiql-execute-button")
+        try:
+            look.page.wait_for_selector(".result-window .view-line >> text=data", timeout=4000)
+        except NotShown:
+            continue
+        return answered.value.json()
+    pytest.fail("The page never showed the answer.")
+
+
+def test_a_token_that_is_refused_opens_nothing(look):
+    connect(look, "agw_nope")
+
+    look.page.wait_for_function(
+        "() => document.querySelector('.gw-note').innerText.includes('401')"
+    )
+
+    assert look.page.query_selector(".graphiql-execute-button") is None
+    assert look.foreign == []
+
+
+def test_the_first_tab_runs_on_the_demo_world(look, demo):
+    connect(look, f"Bearer {demo['tokens']['full']}")
+    ready(look)
+
+    answer = run_tab(look)
+
+    assert len(answer["data"]["emails"]["emails"]) == 5
+    assert "errors" not in answer
+    assert look.foreign == []
+    assert look.complaints == []
+
+
+@pytest.mark.parametrize("tab", ["Search", "Token", "Send"])
+def test_every_starter_tab_runs(look, demo, tab):
+    connect(look, demo["tokens"]["full"])
+    ready(look)
+    open_tab(look, tab)
+
+    assert "errors" not in run_tab(look)
+
+
+def test_a_masked_token_sees_null_in_the_same_tab(look, demo):
+    connect(look, demo["tokens"]["masked"])
+    ready(look)
+    open_tab(look, "Search")
+
+    page = run_tab(look)["data"]["emails"]
+
+    assert len(page["emails"]) == 3
+    assert {email["body"] for email in page["emails"]} == {None}
+    assert [email["to"] for email in page["emails"]] == [None] * 3
+    assert page["accessInfo"] == "Hidden email fields: to, body, attachments."
+
+
+def test_completion_knows_the_schema(look, demo):
+    connect(look, demo["tokens"]["full"])
+    ready(look)
+    look.page.click(".graphiql-query-editor .view-lines")
+    look.page.keyboard.press("Control+A")
+    look.page.keyboard.type("{ emails { ")
+    look.page.keyboard.type("tot")
+
+    look.page.wait_for_selector(".suggest-widget .monaco-list-row >> text=totalCount")
+
+    assert look.foreign == []
+
+
+def test_the_token_stays_in_the_tab(look, demo):
+    token = demo["tokens"]["full"]
+    connect(look, token)
+    ready(look)
+    run_tab(look)
+
+    kept = look.page.evaluate("() => JSON.stringify(localStorage)")
+    other = look.page.context.new_page()
+    other.goto(f"{look.origin}/explorer/")
+
+    assert token not in kept
+    assert other.input_value("#gw-token") == ""
+
+
+def test_the_page_may_load_nothing_from_elsewhere(look):
+    answer = look.page.goto(f"{look.origin}/explorer/")
+
+    policy = answer.headers["content-security-policy"]
+
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "connect-src 'self'" in policy
+    assert "unsafe-eval" not in policy
+
+
+def test_a_browser_at_the_graphql_address_is_shown_the_page(look):
+    look.page.goto(f"{look.origin}/graphql")
+
+    assert look.page.url == f"{look.origin}/explorer/"
+
+
+def test_the_rest_reference_lists_the_paths_and_loads_nothing_foreign(look):
+    look.page.goto(f"{look.origin}/docs/")
+    look.page.wait_for_selector("[data-path='/api/access/email/messages']")
+
+    assert look.foreign == []
+    assert look.complaints == []
+
+
+def test_the_rest_reference_tries_a_call_out(look, demo):
+    look.page.goto(f"{look.origin}/docs/")
+    look.page.wait_for_selector("[data-path='/api/access/email/messages']")
+    look.page.click(".authorize")
+    look.page.fill(".auth-container input", demo["tokens"]["reader"])
+    look.page.click(".auth-btn-wrapper .authorize")
+    look.page.click(".auth-btn-wrapper .btn-done")
+    look.page.click("[data-path='/api/access/token']")
+    look.page.click(".opblock.is-open .execute")
+
+    look.page.wait_for_selector(".opblock.is-open .live-responses-table >> text=reader")
+
+    assert look.foreign == []
