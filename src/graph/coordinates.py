@@ -34,3 +34,9 @@ def plain_attribute(field: GraphQLField) -> str | None:
     if made_of is None or not made_of.is_basic_field or field.args:
         return None
     return str(made_of.python_name)
+
+
+def is_asynchronous(field: GraphQLField) -> bool:
+    """Say whether *field* has a resolver that is always awaited."""
+    made_of = field.extensions.get("strawberry-definition")
+    return made_of is not None and bool(made_of.is_async)

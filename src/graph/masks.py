@@ -99,14 +99,25 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-@lru_cache(maxsize=1024)
 def hidden(grant: Grant) -> frozenset[str]:
     """Return the coordinates ("Email.body") that a token with *grant* may not see."""
-    single = {coordinate for coordinate, word in MASKED.items() if not grant.sees(word)}
+    return _hidden(
+        grant.visible_email_fields,
+        grant.visible_calendar_fields,
+        grant.visible_task_fields,
+        grant.visible_collab_fields,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _hidden(*visible: frozenset[Field]) -> frozenset[str]:
+    """Do it for the visible words of each surface, in the order of `_SURFACES`."""
+    seen = dict(zip(_SURFACES, visible, strict=True))
+    single = {coordinate for coordinate, word in MASKED.items() if word not in seen[type(word)]}
     together = {
         coordinate
         for coordinate, words in HIDDEN_WITH_ALL.items()
-        if not any(grant.sees(word) for word in words)
+        if not any(word in seen[type(word)] for word in words)
     }
     return frozenset(single | together)
 

@@ -29,18 +29,46 @@ class PlannedExecutor(CountingExecutor):
 
     async def run(self) -> ExecutionResult:
         """Do what `execute_operation` does, with the root fields that the plan collected."""
-        serially = self.operation.operation is OperationType.MUTATION
-        data: Any = None
         try:
-            data = self.execute_root_grouped_field_set(
-                self.plan.root_type, self.root_value, self.plan.roots, serially, None
-            )
-            if self.is_awaitable(data):
-                data = await data
+            data = await (self._one() if len(self.plan.roots) == 1 else self._several())
         except GraphQLError as error:
             self.collected_errors.add(error, None)
             data = None
         return ExecutionResult(data, self.collected_errors.errors or None)
+
+    async def _one(self) -> dict[str, Any]:
+        root = self.plan.root_type
+        ((key, details),) = self.plan.roots.items()
+        path = Path(None, key, root.name)
+        value = self.execute_field(root, self.root_value, details, path, None)
+        return {key: await value if self.is_awaitable(value) else value}
+
+    async def _several(self) -> dict[str, Any]:
+        serially = self.operation.operation is OperationType.MUTATION
+        data: Any = self.execute_root_grouped_field_set(
+            self.plan.root_type, self.root_value, self.plan.roots, serially, None
+        )
+        return dict(await data if self.is_awaitable(data) else data)
+
+    def execute_field(
+        self, parent_type: Any, source: Any, field_details_list: Any, path: Any, *rest: Any
+    ) -> Any:
+        """Call a root field with the arguments that are ready; otherwise as graphql-core does."""
+        call = self.plan.calls.get(id(field_details_list))
+        arguments = call.arguments(self.variable_values) if call is not None else None
+        if call is None or arguments is None:
+            return super().execute_field(parent_type, source, field_details_list, path, *rest)
+        field, nodes = call.field, [details.node for details in field_details_list]
+        info = self.build_resolve_info(field, nodes, parent_type, path)
+        resolve = field.resolve or self.field_resolver
+        try:
+            result = resolve(source, info, **arguments)
+        except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
+            self.handle_field_error(error, field.type, field_details_list, path)
+            return None
+        return self.complete_awaitable_value(
+            field.type, field_details_list, info, path, result, *rest
+        )
 
     def complete_value(
         self, return_type: Any, field_details_list: Any, info: Any, path: Any, *rest: Any

@@ -6,7 +6,7 @@ Both walk level by level, over all objects of a level at once, and only where th
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from itertools import chain
 from typing import Any
 
@@ -45,7 +45,7 @@ class Place:
         return self.lists > 0 or any(place.counted for place in self.below)
 
 
-def check_moments(objects: Sequence[Any], places: Iterable[Place]) -> None:
+def check_moments(objects: Iterable[Any], places: Iterable[Place]) -> None:
     """
     Check that the times of *places* are written with `Z`; only places that are `dated`.
 
@@ -53,13 +53,15 @@ def check_moments(objects: Sequence[Any], places: Iterable[Place]) -> None:
         Unexpected: One of them has another offset.
     """
     for place in places:
-        values = _values(objects, place)
-        if place.moment:
-            for value in values:
-                if value.tzinfo is not UTC and _is_elsewhere(value):
-                    raise Unexpected
-        else:
-            check_moments(values, place.below)
+        values: Iterable[Any] = map(place.read, objects)
+        for _ in range(place.lists):
+            values = chain.from_iterable([value for value in values if value is not None])
+        if place.below:
+            check_moments([value for value in values if value is not None], place.below)
+            continue
+        for value in values:
+            if value is not None and value.tzinfo is not UTC and value.utcoffset():
+                raise Unexpected
 
 
 def count(objects: Sequence[Any], places: Iterable[Place]) -> int:
@@ -74,14 +76,3 @@ def count(objects: Sequence[Any], places: Iterable[Place]) -> int:
         if place.below:
             total += count([value for value in values if value is not None], place.below)
     return total
-
-
-def _values(objects: Sequence[Any], place: Place) -> list[Any]:
-    values: Iterable[Any] = map(place.read, objects)
-    for _ in range(place.lists):
-        values = chain.from_iterable(value for value in values if value is not None)
-    return [value for value in values if value is not None]
-
-
-def _is_elsewhere(moment: datetime) -> bool:
-    return bool(moment.utcoffset())

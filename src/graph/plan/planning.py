@@ -5,7 +5,7 @@ Root fields and whatever else has a resolver keep graphql-core's order, argument
 handling: the plan only says where the executor may take a large step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -28,6 +28,8 @@ from graphql.execution.collect_fields import (
 )
 from graphql.execution.values import VariableValues
 
+from graph.coordinates import is_asynchronous
+from graph.plan.inputs import Call
 from graph.plan.inspection import Place
 from graph.plan.selections import Anatomy, Resolved
 from graph.plan.shapes import Reader, depth, wrapped
@@ -69,6 +71,7 @@ class Plan:
         wanted: Root response key -> type -> the record attributes asked for (`graph.wanted`).
         steps: By the `id` of the field's nodes.
         mixtures: By the `id` of the selection's collected fields.
+        calls: Of root fields, by the `id` of the field's nodes.
         names: Root response key -> member of its object -> attribute of the shape.
     """
 
@@ -78,6 +81,7 @@ class Plan:
     wanted: Mapping[str, Mapping[str, frozenset[str]]]
     steps: Mapping[int, Step]
     mixtures: Mapping[int, Mixture]
+    calls: Mapping[int, Call]
     names: Mapping[str, Mapping[str, str]]
 
 
@@ -116,6 +120,7 @@ class Planner:
                 wanted={key: self._wanted(root, details) for key, details in roots.items()},
                 steps=self._steps,
                 mixtures=self._mixtures,
+                calls=dict(self._calls(root, roots)),
                 names={key: self._names(root, one, anatomy) for key, one in roots.items()},
             )
         except GraphQLError:
@@ -137,6 +142,14 @@ class Planner:
             self._mixtures[id(grouped)] = Mixture(reader, found.resolved)
         for one in found.resolved:
             self._below(below, one.details, anatomy)
+
+    def _calls(self, root: GraphQLObjectType, roots: GroupedFieldSet) -> Iterator[tuple[int, Call]]:
+        for details in roots.values():
+            defined = root.fields.get(details[0].node.name.value)
+            if defined is not None and is_asynchronous(defined):
+                call = Call.of(defined, details[0].node)
+                if call is not None:
+                    yield id(details), call
 
     def _wanted(
         self, owner: GraphQLObjectType, details: FieldDetailsList

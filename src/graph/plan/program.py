@@ -21,12 +21,17 @@ from graphql import (
     visit,
 )
 from graphql.execution.collect_fields import FragmentDetails
-from graphql.execution.values import VariableValues, get_variable_values
+from graphql.execution.values import (
+    VariableValues,
+    VariableValuesOrErrors,
+    get_variable_values,
+)
 
 from graph.context import Context
 from graph.execution import CountingExecutor
 from graph.plan.cache import Plans
 from graph.plan.executor import PlannedExecutor
+from graph.plan.inputs import Variables
 from graph.plan.planning import Plan, Planner
 
 MOST_ERRORS = 50  # of variables, per request; graphql-core's own default
@@ -48,13 +53,7 @@ class Program:
 
     async def run(self, given: Mapping[str, Any], context: Context) -> ExecutionResult:
         """Run it with the variables *given*; the data may hold shapes (see `plan.executor`)."""
-        values = get_variable_values(
-            self.schema,
-            self.node.variable_definitions or (),
-            dict(given),
-            max_errors=MOST_ERRORS,
-            hide_suggestions=True,
-        )
+        values = self._coerced(given)
         if isinstance(values, list):
             return ExecutionResult(None, values)
         context.plan = self.plan(values, context.hidden)
@@ -118,6 +117,22 @@ class Program:
         found = _Conditions()
         visit(self.document, found)
         return tuple(sorted(found.names))
+
+    def _coerced(self, given: Mapping[str, Any]) -> VariableValuesOrErrors:
+        found = self._variables.coerce(given) if self._variables is not None else None
+        if found is not None:
+            return found
+        return get_variable_values(
+            self.schema,
+            self.node.variable_definitions or (),
+            dict(given),
+            max_errors=MOST_ERRORS,
+            hide_suggestions=True,
+        )
+
+    @cached_property
+    def _variables(self) -> Variables | None:
+        return Variables.of(self.schema, self.node.variable_definitions or ())
 
     @cached_property
     def _definitions(self) -> dict[str, FragmentDefinitionNode]:
