@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from providers.sandbox import oauth
+from providers.sandbox.boards import answers as board_answers
+from providers.sandbox.boards import door as boards
 from providers.sandbox.control import Control, Mount, Upstream
 from providers.sandbox.ground import Ground, open_ground
 from providers.sandbox.provider_a import batch as a_batch
@@ -20,6 +22,7 @@ from providers.sandbox.provider_a import calendar as a_calendar
 from providers.sandbox.provider_a import mail as a_mail
 from providers.sandbox.provider_a import mail_upload as a_upload
 from providers.sandbox.provider_b import batch as b_batch
+from providers.sandbox.provider_b import calendar as b_calendar
 from providers.sandbox.provider_b import mail as b_mail
 from providers.sandbox.tokens import UPSTREAMS
 from providers.sandbox.wire import (
@@ -43,12 +46,17 @@ WIRES: tuple[tuple[str, tuple[str, ...], Callable[[Ground], Handler]], ...] = (
     ("providerA", ("batch",), a_batch.open_wire),
     ("providerA", ("calendar",), a_calendar.open_wire),
     ("providerB", ("v1.0",), b_mail.open_wire),
+    ("providerB", ("v1.0",), b_calendar.open_wire),
     ("providerB", ("v1.0",), b_batch.open_wire),
+    ("tasks", ("v2",), boards.open_wire),
     ("oauth", (), oauth.open_wire),
 )
 
 # Wires whose addresses carry their own authority, called without a token.
 OPEN_WIRES = frozenset({("oauth", ())})
+
+# Fault kinds that one upstream alone has.
+SPOKEN: Mapping[str, Mapping[str, Callable[..., Answer]]] = {"tasks": board_answers.SPOKEN}
 
 MOUNTS: Mapping[str, str] = {
     "provider-a": "providerA",
@@ -73,7 +81,10 @@ class Sandbox:
         """*public_base* is the address that clients see the sandbox under, for links."""
         self.ground = ground
         self.public_base = public_base.rstrip("/")
-        self.upstreams = {name: Upstream(name=name, ground=ground) for name in UPSTREAMS}
+        self.upstreams = {
+            name: Upstream(name=name, ground=ground, spoken=SPOKEN.get(name, {}))
+            for name in UPSTREAMS
+        }
         for name, prefix, opener in WIRES:
             self.mount(name, prefix, opener(ground), is_open=(name, prefix) in OPEN_WIRES)
         self._control = Control(self.upstreams)

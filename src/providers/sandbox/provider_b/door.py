@@ -19,6 +19,7 @@ from providers.sandbox.wire import Answer, Handler, Request, Routes
 
 _IMMUTABLE = re.compile(r'\bIdType\s*=\s*"?ImmutableId"?', re.IGNORECASE)
 _BODY_TYPE = re.compile(r'\boutlook\.body-content-type\s*=\s*"?(text|html)"?', re.IGNORECASE)
+_ZONE = re.compile(r'\boutlook\.timezone\s*=\s*(?:"([^"]*)"|([\w/+-]+))', re.IGNORECASE)
 _PAGE_SIZE = re.compile(r'\bodata\.maxpagesize\s*=\s*"?(\d{1,4})"?', re.IGNORECASE)
 _KEYED = re.compile(r"^(\w+)\('(.*)'\)$")
 
@@ -45,6 +46,17 @@ _WORDS = {
         "outlook",
         "masterCategories",
         "permanentDelete",
+        "calendar",
+        "calendars",
+        "calendarGroups",
+        "calendarView",
+        "events",
+        "instances",
+        "cancel",
+        "accept",
+        "decline",
+        "tentativelyAccept",
+        "getSchedule",
     )
 }
 USER = "$user"  # the pattern of the user's own address, below which everything else lies
@@ -70,6 +82,7 @@ class Call:
         body_type: "html" or "text".
         applied: The preferences that were taken, for `Preference-Applied`.
         page_size: The preferred page size, None when there is none.
+        zone: The zone that times of events are to be told in, as it was named; None for UTC.
     """
 
     request: Request
@@ -78,6 +91,7 @@ class Call:
     body_type: str
     applied: tuple[str, ...]
     page_size: int | None
+    zone: str | None = None
 
     def needs(self, *scopes: str) -> None:
         """
@@ -182,6 +196,7 @@ class Door:
         immutable = _IMMUTABLE.search(prefer)
         body_type = _BODY_TYPE.search(prefer)
         size = _PAGE_SIZE.search(prefer)
+        zone = _ZONE.search(prefer)
         applied = []
         if body_type:
             applied.append(f'outlook.body-content-type="{body_type[1].lower()}"')
@@ -189,6 +204,9 @@ class Door:
             applied.append('IdType="ImmutableId"')
         if size:
             applied.append(f"odata.maxpagesize={int(size[1])}")
+        named = (zone[1] or zone[2] or "") if zone else None
+        if named is not None:
+            applied.append(f'outlook.timezone="{named}"')
         return Call(
             request=request,
             user=self._user(request, whose, is_directory=is_directory),
@@ -196,6 +214,7 @@ class Door:
             body_type=body_type[1].lower() if body_type else "html",
             applied=tuple(applied),
             page_size=int(size[1]) if size else None,
+            zone=named,
         )
 
     def _user(self, request: Request, whose: tuple[str, ...], *, is_directory: bool) -> User:
