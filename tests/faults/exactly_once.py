@@ -14,6 +14,7 @@ ends about that long after the last kill.
 
 import argparse
 import asyncio
+import contextlib
 import os
 import random
 import re
@@ -161,7 +162,8 @@ class Server:
     async def end(self, by: signal.Signals = signal.SIGTERM) -> None:
         """End it."""
         if self._process is not None:
-            self._process.send_signal(by)
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(by)
             await self._process.wait()
             self._process = None
 
