@@ -270,7 +270,7 @@ async def test_it_forwards(ask, world):
     ]
 
 
-@pytest.mark.parametrize("word", ["subject", "from", "to", "cc", "body", "sent_at", "attachments"])
+@pytest.mark.parametrize("word", ["body", "attachments"])
 async def test_forwarding_what_is_hidden_would_reveal_it(ask, world, word):
     world.settings["visibleEmailFields"] = [one for one in EmailField if one != word]
 
@@ -283,6 +283,23 @@ async def test_forwarding_what_is_hidden_would_reveal_it(ask, world, word):
         f"Forwarding would reveal a field this token may not see: {word}."
     )
     assert world.shelves[1].calls == []
+
+
+@pytest.mark.parametrize(
+    ("word", "attribute"),
+    [("subject", "subject"), ("from", "from_"), ("to", "to"), ("cc", "cc"), ("sent_at", "sent_at")],
+)
+@pytest.mark.parametrize("document", [FORWARD, REPLY])
+async def test_what_else_is_hidden_is_left_out_of_what_goes_out(
+    ask, world, document, word, attribute
+):
+    world.settings["visibleEmailFields"] = [one for one in EmailField if one != word]
+    written = {"to": [{"email": "x@y.example"}]} if document is FORWARD else {"body": "Yes"}
+
+    await ask(document, {"id": "providerA:a1", "input": written})
+
+    (_, _, sent), *_ = world.shelves[1].calls
+    assert sent.hidden == {attribute}
 
 
 async def test_basic_masks_leave_forwarding_open(ask, world):

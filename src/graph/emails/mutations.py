@@ -39,15 +39,7 @@ MAX_LABELS = 50  # per list; decisions 5.8
 MAX_LABEL = 225  # characters; decisions 5.8
 
 # A forward carries these to whomever the caller chooses (decisions 1 and 5.2).
-_FORWARDED = (
-    EmailField.SUBJECT,
-    EmailField.FROM,
-    EmailField.TO,
-    EmailField.CC,
-    EmailField.BODY,
-    EmailField.SENT_AT,
-    EmailField.ATTACHMENTS,
-)
+_FORWARDED = (EmailField.BODY, EmailField.ATTACHMENTS)
 
 Done = TypeVar("Done")
 EmailId = Annotated[str, strawberry.argument(description="Provider-prefixed id.")]
@@ -90,7 +82,7 @@ async def forward_email(
         strawberry.argument(name="input", description="To whom, and what to say first."),
     ],
 ) -> ActionView:
-    """Pass a message on, attachments included, once; refused when it holds hidden fields."""
+    """Pass a message on, once, with its attachments; refused when these or the body are hidden."""
     forward = sending.forward(written, info.context)
     _require_writable(info.context)
     info.context.caller.require_visible("Forwarding", *_FORWARDED)

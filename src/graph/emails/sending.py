@@ -2,8 +2,9 @@
 
 import secrets
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from graph.context import Context, Delivery
 from graph.emails.enums import BodyType, Importance
@@ -13,6 +14,7 @@ from graph.emails.inputs import (
     ReplyEmailInput,
     SendEmailInput,
 )
+from policy.caller import Caller
 from policy.gates import Connection
 from policy.refusals import Detail, InvalidInput, NotFound, NoUsableConnection, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, Surface
@@ -83,6 +85,7 @@ def reply(written: ReplyEmailInput, context: Context) -> Reply:
         body_type=(written.body_type or BodyType.HTML).value,
         reply_all=bool(written.reply_all),
         quote=not (caller.strict and caller.hides(EmailField.BODY)),
+        hidden=_hidden(caller),
         message_id=delivery.message_id,
         maybe_sent=delivery.maybe_sent,
     )
@@ -100,9 +103,29 @@ def forward(written: ForwardEmailInput, context: Context) -> Forward:
         cc=cc,
         body=written.body or "",
         body_type=(written.body_type or BodyType.HTML).value,
+        hidden=_hidden(context.caller),
         message_id=delivery.message_id,
         maybe_sent=delivery.maybe_sent,
     )
+
+
+def _hidden(caller: Caller) -> frozenset[str]:
+    """Return the attributes of the original that neither a quotation nor a forward may tell."""
+    if not caller.strict:
+        return frozenset()
+    return frozenset(attribute for field, attribute in _QUOTED.items() if caller.hides(field))
+
+
+# What a quotation or a forward says of the original -> the record attribute.
+_QUOTED: Mapping[EmailField, str] = MappingProxyType(
+    {
+        EmailField.SUBJECT: "subject",
+        EmailField.FROM: "from_",
+        EmailField.TO: "to",
+        EmailField.CC: "cc",
+        EmailField.SENT_AT: "sent_at",
+    }
+)
 
 
 def sending_connection(connection_id: int | None, context: Context) -> Connection:
