@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from providers.sandbox.app import Sandbox, create
-from providers.sandbox.world import calendar_events, mail
+from providers.sandbox.world import boards, calendar_events, mail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +50,7 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
     sandbox = create(data, public_base=public_base)
     mail.seed(sandbox.ground.store, sandbox.ground.mails)
     calendar_events.seed(sandbox.ground.store, sandbox.ground.calendars)
+    boards.seed(sandbox.ground.store)
     return sandbox
 
 

@@ -4,7 +4,7 @@ read and set the last two (loopback only, no credential). Source: decisions 14 a
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -55,13 +55,19 @@ class Mount:
 
 @dataclass(slots=True, kw_only=True)
 class Upstream:
-    """One upstream: its wires, and what is set and seen on it."""
+    """
+    One upstream: its wires, and what is set and seen on it.
+
+    Attributes:
+        spoken: Fault kinds of its own, that it words in an answer of its wire.
+    """
 
     name: str
     ground: Ground
     mounts: list[Mount] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     calls: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
+    spoken: Mapping[str, Callable[..., Answer]] = field(default_factory=dict)
 
     async def call(self, request: Request, target: str | None = None) -> Answer:
         """
@@ -74,6 +80,9 @@ class Upstream:
         self.calls.append(_logged(request, fault, shows_document=self.name == "tasks"))
         if fault is None:
             return await self._run(request)
+        if fault.kind in self.spoken:
+            speak = self.spoken[fault.kind]
+            return speak(request, reason=fault.reason, retry_after=fault.retry_after)
         return await faults.spoil(fault, request, lambda: self._run(request), SHAPES[self.name])
 
     async def _run(self, request: Request) -> Answer:
@@ -145,7 +154,7 @@ def _faults(upstream: Upstream, request: Request) -> Answer:
         try:
             wanted = request.json()
             several: Sequence[Any] = wanted if isinstance(wanted, list) else [wanted]
-            upstream.faults[:] = [faults.read(one) for one in several]
+            upstream.faults[:] = [faults.read(one, also=upstream.spoken) for one in several]
         except ValueError as problem:
             return _refusal(400, str(problem))
     elif request.method != "GET":

@@ -9,7 +9,7 @@ Source: decisions 14; reference/wire.md 7.
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -93,9 +93,9 @@ class Fault:
         }
 
 
-def read(wanted: Any) -> Fault:
+def read(wanted: Any, *, also: Collection[str] = ()) -> Fault:
     """
-    Read a fault from JSON.
+    Read a fault from JSON; *also* are kinds that this upstream has beside the usual ones.
 
     Raises:
         ValueError: It is not one; the message says why.
@@ -106,8 +106,8 @@ def read(wanted: Any) -> Fault:
     if unknown:
         raise ValueError(f"Unknown: {', '.join(sorted(unknown))}.")
     kind = str(wanted.get("kind", ""))
-    if kind not in KINDS:
-        raise ValueError(f"kind is one of {', '.join(sorted(KINDS))}.")
+    if kind not in KINDS and kind not in also:
+        raise ValueError(f"kind is one of {', '.join(sorted({*KINDS, *also}))}.")
     try:
         return Fault(
             kind=kind,

@@ -131,6 +131,8 @@ def tasks(
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
     """Word an error as the task provider does since API 2025-01."""
+    if status == 401:
+        return as_json({"errors": ["Not Authenticated"]}, 401, headers)
     code = reason or _TASKS.get(status, "INTERNAL_SERVER_ERROR")
     extensions: dict[str, Any] = {"code": code, "status_code": status}
     if retry_after is not None:

@@ -1,0 +1,68 @@
+"""The boards of the demo world, seen through the wire."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+from providers.sandbox.boards.store import BoardStore
+from providers.sandbox.store import Store
+from providers.sandbox.world.boards import seed
+
+# Types of columns that are filled on some items and empty on others.
+SOMETIMES = (
+    *("people", "status", "date", "timeline", "long_text", "formula", "tags", "link"),
+    *("checkbox", "email", "phone", "rating", "board_relation", "mirror", "subtasks"),
+)
+LIST = "{boards(limit:50,state:all){name state type board_kind items_count workspace{name}}}"
+ITEMS = """query($b:[ID!]){boards(ids:$b){items_page(limit:500){cursor items{
+  id name state group{title} subitems{name column_values{id text}}
+  column_values{id type text value ...on FormulaValue{display_value}
+    ...on MirrorValue{display_value} ...on BoardRelationValue{display_value}}
+  updates(limit:100){body replies{body}}}}}}"""
+
+
+async def test_it_holds_boards_of_every_kind_but_those_hidden_from_the_account(boards):
+    found = (await boards.data(LIST))["boards"]
+
+    assert {(one["name"], one["state"], one["type"], one["items_count"]) for one in found} == {
+        ("Boat orders", "active", "board", 75),
+        ("Waterfront houses", "active", "board", 8),
+        ("Competition entries 設計競技", "active", "board", 5),
+        ("Paint & varnish <stock>", "active", "board", 5),
+        ("Winter storage (closed)", "archived", "board", 6),
+        ("Subitems of Boat orders", "active", "sub_items_board", 32),
+        ("Yard handbook", "active", "document", 0),
+    }
+
+
+async def test_the_big_board_fills_every_type_of_column(boards):
+    facts = seed(boards.sandbox.ground.store)
+    found = await boards.data(ITEMS, b=[facts.boards["Boat orders"]])
+    items = found["boards"][0]["items_page"]["items"]
+    filled = Counter(
+        (one["type"], bool(one["text"] or one.get("display_value")))
+        for item in items
+        for one in item["column_values"]
+    )
+
+    assert len(items) == 75
+    assert [kind for kind in SOMETIMES if not (filled[kind, True] and filled[kind, False])] == []
+    assert {item["group"]["title"] for item in items} == {
+        *("On the slip", "In the shed", "Afloat again", "Väntelista / 待ち")
+    }
+    assert max(len(item["updates"]) for item in items) == 30
+    assert sum(len(one["replies"]) for item in items for one in item["updates"]) == 22
+    assert sorted({len(item["subitems"]) for item in items}) == [0, 4]
+
+
+def test_the_same_day_gives_the_same_records_and_a_second_seed_nothing_more():
+    day = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
+    stores = Store(":memory:"), Store(":memory:")
+    first = [seed(store, day) for store in stores]
+    again = seed(stores[0], datetime(2027, 1, 1, tzinfo=UTC))
+
+    assert first[0] == first[1]
+    assert [one.created for one in (*first, again)] == [True, True, False]
+    assert again.day == day.date()
+    one, other = (BoardStore(store) for store in stores)
+    assert one.items.all() == other.items.all()
+    assert one.boards.all() == other.boards.all()
