@@ -3,6 +3,7 @@
 import base64
 import os
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from importlib.util import find_spec
@@ -493,13 +494,7 @@ def strangers():
 
 def open_again(ground):
     """Look at the store with fresh eyes, as the server does after an import by command."""
-    return type(ground)(
-        store=ground.store,
-        mails=MailStore(ground.store),
-        trees=ground.trees,
-        tokens=ground.tokens,
-        clock=ground.clock,
-    )
+    return replace(ground, mails=MailStore(ground.store))
 
 
 @needs_messages
