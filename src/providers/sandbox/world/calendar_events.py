@@ -20,6 +20,7 @@ from providers.sandbox.calendarrecords import (
 from providers.sandbox.calendarstore import CalendarStore
 from providers.sandbox.store import Store
 from providers.sandbox.world.calendar import calendars, meetings
+from providers.sandbox.world.calendar_oddities import oddities
 from providers.sandbox.world.deliveries import Desk, desks
 from providers.sandbox.world.meetings import Change, Invitee, Meeting, Moment
 
@@ -66,6 +67,8 @@ def events(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
     """Yield (key of the calendar, event) for everything in *desk*'s calendars."""
     for meeting in meetings(desk):
         yield meeting.calendar, _event(meeting, desk)
+    for calendar, event in oddities(desk):
+        yield calendar, replace(event, created_ms=_entered(event.content, desk))
 
 
 def _fill(kept: CalendarStore, desk: Desk) -> None:
@@ -84,7 +87,6 @@ def _fill(kept: CalendarStore, desk: Desk) -> None:
 
 def _event(meeting: Meeting, desk: Desk) -> NewEvent:
     content = _content(meeting)
-    entered = min(content.start.instant - _PLANNED, datetime.combine(desk.today, time(6), UTC))
     return NewEvent(
         uid=meeting.uid,
         content=content,
@@ -98,8 +100,14 @@ def _event(meeting: Meeting, desk: Desk) -> NewEvent:
             _override(content, _when(original, meeting.zone), change)
             for original, change in meeting.changes.items()
         ),
-        created_ms=int(entered.timestamp() * 1000),
+        created_ms=_entered(content, desk),
     )
+
+
+def _entered(content: Content, desk: Desk) -> int:
+    """Return when an event was written down: some weeks before, never later than today."""
+    today = datetime.combine(desk.today, time(6), UTC)
+    return int(min(content.start.instant - _PLANNED, today).timestamp() * 1000)
 
 
 def _content(meeting: Meeting) -> Content:
