@@ -79,9 +79,12 @@ def zone(name: str) -> ZoneInfo:
     Return a zone by its IANA name.
 
     Raises:
-        ValueError, OSError: There is none.
+        ValueError: There is none.
     """
-    return ZoneInfo(name)
+    try:
+        return ZoneInfo(name)
+    except (KeyError, OSError) as problem:
+        raise ValueError(f"no such time zone: {name}") from problem
 
 
 def _utc(local: datetime, zone_name: str) -> datetime:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from providers.sandbox import calendarimport
+from providers.sandbox.calendarimport import import_calendar
 from providers.sandbox.importreport import CannotImport, Importer, ImportReport, Progress
 from providers.sandbox.mailimport import import_mail
 from providers.sandbox.mailnames import MAILBOXES
@@ -19,6 +21,7 @@ FOLDER, ANY_FILE = "/", ""
 # By target and by what the path ends with: a suffix in lower case, a folder, or any other file.
 IMPORTERS: Mapping[tuple[str, str], Importer] = MappingProxyType(
     {(mailbox, kind): import_mail for mailbox in MAILBOXES for kind in (FOLDER, ANY_FILE)}
+    | {(mailbox, calendarimport.SUFFIX): import_calendar for mailbox in MAILBOXES}
 )
 
 # Kinds that no importer for "any file" is to try its luck with.

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import UTC, datetime, time
 from heapq import merge
+from itertools import islice, takewhile
 
 from dateutil.rrule import rrulestr
 
@@ -68,6 +69,17 @@ def check(rule: str, first: When) -> None:
     _rule(rule, first)
 
 
+def following(rule: str, first: When, until: datetime) -> list[When]:
+    """
+    Return what *rule* alone gives from *first* on, before *until*.
+
+    Raises:
+        ValueError: It cannot be followed.
+    """
+    told = _followed(_rule(rule, first), first)
+    return list(islice(takewhile(lambda one: one.instant < until, told), MOST_STARTS))
+
+
 def _starts(first: When, recurrence: Recurrence) -> Iterator[When]:
     rules = [_followed(_rule(one, first), first) for one in recurrence.rules]
     added = sorted({first, *recurrence.added}, key=_instant)
@@ -93,7 +105,8 @@ def _followed(local: Iterator[datetime], first: When) -> Iterator[When]:
 
 def _rule(text: str, first: When) -> Iterator[datetime]:
     """Read a rule as naive local times; its UNTIL counts by the clock of the series."""
-    local = _UNTIL.sub(lambda found: _local_until(found, first), text.strip().removesuffix(";"))
+    plain = re.sub(r"\s", "", text).removesuffix(";")
+    local = _UNTIL.sub(lambda found: _local_until(found, first), plain)
     try:
         return iter(rrulestr(local, dtstart=first.local))
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as problem:

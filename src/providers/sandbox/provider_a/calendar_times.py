@@ -82,7 +82,7 @@ def known_zone(name: object) -> str:
     try:
         text = str(name)
         zone(text)
-    except (ValueError, OSError):
+    except ValueError:
         raise Refused(400, "Invalid time zone definition.", "invalid") from None
     return text
 

@@ -44,7 +44,7 @@ def iana(name: str) -> str:
         return known
     try:
         zone(name)
-    except (ValueError, OSError):
+    except ValueError:
         raise Refusal(
             400,
             "TimeZoneNotSupportedException",

@@ -1,0 +1,160 @@
+"""
+iCalendar text as components of lines, read so that one broken part spoils no other.
+
+Source: RFC 5545, 3.1, 3.2, 3.3.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from icalendar.parser import Contentline
+
+_FOLD = re.compile(r"\r?\n[ \t]|\r[ \t]")
+_ESCAPED = re.compile(r"\\([\\;,nN])")
+_DURATION = re.compile(
+    r"([+-])?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """
+    One content line.
+
+    Attributes:
+        name: Upper case.
+        params: By name in upper case; of several values the first.
+        value: As it stands, escapes and all.
+    """
+
+    name: str
+    params: Mapping[str, str]
+    value: str
+
+    @property
+    def text(self) -> str:
+        """The value as text, escapes undone."""
+        return unescaped(self.value)
+
+
+@dataclass(slots=True)
+class Component:
+    """
+    What stands between BEGIN and END.
+
+    Attributes:
+        name: Upper case.
+        source: Its unfolded text, inner components included.
+        broken: Lines that cannot be read, as they stand.
+    """
+
+    name: str
+    lines: list[Line] = field(default_factory=list)
+    inner: "list[Component]" = field(default_factory=list)
+    source: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    def first(self, name: str) -> Line | None:
+        """Return the first line of this name."""
+        return next(self.every(name), None)
+
+    def every(self, name: str) -> Iterator[Line]:
+        """Yield the lines of this name, in order."""
+        return (line for line in self.lines if line.name == name)
+
+    def text(self, *names: str) -> str:
+        """Return the text of the first line of any of these names that has one; else ""."""
+        for name in names:
+            for line in self.every(name):
+                if line.text.strip():
+                    return line.text.strip()
+        return ""
+
+
+def decode(data: bytes) -> str:
+    """Read the bytes of a file: UTF-8, or what is left of older days."""
+    for charset in ("utf-8-sig", "windows-1252"):
+        try:
+            return data.decode(charset)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
+def read(text: str) -> list[Component]:
+    """
+    Return the outermost components, in order.
+
+    What is not closed ends where its parent does; lines outside of any component are passed over.
+    """
+    roots: list[Component] = []
+    open_ones: list[Component] = []
+    for raw in _FOLD.sub("", text).splitlines():
+        line = _line(raw)
+        if line is not None and line.name == "BEGIN":
+            made = Component(line.value.strip().upper())
+            (open_ones[-1].inner if open_ones else roots).append(made)
+            open_ones.append(made)
+        for one in open_ones:
+            one.source.append(raw)
+        if not open_ones or not raw.strip():
+            continue
+        if line is None:
+            open_ones[-1].broken.append(raw)
+        elif line.name == "END":
+            _close(open_ones, line.value.strip().upper())
+        elif line.name != "BEGIN":
+            open_ones[-1].lines.append(line)
+    return roots
+
+
+def split(value: str) -> Iterator[str]:
+    """Split a value at its commas, escaped ones excepted, and undo the escapes."""
+    for part in re.split(r"(?<!\\),", value):
+        if part.strip():
+            yield unescaped(part).strip()
+
+
+def unescaped(value: str) -> str:
+    """Undo the escapes of a text value."""
+    return _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value)
+
+
+def duration(text: str) -> timedelta:
+    """
+    Read a duration.
+
+    Raises:
+        ValueError: It is none.
+    """
+    found = _DURATION.fullmatch(text.strip().upper())
+    if found is None or text.strip().upper()[-1:] in {"P", "T"}:
+        raise ValueError(f"not a duration: {text}")
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    long = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
+    return -long if found[1] == "-" else long
+
+
+def _line(raw: str) -> Line | None:
+    if not raw.strip():
+        return None
+    try:
+        name, params, value = Contentline(raw.strip()).parts()  # type: ignore[no-untyped-call]  # its library is half typed
+    except (ValueError, TypeError):
+        return None
+    return Line(
+        str(name).upper(),
+        {
+            str(key).upper(): str(one[0] if isinstance(one, (list, tuple)) and one else one)
+            for key, one in params.items()
+        },
+        str(value),
+    )
+
+
+def _close(open_ones: list[Component], name: str) -> None:
+    if any(one.name == name for one in open_ones):
+        while open_ones.pop().name != name:
+            pass
