@@ -6,15 +6,19 @@ A wire joins by a line in `WIRES`.
 
 import asyncio
 import gzip
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from providers.sandbox import oauth
 from providers.sandbox.boards import answers as board_answers
 from providers.sandbox.boards import door as boards
+from providers.sandbox.collab import api as c_api
+from providers.sandbox.collab import places as c_places
 from providers.sandbox.control import Control, Mount, Upstream
 from providers.sandbox.ground import Ground, open_ground
 from providers.sandbox.provider_a import batch as a_batch
@@ -49,11 +53,14 @@ WIRES: tuple[tuple[str, tuple[str, ...], Callable[[Ground], Handler]], ...] = (
     ("providerB", ("v1.0",), b_calendar.open_wire),
     ("providerB", ("v1.0",), b_batch.open_wire),
     ("tasks", ("v2",), boards.open_wire),
+    ("collab", ("content",), c_places.open_wire),
+    *(("collab", (version,), b_batch.open_wire) for version in ("v1.0", "beta")),
+    *(("collab", (version,), c_api.open_wire) for version in ("v1.0", "beta")),
     ("oauth", (), oauth.open_wire),
 )
 
 # Wires whose addresses carry their own authority, called without a token.
-OPEN_WIRES = frozenset({("oauth", ())})
+OPEN_WIRES = frozenset({("oauth", ()), ("collab", ("content",))})
 
 # Fault kinds that one upstream alone has.
 SPOKEN: Mapping[str, Mapping[str, Callable[..., Answer]]] = {"tasks": board_answers.SPOKEN}
@@ -74,13 +81,26 @@ class Sandbox:
 
     Attributes:
         ground: The store and what is kept over it (tokens are issued there).
+        public_base, content_base: Where clients see it, and where pre-authenticated addresses
+            (downloads, upload sessions) lie.
         upstreams: By name: ``providerA``, ``providerB``, ``collab``, ``tasks``, ``oauth``.
     """
 
-    def __init__(self, ground: Ground, *, public_base: str) -> None:
-        """*public_base* is the address that clients see the sandbox under, for links."""
+    def __init__(
+        self, ground: Ground, *, public_base: str, content_base: str | None = None
+    ) -> None:
+        """
+        Put the wires together.
+
+        Args:
+            ground: What they stand on.
+            public_base: The address that clients see the sandbox under, for links.
+            content_base: The same sandbox on the origin of pre-authenticated addresses; None for
+                `other_origin` of *public_base*.
+        """
         self.ground = ground
         self.public_base = public_base.rstrip("/")
+        self.content_base = (content_base or other_origin(public_base)).rstrip("/")
         self.upstreams = {
             name: Upstream(name=name, ground=ground, spoken=SPOKEN.get(name, {}))
             for name in UPSTREAMS
@@ -117,12 +137,15 @@ class Sandbox:
         target = _target(scope)
         segments, query = read_target(target)
         headers = _headers(scope)
+        streams = segments[:1] == ("collab",) and scope["method"] == "PUT"
+        pieces = _pieces(receive)
         request = Request(
             method=scope["method"],
             segments=segments,
             query=query,
             headers=headers,
-            body=await _body(receive),
+            body=b"" if streams else b"".join([piece async for piece in pieces]),
+            stream=pieces if streams else None,
         )
         if not segments:
             return as_json({"upstreams": list(MOUNTS)})
@@ -133,21 +156,29 @@ class Sandbox:
         name = MOUNTS.get(segments[0])
         if name is None:
             return as_json({"error": "No such upstream."}, 404)
-        below = Request(
-            method=request.method,
+        below = replace(
+            request,
             segments=segments[1:],
-            query=query,
-            headers=headers,
-            body=request.body,
             public=f"{self.public_base}/{segments[0]}",
+            content=f"{self.content_base}/{segments[0]}",
         )
         answer = await self.upstreams[name].call(below, target.partition(f"/{segments[0]}")[2])
         return _zipped(answer, headers) if name == "providerA" else answer
 
 
-def create(data_dir: Path | None, *, public_base: str) -> Sandbox:
+def create(data_dir: Path | None, *, public_base: str, content_base: str | None = None) -> Sandbox:
     """Open the sandbox over the store in *data_dir* (None: in memory)."""
-    return Sandbox(open_ground(data_dir), public_base=public_base)
+    return Sandbox(open_ground(data_dir), public_base=public_base, content_base=content_base)
+
+
+def other_origin(base: str) -> str:
+    """Return *base* on another name of the same machine, or as it is when it has none."""
+    parts = urlsplit(base)
+    other = {"127.0.0.1": "localhost", "localhost": "127.0.0.1"}.get(parts.hostname or "")
+    if other is None:
+        return base
+    port = "" if parts.port is None else f":{parts.port}"
+    return urlunsplit(parts._replace(netloc=f"{other}{port}"))
 
 
 def _target(scope: Scope) -> str:
@@ -179,15 +210,14 @@ def _is_local(scope: Scope) -> bool:
         return False
 
 
-async def _body(receive: Receive) -> bytes:
-    pieces = []
+async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ConnectionCut("the caller left")
-        pieces.append(message.get("body", b""))
+        yield message.get("body", b"")
         if not message.get("more_body", False):
-            return b"".join(pieces)
+            return
 
 
 def _zipped(answer: Answer, headers: Mapping[str, str]) -> Answer:
@@ -206,14 +236,14 @@ def _zipped(answer: Answer, headers: Mapping[str, str]) -> Answer:
 async def _send(answer: Answer, method: str, send: Send) -> None:
     headers = {**answer.headers}
     if answer.status not in {204, 304}:
-        headers["content-length"] = str(len(answer.body))
+        headers.setdefault("content-length", str(len(answer.body)))
     start = {
         "type": "http.response.start",
         "status": answer.status,
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers.items()],
     }
     await send(start)
-    if answer.pieces is not None:
+    if answer.pieces is not None and method != "HEAD":
         async for piece in answer.pieces:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})

@@ -178,12 +178,18 @@ def _logged(request: Request, fault: Fault | None, *, shows_document: bool) -> d
         "headers": {
             name: request.headers[name] for name in _SHOWN_HEADERS if name in request.headers
         },
-        "bodySize": len(request.body),
+        "bodySize": _size(request),
         "batch": request.batch,
         "fault": None if fault is None else fault.kind,
         "at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
     return {**call, "document": _document(request)} if shows_document else call
+
+
+def _size(request: Request) -> int:
+    """Return the size of the body in bytes; of a streamed one, what its header says."""
+    stated = request.headers.get("content-length", "")
+    return int(stated) if request.stream is not None and stated.isdigit() else len(request.body)
 
 
 def _document(request: Request) -> str | None:

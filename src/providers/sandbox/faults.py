@@ -182,8 +182,14 @@ def _bomb() -> bytes:
 
 def _dripping(answer: Answer, delay: float) -> Answer:
     size = max(1, -(-len(answer.body) // _DRIP_PIECES))
+    streamed = answer.pieces
 
     async def pieces() -> AsyncIterator[bytes]:
+        if streamed is not None:
+            async for piece in streamed:
+                await asyncio.sleep(delay)
+                yield piece
+            return
         for start in range(0, len(answer.body), size):
             await asyncio.sleep(delay)
             yield answer.body[start : start + size]

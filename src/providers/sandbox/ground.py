@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from providers.sandbox.calendarstore import CalendarStore
+from providers.sandbox.collab.shelf import Shelf
 from providers.sandbox.mailstore import MailStore
 from providers.sandbox.mime import Trees
 from providers.sandbox.store import Store, open_store
 from providers.sandbox.tokens import Tokens
+
+FILES = "files"  # the folder, beside the store, of what was uploaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +21,7 @@ class Ground:
     The store and what is kept over it.
 
     Attributes:
+        shelf: The collaboration content.
         trees: Parsed messages, shared by both mail wires.
         clock: Seconds since the epoch.
     """
@@ -27,6 +31,7 @@ class Ground:
     calendars: CalendarStore
     trees: Trees
     tokens: Tokens
+    shelf: Shelf
     clock: Callable[[], float] = time.time
 
 
@@ -39,5 +44,6 @@ def open_ground(data_dir: Path | None, *, clock: Callable[[], float] = time.time
         calendars=CalendarStore(store, clock=clock),
         trees=Trees(),
         tokens=Tokens(store, clock=clock),
+        shelf=Shelf(store, None if data_dir is None else data_dir / FILES, clock=clock),
         clock=clock,
     )

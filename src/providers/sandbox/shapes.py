@@ -51,6 +51,7 @@ _GRAPH = {
     503: ("serviceNotAvailable", "The service is not available."),
     507: ("quotaLimitReached", "The user has reached their quota limit."),
 }
+_FILE_CODES = {400: "invalidRequest", 403: "accessDenied"}
 _MAIL_CODES = {
     404: "ErrorItemNotFound",
     409: "ErrorIrresolvableConflict",
@@ -122,6 +123,11 @@ def mail_graph(status: int, *, reason: str = "", **rest: Any) -> Answer:
     return graph(status, reason=reason or _MAIL_CODES.get(status, ""), **rest)
 
 
+def file_graph(status: int, *, reason: str = "", **rest: Any) -> Answer:
+    """Word an error as collab's files, sites and lists do."""
+    return graph(status, reason=reason or _FILE_CODES.get(status, ""), **rest)
+
+
 def tasks(
     status: int,
     *,
@@ -162,7 +168,7 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
     {
         "providerA": provider_a,
         "providerB": mail_graph,
-        "collab": graph,
+        "collab": file_graph,
         "tasks": tasks,
         "oauth": oauth,
     }

@@ -40,7 +40,9 @@ class Request:
             so an id may contain a slash. A trailing slash leaves no empty segment.
         query: Every parameter in order, decoded, blank ones kept.
         headers: Lower-case names.
+        stream: The body as it comes, on paths that take large ones; *body* is empty then.
         public: The absolute address of the mount, without a trailing slash, for links.
+        content: The same on the origin of pre-authenticated addresses.
         grant: What its access token stands for. Never None below the credential check, except on
             mounts that are open.
         batch: The id of the batch it came in, None for a call of its own.
@@ -53,7 +55,9 @@ class Request:
     query: tuple[tuple[str, str], ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    stream: AsyncIterator[bytes] | None = None
     public: str = ""
+    content: str = ""
     grant: TokenGrant | None = None
     batch: str | None = None
     inner: "Callable[[Request], Awaitable[Answer]] | None" = None
@@ -78,6 +82,14 @@ class Request:
         query = urlencode([*kept, *changed.items()])
         return f"{self.public}/{path}" + (f"?{query}" if query else "")
 
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yield the body piece by piece, whichever way it came."""
+        if self.stream is None:
+            yield self.body
+            return
+        async for piece in self.stream:
+            yield piece
+
     def json(self) -> Any:
         """
         Return the body as JSON, ``{}`` when there is none.
@@ -94,7 +106,7 @@ class Answer:
     What a wire says. *body* may come in pieces, for answers that are sent slowly.
 
     Attributes:
-        headers: Without Content-Length, which is added.
+        headers: Without Content-Length, which is added; with it when *pieces* are the body.
     """
 
     status: int = 200

@@ -8,6 +8,7 @@ answers come in no promised order. Source: wire report 2.2, 4.2.
 import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -111,14 +112,13 @@ async def _inner(request: Request, batch: str, step: Mapping[str, Any]) -> Answe
         if name in ("authorization", "user-agent", "client-request-id")
     }
     return await request.inner(
-        Request(
+        replace(
+            request,
             method=step["method"].upper(),
             segments=segments,
             query=query,
             headers={**carried, **_headers(step)},
             body=_body(step),
-            public=request.public,
-            grant=request.grant,
             batch=batch,
         )
     )

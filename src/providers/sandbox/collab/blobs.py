@@ -1,0 +1,151 @@
+"""
+The bytes of files that were put in, on disk beside the store; never whole in memory.
+
+Uploads are written piece by piece and hashed with quickXorHash as they come.
+"""
+
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from uuid import uuid4
+from weakref import finalize
+
+PIECE = 256 * 1024  # bytes read at once
+_WIDTH = 20  # bytes of the hash
+_CYCLE = 160  # after this many bytes the hash's shifts repeat
+
+
+class Blobs:
+    """A folder of files named by chance."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """*folder* None: a temporary one, gone with this object."""
+        self._folder = folder
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are; made at first use."""
+        if self._folder is None:
+            self._folder = Path(mkdtemp(prefix="sandbox-"))
+            finalize(self, rmtree, self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return self._folder
+
+    def path(self, blob: str) -> Path:
+        """Return the file of a blob."""
+        return self.folder / blob
+
+    def new(self) -> str:
+        """Make an empty blob and return its name."""
+        name = uuid4().hex
+        self.path(name).touch()
+        return name
+
+    def keep(self, content: bytes) -> str:
+        """Make a blob of *content* and return its name."""
+        name = uuid4().hex
+        self.path(name).write_bytes(content)
+        return name
+
+    def cut(self, blob: str, size: int) -> None:
+        """Keep the first *size* bytes of a blob."""
+        with self.path(blob).open("r+b") as file:
+            file.truncate(size)
+
+    def lengthen(self, blob: str, more: bytes) -> int:
+        """Put bytes behind a blob and return how many."""
+        with self.path(blob).open("ab") as file:
+            return file.write(more)
+
+    def drop(self, blob: str) -> None:
+        """Remove a blob."""
+        if blob:
+            self.path(blob).unlink(missing_ok=True)
+
+    async def append(self, blob: str, start: int, pieces: AsyncIterator[bytes]) -> int:
+        """
+        Write *pieces* from byte *start* on and return how many bytes came.
+
+        What lies behind *start* goes. When *pieces* breaks off, nothing of it stays.
+        """
+        came = 0
+        with self.path(blob).open("r+b") as file:
+            file.truncate(start)
+            file.seek(start)
+            try:
+                async for piece in pieces:
+                    file.write(piece)
+                    came += len(piece)
+            except BaseException:
+                file.truncate(start)
+                raise
+        return came
+
+    def read(self, blob: str) -> bytes:
+        """Return a whole blob; only for small ones."""
+        return self.path(blob).read_bytes()
+
+    def head(self, blob: str, size: int) -> bytes:
+        """Return the first bytes of a blob."""
+        with self.path(blob).open("rb") as file:
+            return file.read(size)
+
+    async def pieces(self, blob: str, start: int, end: int) -> AsyncIterator[bytes]:
+        """Yield the bytes from *start* up to, not including, *end*."""
+        with self.path(blob).open("rb") as file:
+            file.seek(start)
+            left = end - start
+            while left > 0 and (piece := file.read(min(PIECE, left))):
+                left -= len(piece)
+                yield piece
+
+    def quick_hash(self, blob: str) -> str:
+        """Return the quickXorHash of a blob."""
+        hasher = QuickXor()
+        with self.path(blob).open("rb") as file:
+            while piece := file.read(PIECE):
+                hasher.update(piece)
+        return hasher.text()
+
+
+class QuickXor:
+    """
+    The hash that upstream gives for a file.
+
+    Each byte is xored into a ring of 160 bits, eleven bits behind the one before; so bytes that
+    lie 160 apart fall on the same bits and can be xored beforehand, many at once.
+    """
+
+    def __init__(self) -> None:
+        self._folded = 0
+        self._size = 0
+        self._rest = b""
+
+    def update(self, content: bytes) -> None:
+        """Add bytes."""
+        self._size += len(content)
+        content = self._rest + content
+        whole = len(content) - len(content) % _CYCLE
+        for start in range(0, whole, _CYCLE):
+            self._folded ^= int.from_bytes(content[start : start + _CYCLE], "little")
+        self._rest = content[whole:]
+
+    def text(self) -> str:
+        """Return the hash in base64."""
+        folded = self._folded ^ int.from_bytes(self._rest, "little")
+        ring, bits = 0, _WIDTH * 8
+        for place, byte in enumerate(folded.to_bytes(_CYCLE, "little")):
+            at = place * 11 % bits
+            shifted = byte << at
+            ring ^= (shifted & ((1 << bits) - 1)) ^ (shifted >> bits)
+        ring ^= self._size << (bits - 64)
+        return b64encode(ring.to_bytes(_WIDTH, "little")).decode()
+
+
+def quick_hash(content: bytes) -> str:
+    """Return the quickXorHash of *content*."""
+    hasher = QuickXor()
+    hasher.update(content)
+    return hasher.text()

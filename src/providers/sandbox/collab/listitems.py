@@ -1,0 +1,270 @@
+"""Items of lists: read, ask, create, change, delete. Source: wire report 1D.5."""
+
+from datetime import date
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from providers.sandbox.collab import changes, columns, faces
+from providers.sandbox.collab import records as r
+from providers.sandbox.collab.answers import bad, name_taken, not_found
+from providers.sandbox.collab.door import WRITE_SITES, Call, Door
+from providers.sandbox.collab.lists import entries_of
+from providers.sandbox.collab.narrow import answered
+from providers.sandbox.collab.pages import page
+from providers.sandbox.provider_b.answers import empty, ok
+from providers.sandbox.provider_b.odata import Options
+from providers.sandbox.provider_b.terms import instant
+from providers.sandbox.wire import Answer
+
+
+def install(door: Door) -> None:
+    """Add the paths of list items."""
+    add = door.routes.add
+    add("GET", "/sites/{site}/lists/{one}/items", rows)
+    add("POST", "/sites/{site}/lists/{one}/items", create)
+    add("GET", "/sites/{site}/lists/{one}/items/{item}", row_itself)
+    add("PATCH", "/sites/{site}/lists/{one}/items/{item}", change)
+    add("DELETE", "/sites/{site}/lists/{one}/items/{item}", delete)
+    add("GET", "/sites/{site}/lists/{one}/items/{item}/fields", row_fields)
+    add("PATCH", "/sites/{site}/lists/{one}/items/{item}/fields", change_fields)
+
+
+def item_face(call: Call, item: r.Item, options: Options) -> dict[str, Any]:
+    """Write the list-item face of a file or folder."""
+    drive = call.drive(item.drive_id)
+    one = call.shelf.get(r.SiteList, drive.list_id)
+    if one is None:
+        raise not_found()
+    return faces.written(call, one, item, options)
+
+
+def rows(call: Call, site: str, one: str) -> Answer:
+    """List items, by id unless `$orderby` says otherwise."""
+    found = call.list_in(call.site(site), one)
+    entries, options = answered(call, found, entries_of(call, found))
+    return page(
+        call,
+        entries,
+        options,
+        key=lambda entry: str(entry.number),
+        write=lambda entry: faces.written(call, found, entry, options),
+        context=f"sites('{found.site_id}')/lists('{found.id}')/items",
+    )
+
+
+def row_itself(call: Call, site: str, one: str, item: str) -> Answer:
+    """Answer one item."""
+    found = call.list_in(call.site(site), one)
+    options, _ = call.options(faces.SHAPE, expandable=faces.EXPANDABLE)
+    entry = _entry(call, found, item)
+    return ok(
+        {"@odata.context": _context(call, found), **faces.written(call, found, entry, options)},
+        200,
+        {"etag": faces.etag(entry)},
+    )
+
+
+def row_fields(call: Call, site: str, one: str, item: str) -> Answer:
+    """Answer an item's values."""
+    found = call.list_in(call.site(site), one)
+    options, _ = call.options(faces.EXPANDABLE["fields"])
+    return _values(call, found, _entry(call, found, item), options.select)
+
+
+def create(call: Call, site: str, one: str) -> Answer:
+    """Add an item."""
+    found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
+    if found.drive_id:
+        raise bad("Items of a library are made by uploading a file.", "notSupported")
+    body = call.json()
+    given = body.get("fields")
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise bad("The fields of an item are an object.")
+    types = columns.content_types(found)
+    wanted = body.get("contentType")
+    kind = types[0].id
+    if isinstance(wanted, dict) and wanted.get("id"):
+        kind = next((one.id for one in types if one.id == wanted["id"]), "")
+        if not kind:
+            raise bad("The content type is not one of the list's.")
+    now = call.shelf.now()
+    row = r.Row(
+        list_id=found.id,
+        number=call.shelf.next_number(found.id),
+        guid=str(uuid4()),
+        created=now,
+        modified=now,
+        author=call.by(),
+        editor=call.by(),
+        fields={name: value for name, value in checked(found, given).items() if value is not None},
+        content_type=kind,
+    )
+    call.shelf.put(row)
+    options, _ = call.options(faces.SHAPE, expandable=faces.EXPANDABLE)
+    record = faces.written(call, found, row, options)
+    record.setdefault("fields", faces.asked(call.shelf, found, row, ()))
+    return ok({"@odata.context": _context(call, found), **record}, 201)
+
+
+def change(call: Call, site: str, one: str, item: str) -> Answer:
+    """Change an item's values or content type."""
+    found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
+    body = call.json()
+    entry = _entry(call, found, item)
+    call.unchanged(faces.etag(entry))
+    given = body.get("fields") or {}
+    kind = (body.get("contentType") or {}).get("id") or entry.content_type
+    if kind not in {one.id for one in columns.content_types(found)} | {entry.content_type}:
+        raise bad("The content type is not one of the list's.")
+    changed = _changed(call, found, msgspec.structs.replace(entry, content_type=kind), given)
+    options, _ = call.options(faces.SHAPE, expandable=faces.EXPANDABLE)
+    return ok(
+        {"@odata.context": _context(call, found), **faces.written(call, found, changed, options)}
+    )
+
+
+def change_fields(call: Call, site: str, one: str, item: str) -> Answer:
+    """Change the values that are named; null clears one."""
+    found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
+    given = call.json()
+    entry = _entry(call, found, item)
+    call.unchanged(faces.etag(entry))
+    return _values(call, found, _changed(call, found, entry, given), ())
+
+
+def delete(call: Call, site: str, one: str, item: str) -> Answer:
+    """Remove an item; a library's file goes into the recycle bin."""
+    found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
+    entry = _entry(call, found, item)
+    call.unchanged(faces.etag(entry))
+    if isinstance(entry, r.Item):
+        changes.put_away(call, entry)
+    else:
+        call.shelf.drop(entry)
+    return empty(204)
+
+
+def _entry(call: Call, one: r.SiteList, reference: str) -> faces.Entry:
+    number = call.number(reference)
+    found: faces.Entry | None
+    if one.drive_id:
+        found = call.shelf.item_by_number(one.drive_id, number)
+    else:
+        found = call.shelf.row(one.id, number)
+    if found is None:
+        raise not_found("The specified list item was not found")
+    return found
+
+
+def _changed(call: Call, one: r.SiteList, entry: faces.Entry, given: dict[str, Any]) -> faces.Entry:
+    fresh = checked(one, given)
+    name = fresh.pop("FileLeafRef", None)
+    kept = {**entry.fields, **fresh}
+    fields = {key: value for key, value in kept.items() if value is not None}
+    changed = msgspec.structs.replace(
+        entry,
+        fields=fields,
+        modified=call.shelf.now(),
+        editor=call.by(),
+        version=entry.version + 1,
+    )
+    if name and isinstance(changed, r.Item):
+        parent = call.item(changed.drive_id, changed.parent_id)
+        good = changes.checked_name(call.shelf, parent, name)
+        same = call.shelf.child(parent, good)
+        if same is not None and same.id != changed.id:
+            raise name_taken()
+        changed = msgspec.structs.replace(changed, name=good)
+    call.shelf.put(changed)
+    return changed
+
+
+def _values(call: Call, one: r.SiteList, entry: faces.Entry, select: tuple[str, ...]) -> Answer:
+    context = call.context(
+        f"sites('{one.site_id}')/lists('{one.id}')/items('{entry.number}')/fields/$entity"
+    )
+    return ok({"@odata.context": context, **faces.asked(call.shelf, one, entry, select)})
+
+
+def _context(call: Call, one: r.SiteList) -> str:
+    return call.context(f"sites('{one.site_id}')/lists('{one.id}')/items/$entity")
+
+
+# -- values
+
+
+def checked(one: r.SiteList, given: dict[str, Any]) -> dict[str, Any]:
+    """
+    Return values as they are kept.
+
+    Required columns may be left out, as upstream lets them.
+
+    Raises:
+        Refusal: A column is unknown or read-only, or a value is not of its kind.
+    """
+    known = {column.name: column for column in columns.all_of(one)}
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if "@" in name:
+            continue
+        column = known.get(name)
+        if column is None or column.kind in ("lookup", "personOrGroup"):
+            column = known.get(name.removesuffix("LookupId"))
+            if column is None or column.kind not in ("lookup", "personOrGroup"):
+                raise bad(f"Field '{name}' is not recognized")
+            if not name.endswith("LookupId"):
+                raise bad(f"Field '{name}' is a lookup: set '{name}LookupId'.")
+        if column.is_read_only or column.kind == "calculated":
+            raise bad(f"Field '{name}' is read-only")
+        found[name] = None if value is None else _kept(column, name, value)
+    return found
+
+
+def _kept(column: r.Column, name: str, value: Any) -> Any:
+    wrong = bad(f"The value of field '{name}' is not of its type.")
+    match column.kind:
+        case "text":
+            if not isinstance(value, str):
+                raise wrong
+            if len(value) > int(column.facet.get("maxLength") or 1 << 20):
+                raise bad(f"The text of field '{name}' is too long.")
+            return value
+        case "number" | "currency":
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise wrong
+            return value
+        case "boolean":
+            if not isinstance(value, bool):
+                raise wrong
+            return value
+        case "dateTime":
+            return _moment(value, wrong)
+        case "choice":
+            many = column.facet.get("displayAs") == "checkBoxes"
+            if many and isinstance(value, list) and all(isinstance(one, str) for one in value):
+                return value
+            if many or not isinstance(value, str):
+                raise wrong
+            return value
+        case "lookup" | "personOrGroup":
+            if isinstance(value, bool) or not str(value).isdigit():
+                raise wrong
+            return str(int(value))
+    return value
+
+
+def _moment(value: Any, wrong: Exception) -> str:
+    if not isinstance(value, str):
+        raise wrong
+    try:
+        return instant(value).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        pass
+    try:
+        return f"{date.fromisoformat(value).isoformat()}T00:00:00Z"
+    except ValueError:
+        raise wrong from None

@@ -1,0 +1,111 @@
+"""
+Request paths of the files workload in one spelling.
+
+Addressing by path (``root:/a/b:/content``, ``P1%3A%2Fa%2Fb%3A/content``) becomes part of the
+segment before it, function calls (``search(q='x')``) become two segments, words get one case.
+Source: wire report 1D, 4.2.
+"""
+
+import re
+from collections.abc import Sequence
+
+_CALL = re.compile(r"^(?:microsoft\.graph\.|oneDrive\.)?(\w+)\((?:(\w+)\s*=\s*)?(.*)\)$", re.DOTALL)
+_WORDS = {
+    word.lower(): word
+    for word in (
+        "me",
+        "users",
+        "sites",
+        "drives",
+        "drive",
+        "root",
+        "items",
+        "item",
+        "children",
+        "content",
+        "createUploadSession",
+        "permissions",
+        "invite",
+        "createLink",
+        "permanentDelete",
+        "extractSensitivityLabels",
+        "lists",
+        "list",
+        "columns",
+        "contentTypes",
+        "fields",
+        "driveItem",
+        "listItem",
+        "search",
+        "query",
+        "getAllSites",
+        "getByPath",
+        "followedSites",
+        "security",
+        "dataSecurityAndGovernance",
+        "informationProtection",
+        "sensitivityLabels",
+        "recycleBin",
+        "permission",
+    )
+}
+
+
+def spelt(segments: Sequence[str]) -> tuple[str, ...]:
+    """Return *segments* in the spelling of the routes."""
+    found: list[str] = []
+    for segment in _folded(segments):
+        call = _CALL.match(segment)
+        if call is None or ":" in segment.partition("(")[0]:
+            found.append(_word(segment))
+            continue
+        found.append(_word(call[1]))
+        argument = call[3].strip()
+        if argument:
+            found.append(_unquoted(argument))
+        elif call[2]:
+            found.append("")
+    return tuple(found)
+
+
+def head_and_path(reference: str) -> tuple[str, tuple[str, ...] | None]:
+    """Split ``root:/a/b`` into ``root`` and its path; None when there is no path."""
+    head, colon, path = reference.partition(":/")
+    if not colon:
+        return reference, None
+    return head, tuple(part for part in path.split("/") if part)
+
+
+def _word(segment: str) -> str:
+    plain = segment.removeprefix("microsoft.graph.").removeprefix("oneDrive.")
+    head, colon, path = plain.partition(":/")
+    return _WORDS.get(head.lower(), head) + colon + path
+
+
+def _unquoted(argument: str) -> str:
+    if len(argument) > 1 and argument[0] == argument[-1] == "'":
+        return argument[1:-1].replace("''", "'")
+    return argument
+
+
+def _folded(segments: Sequence[str]) -> list[str]:
+    """Put a path between colons into the segment that it starts from: ``root:/a/b``."""
+    found: list[str] = []
+    at = 0
+    while at < len(segments):
+        segment = segments[at]
+        at += 1
+        head, colon, rest = segment.partition(":")
+        if not colon or "(" in head or (rest and not rest.startswith("/")):
+            found.append(segment)
+            continue
+        pieces = [rest]
+        if not rest.endswith(":"):
+            while at < len(segments):
+                pieces.append(segments[at])
+                at += 1
+                if pieces[-1].endswith(":"):
+                    break
+        path = "/".join(pieces).removesuffix(":").strip("/")
+        found.append(f"{head}:/{path}")
+    return found

@@ -1,0 +1,324 @@
+"""Libraries, folders and files over the wire."""
+
+import pytest
+
+from providers.sandbox.collab.blobs import quick_hash
+
+
+def names(response):
+    return [one["name"] for one in response.json()["value"]]
+
+
+def code(response):
+    return response.status_code, response.json()["error"]["code"]
+
+
+async def test_a_sites_libraries_are_listed(client, world):
+    response = await client.get(f"/sites/{world.yard.id}/drives?$select=id,name,driveType")
+
+    assert response.json()["value"] == [
+        {"id": world.documents.drive_id, "name": "Documents", "driveType": "documentLibrary"},
+        {"id": world.drawings.drive_id, "name": "Drawings", "driveType": "documentLibrary"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/drives/{drive}/root/children",
+        "/drives/{drive}/items/root/children",
+        "/drives/{drive}/items/{root}/children",
+        "/drives/{drive}/root:/:/children",
+        "/sites/{site}/drive/root/children",
+        "/sites/{site}/drives/{drive}/items/root/children",
+        "/sites/content.x.test:/sites/yard:/drive/root/children",
+        "/sites/content.x.test%3A%2Fsites%2Fyard%3A/drive/root/children",
+        "/sites/content.x.test/getByPath(path='%2Fsites%2Fyard')/drive/root/children",
+        "/DRIVES/{drive}/Root/Children",
+    ],
+)
+async def test_a_folder_is_reached_by_every_way(client, world, path):
+    response = await client.get(
+        path.format(drive=world.documents.drive_id, root=world.documents.id, site=world.yard.id)
+    )
+
+    assert names(response) == ["Boats", "notes.txt"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "items/{item}",
+        "root:/Boats/Inner%20%231%20%26%20'co'/Plan%20%C3%A9.docx",
+        "root:/Boats/Inner%20%231%20%26%20'co'/Plan%20%C3%A9.docx:",
+        "items/{boats}:/Inner%20%231%20%26%20'co'/plan%20%C3%A9.DOCX",
+        "items/{boats}%3A%2FInner%20%231%20%26%20'co'%2FPlan%20%C3%A9.docx%3A",
+    ],
+)
+async def test_a_file_is_reached_by_every_way(client, world, path):
+    place = path.format(item=world.plan.id, boats=world.boats.id)
+    response = await client.get(f"/drives/{world.documents.drive_id}/{place}?$select=id,name")
+
+    assert response.json()["id"] == world.plan.id
+    assert response.json()["name"] == "Plan é.docx"
+
+
+async def test_a_file_shows_everything(client, world):
+    drive = world.documents.drive_id
+    record = (await client.get(f"/drives/{drive}/items/{world.plan.id}")).json()
+    link = record.pop("@microsoft.graph.downloadUrl")
+
+    assert link.startswith("http://content.test/collab/content/download.aspx?UniqueId=")
+    who = {"user": {"email": "ann@x.test", "id": record["createdBy"]["user"]["id"],
+                    "displayName": "Ann Miller"}}  # fmt: skip
+    inner = "/drives/" + drive + "/root:/Boats/Inner%20%231%20%26%20%27co%27"
+    assert record == {
+        "@odata.context": f"http://sandbox.test/collab/v1.0/$metadata#drives('{drive}')/items/$entity",
+        "createdDateTime": "2026-01-05T08:00:00Z",
+        "eTag": f'"{{{world.plan.guid.upper()}}},1"',
+        "id": world.plan.id,
+        "lastModifiedDateTime": "2026-01-05T08:00:00Z",
+        "name": "Plan é.docx",
+        "webUrl": "https://content.x.test/sites/yard/Shared%20Documents/Boats/"
+        "Inner%20%231%20%26%20%27co%27/Plan%20%C3%A9.docx",
+        "cTag": f'"c:{{{world.plan.guid.upper()}}},1"',
+        "size": world.plan.size,
+        "createdBy": who,
+        "lastModifiedBy": who,
+        "parentReference": {
+            "driveType": "documentLibrary",
+            "driveId": drive,
+            "id": world.inner.id,
+            "name": "Inner #1 & 'co'",
+            "path": inner,
+            "siteId": world.yard.id.split(",")[1],
+        },
+        "fileSystemInfo": {
+            "createdDateTime": "2026-01-05T08:00:00Z",
+            "lastModifiedDateTime": "2026-01-05T08:00:00Z",
+        },
+        "file": {
+            "mimeType": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "hashes": {"quickXorHash": world.plan.quick_hash},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "has_link"),
+    [
+        ("", True),
+        ("?$select=id,name", False),
+        ("?$select=id,@microsoft.graph.downloadUrl", True),
+        ("?select=id,content.downloadUrl", True),
+    ],
+)
+async def test_a_link_comes_unless_the_selection_leaves_it_out(client, world, query, has_link):
+    response = await client.get(f"/drives/{world.documents.drive_id}/items/{world.plan.id}{query}")
+
+    assert ("@microsoft.graph.downloadUrl" in response.json()) is has_link
+
+
+async def test_a_page_ends_with_a_link_to_the_next(client, world):
+    for number in range(5):
+        world.make.file(world.boats, f"{number}.txt", ("text", "x"))
+    world.make.keep()
+    link, found = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children?$top=2", []
+    while link:
+        page = (await client.get(link)).json()
+        found.append([one["name"] for one in page["value"]])
+        link = page.get("@odata.nextLink")
+
+    assert found == [["0.txt", "1.txt"], ["2.txt", "3.txt"], ["4.txt", "Inner #1 & 'co'"]]
+
+
+async def test_a_file_that_came_between_two_pages_doubles_nothing(client, world):
+    for name in "bcd":
+        world.make.file(world.boats, name, ("text", "x"))
+    world.make.keep()
+    path = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children?$top=2"
+    first = (await client.get(path)).json()
+    world.make.file(world.boats, "a", ("text", "x"))
+    world.make.keep()
+
+    assert names(await client.get(first["@odata.nextLink"])) == ["d", "Inner #1 & 'co'"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("$skip=1", 400),
+        ("$top=1000", 400),
+        ("$top=0", 400),
+        ("$orderby=webUrl", 400),
+        ("$skiptoken=%21%21", 400),
+        ("$search=x", 400),
+        ("$orderby=size desc", 200),
+    ],
+)
+async def test_options_of_a_listing_have_their_limits(client, world, query, status):
+    response = await client.get(f"/drives/{world.documents.drive_id}/root/children?{query}")
+
+    assert response.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("keel", ["Plan é.docx"]),
+        ("KE", ["Plan é.docx"]),
+        ("oak", ["notes.txt", "Plan é.docx"]),
+        ("oak keel", ["Plan é.docx"]),
+        ("inner", ["Inner #1 & 'co'"]),
+        ("''co''", ["Inner #1 & 'co'"]),
+        ("nothing", []),
+        ("", ["Boats", "Inner #1 & 'co'", "notes.txt", "Plan é.docx"]),
+    ],
+)
+async def test_search_looks_into_names_and_contents(client, world, q, found):
+    path = f"/drives/{world.documents.drive_id}/root/search(q='{q}')"
+
+    assert names(await client.get(path)) == found
+
+
+async def test_search_answers_thinly(client, world):
+    path = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/search(q='keel')"
+    [record] = (await client.get(path)).json()["value"]
+
+    assert "@microsoft.graph.downloadUrl" not in record
+    assert record["searchResult"] == {}
+    assert record["parentReference"] == {
+        "driveType": "documentLibrary",
+        "driveId": world.documents.drive_id,
+        "id": world.inner.id,
+        "siteId": world.yard.id,
+    }
+
+
+async def test_searching_ones_own_drive_tells_of_shared_files_too(client, world):
+    [record] = (await client.get("/me/drive/search(q='lent')")).json()["value"]
+
+    assert record["remoteItem"]["id"] == world.lent.id
+    assert record["remoteItem"]["parentReference"]["driveId"] == world.others.drive_id
+    assert (await client.get("/me/drive/root/search(q='lent')")).json()["value"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/drives/{d}/items/01NOTHERE", (404, "itemNotFound")),
+        ("/drives/{d}/root:/no/such", (404, "itemNotFound")),
+        ("/drives/nodrive/root", (400, "invalidRequest")),
+        ("/drives/b!" + "A" * 64 + "/root", (404, "itemNotFound")),
+        ("/drives/{d}/nothing", (400, "BadRequest")),
+        ("/drives/{secret}/root", (403, "accessDenied")),
+    ],
+)
+async def test_what_is_not_there_is_refused(client, world, path, expected):
+    place = path.format(d=world.documents.drive_id, secret=world.minutes.drive_id)
+
+    assert code(await client.get(place)) == expected
+
+
+async def test_a_shared_file_is_open_in_a_closed_library(client, world):
+    place = f"/drives/{world.others.drive_id}/items/{world.lent.id}"
+
+    assert (await client.get(place)).json()["name"] == "lent.txt"
+    assert code(await client.patch(place, json={"name": "x"})) == (403, "accessDenied")
+
+
+# -- changes
+
+
+async def test_a_folder_is_made_once(client, world):
+    place = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children"
+    body = {"name": "New", "folder": {}, "@microsoft.graph.conflictBehavior": "fail"}
+    made = await client.post(place, json=body)
+    again = await client.post(place, json=body)
+    other = await client.post(place, json={**body, "@microsoft.graph.conflictBehavior": "rename"})
+
+    assert made.status_code == 201
+    assert made.json()["folder"] == {"childCount": 0}
+    assert code(again) == (409, "nameAlreadyExists")
+    assert other.json()["name"] == "New 1"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " x", "x ", "a:b", "a/b", 'a"b', "a*b", "a<b", "a|b", "x.", "CON", "~$x", "a_vti_b",
+     "x" * 256, 7, ".lock", "a\x01"],
+)  # fmt: skip
+async def test_a_name_that_upstream_refuses_is_refused(client, world, name):
+    place = f"/drives/{world.documents.drive_id}/root/children"
+    response = await client.post(place, json={"name": name, "folder": {}})
+
+    assert response.status_code == 400
+    assert len(world.shelf.children(world.documents)) == 2
+
+
+async def test_an_item_is_renamed_and_moved_at_its_version_only(client, world):
+    drive = world.documents.drive_id
+    place = f"/drives/{drive}/items/{world.text.id}"
+    tag = (await client.get(place)).json()["eTag"]
+    renamed = await client.patch(place, json={"name": "renamed.md"}, headers={"if-match": tag})
+    stale = await client.patch(place, json={"name": "b"}, headers={"if-match": tag})
+    moved = await client.patch(place, json={"parentReference": {"id": world.boats.id}})
+
+    assert (renamed.json()["id"], renamed.json()["name"]) == (world.text.id, "renamed.md")
+    assert renamed.json()["file"]["mimeType"] == "text/markdown"
+    assert code(stale) == (412, "resourceModified")
+    assert moved.json()["parentReference"]["id"] == world.boats.id
+    assert [one.name for one in world.shelf.children(world.documents)] == ["Boats"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"name": "BOATS"}, (409, "nameAlreadyExists")),
+        ({"name": "a?b"}, (400, "nameInvalid")),
+        ({"parentReference": {"id": "01NOTHERE"}}, (404, "itemNotFound")),
+        ({"parentReference": {"driveId": "b!other", "id": "x"}}, (400, "invalidRequest")),
+    ],
+)
+async def test_a_change_that_cannot_be_is_refused(client, world, change, expected):
+    place = f"/drives/{world.documents.drive_id}/items/{world.text.id}"
+
+    assert code(await client.patch(place, json=change)) == expected
+    assert world.item(world.text) == world.text
+
+
+async def test_a_folder_does_not_move_into_itself(client, world):
+    place = f"/drives/{world.documents.drive_id}/items/{world.boats.id}"
+    response = await client.patch(place, json={"parentReference": {"id": world.inner.id}})
+
+    assert code(response) == (400, "invalidRequest")
+
+
+async def test_deleting_a_folder_recycles_what_is_in_it(client, world):
+    place = f"/drives/{world.documents.drive_id}/items/{world.boats.id}"
+
+    assert (await client.delete(place)).status_code == 204
+    assert code(await client.get(f"/drives/{world.plan.drive_id}/items/{world.plan.id}")) == (
+        404,
+        "itemNotFound",
+    )
+    bin_ = (await client.get(f"/sites/{world.yard.id}/recycleBin/items")).json()["value"]
+    assert sorted(one["name"] for one in bin_) == ["Boats", "Inner #1 & 'co'", "Plan é.docx"]
+
+
+@pytest.mark.parametrize("method", ["DELETE", "PATCH", "PUT"])
+async def test_a_locked_file_cannot_be_changed(client, world, method):
+    import msgspec
+
+    world.shelf.put(msgspec.structs.replace(world.text, is_locked=True))
+    place = f"/drives/{world.documents.drive_id}/items/{world.text.id}"
+    path = f"{place}/content" if method == "PUT" else place
+    response = await client.request(method, path, json={"name": "b"})
+
+    assert code(response) == (423, "resourceLocked")
+
+
+def test_the_quick_hash_is_upstreams():
+    # Worked out by hand from the published algorithm: one byte lies at bit 0, the length at 96.
+    assert quick_hash(b"") == "AAAAAAAAAAAAAAAAAAAAAAAAAAA="
+    assert quick_hash(b"a") == "YQAAAAAAAAAAAAAAAQAAAAAAAAA="
