@@ -1,5 +1,5 @@
 """
-Drive the sandbox's provider A mail with the vendor's Python client, unchanged, over a socket, and
+Drive the sandbox's provider A with the vendor's Python client, unchanged, over a socket, and
 check every answer against the vendor's discovery document.
 """
 
@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import calendar_checks
 import jsonschema
 from google.oauth2.credentials import Credentials
 from googleapiclient.discovery import build_from_document
@@ -25,10 +26,10 @@ from serving import served
 CHECKED = []
 
 
-def document(base):
+def document(base, api):
     text = (
         files("googleapiclient.discovery_cache")
-        .joinpath("documents/gmail.v1.json")
+        .joinpath(f"documents/{api}.json")
         .read_text("utf-8")
     )
     found = json.loads(text)
@@ -70,10 +71,10 @@ def definitions(found):
 class Peer:
     """The client, with every answer checked against the schema its method declares."""
 
-    def __init__(self, base, credentials):
-        self.found = document(base)
+    def __init__(self, base, credentials, api="gmail.v1"):
+        self.found = document(base, api)
         self.client = build_from_document(self.found, credentials=credentials)
-        self.users = self.client.users()
+        self.users = self.client.users() if api == "gmail.v1" else None
         self.definitions = definitions(self.found)
 
     def run(self, request):
@@ -406,7 +407,9 @@ def main():
         changing(peer, full)
         failing(peer, base, world)
         refreshing(base, world)
-    print(f"provider A mail: {len(CHECKED)} answers agree, {len(set(CHECKED))} kinds")
+        calendar = Credentials(token=world["calendar"])
+        calendar_checks.agree(Peer(base, calendar, "calendar.v3"), world["meetings"])
+    print(f"provider A: {len(CHECKED)} answers agree, {len(set(CHECKED))} kinds")
     for line in sorted(set(one for one in CHECKED if ":" in one)):
         print("  ", line)
 

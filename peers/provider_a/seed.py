@@ -1,8 +1,12 @@
 """The small world of provider A's check."""
 
+from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
 
 from providers.sandbox.mailstore import Account
+from providers.sandbox.world import calendar, calendar_events
+from providers.sandbox.world.deliveries import desks
+from providers.sandbox.world.meetings import instant, occurrences
 
 ACCOUNT = Account("me@a.test", "Me Myself")
 DAY = 86_400_000
@@ -29,8 +33,42 @@ def fill(sandbox):
     return {
         "token": tokens.issue("providerA", ACCOUNT.email, scopes),
         "full": tokens.issue("providerA", ACCOUNT.email, ["https://mail.google.com/"]),
+        "calendar": tokens.issue(
+            "providerA", ACCOUNT.email, ["https://www.googleapis.com/auth/calendar"]
+        ),
+        "meetings": meetings(sandbox),
         "metadata": tokens.issue("providerA", ACCOUNT.email, ["gmail.metadata"]),
         "refresh": tokens.issue_refresh("providerA", ACCOUNT.email, scopes),
+    }
+
+
+def meetings(sandbox):
+    """Fill the calendars, and say what the plan has in the month around its day."""
+    now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th, elsewhere earlier
+    calendar_events.seed(sandbox.ground.store, sandbox.ground.calendars, now)
+    desk = desks(date(2026, 3, 20))[0]
+    middle = datetime.combine(desk.today, time(), UTC)
+    since, until = middle - timedelta(days=30), middle + timedelta(days=30)
+    found = [
+        one
+        for meeting in calendar.meetings(desk)
+        if meeting.calendar == "yard"
+        for one in occurrences(meeting, since, until)
+    ]
+    return {
+        "since": since.isoformat(),
+        "until": until.isoformat(),
+        "planned": sorted(
+            [
+                one.title,
+                instant(one.start).isoformat(),
+                instant(one.end).isoformat(),
+                not hasattr(one.start, "hour"),
+            ]
+            for one in found
+            if not one.cancelled
+        ),
+        "cancelled": sum(one.cancelled for one in found),
     }
 
 

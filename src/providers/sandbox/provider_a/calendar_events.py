@@ -266,7 +266,7 @@ def _matches(one: Occurrence, asked: _Asked) -> bool:
         return False
     if asked.uid and one.event.uid != asked.uid:
         return False
-    return not asked.words or _says(one, asked.words)
+    return not asked.words or (not one.is_bare and _says(one, asked.words))
 
 
 def _says(one: Occurrence, words: tuple[str, ...]) -> bool:
