@@ -14,7 +14,6 @@ from graphql import (
 
 from graph import guards, schema
 from rest_compat import documents
-from rest_compat.binding import INPUT
 from rest_compat.table import ENDPOINTS, Endpoint
 
 CONTRACT = Path(__file__).parents[3] / "shared" / "spec" / "access-api.md"
@@ -87,7 +86,6 @@ def test_every_path_parameter_fills_a_required_variable(row):
     ]
 
     assert set(parameters(row)) <= set(required)
-    assert set(required) <= {*parameters(row), INPUT}
 
 
 def test_every_document_belongs_to_a_row():
