@@ -1,6 +1,11 @@
 """The mailbox that the check drives: see ``peers/serve.py``."""
 
+from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
+
+from providers.sandbox.world import calendar, calendar_events
+from providers.sandbox.world.deliveries import desks
+from providers.sandbox.world.meetings import instant, occurrences
 
 START = 1_767_600_000_000  # 2026-01-05T08:00:00Z
 MINE = "me@provider-b.example"
@@ -22,9 +27,39 @@ def fill(sandbox):
     mails.add_label("provider-b", "Home")
     return {
         "token": tokens.issue("providerB", MINE, SCOPES),
+        "calendar": tokens.issue("providerB", MINE, ("Calendars.ReadWrite", "User.Read")),
+        "meetings": _meetings(sandbox),
         "reader": tokens.issue("providerB", MINE, ("Mail.Read",)),
         "application": tokens.issue("providerB", "app", ("Mail.Read",), app_only=True),
         "refresh": tokens.issue_refresh("providerB", MINE, SCOPES),
+    }
+
+
+def _meetings(sandbox):
+    """Fill the calendars, and say what the plan has in the month around its day."""
+    now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th
+    calendar_events.seed(sandbox.ground.store, sandbox.ground.calendars, now)
+    desk = desks(date(2026, 3, 20))[1]
+    middle = datetime.combine(desk.today, time(), UTC)
+    since, until = middle - timedelta(days=30), middle + timedelta(days=30)
+    found = [
+        one
+        for meeting in calendar.meetings(desk)
+        if meeting.calendar == "studio" and not meeting.is_all_day
+        for one in occurrences(meeting, since, until)
+    ]
+    return {
+        "since": since.isoformat().replace("+00:00", "Z"),
+        "until": until.isoformat().replace("+00:00", "Z"),
+        "planned": sorted(
+            [
+                one.title,
+                f"{instant(one.start):%Y-%m-%dT%H:%M:%S}.0000000",
+                f"{instant(one.end):%Y-%m-%dT%H:%M:%S}.0000000",
+                one.cancelled,
+            ]
+            for one in found
+        ),
     }
 
 
