@@ -23,8 +23,8 @@ from providers.sandbox.collab.blobs import Blobs
 from providers.sandbox.store import Store
 
 _TABLE = """CREATE TABLE IF NOT EXISTS collab (
-    kind TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (kind, key)) STRICT, WITHOUT ROWID"""
+    seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
+    UNIQUE (kind, key)) STRICT"""
 
 KEYS: Mapping[type[r.Record], tuple[str, Callable[[Any], str]]] = {
     r.Person: ("person", lambda one: one.email),
@@ -40,7 +40,10 @@ KEYS: Mapping[type[r.Record], tuple[str, Callable[[Any], str]]] = {
 }
 _SECRET = "collab:secret"  # noqa: S105 - the name of the place it is kept at
 _KINDS = {kind: cls for cls, (kind, _) in KEYS.items()}
-_WRITE = "INSERT OR REPLACE INTO collab (kind, key, body) VALUES (?, ?, ?)"
+_WRITE = (
+    "INSERT INTO collab (kind, key, body) VALUES (?, ?, ?)"
+    " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"
+)
 _encode = msgspec.json.Encoder().encode
 _decoders = {kind: msgspec.json.Decoder(cls).decode for kind, cls in _KINDS.items()}
 
@@ -114,7 +117,7 @@ class Shelf:
         if stamp == self._seen:
             return
         self._forget()
-        for kind, _key, body in self._db.rows("SELECT kind, key, body FROM collab"):
+        for kind, _key, body in self._db.rows("SELECT kind, key, body FROM collab ORDER BY seq"):
             if isinstance(body, bytes):
                 self._remember(_decoders[str(kind)](body))
         self._seen = stamp
