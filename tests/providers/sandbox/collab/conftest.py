@@ -214,3 +214,34 @@ def problems(value: Any, kind: str, path: str):
             yield f"{path}: {value!r} is not {kind}"
     else:
         yield f"{path} is of the unknown type {kind}"
+
+
+class Demo:
+    """The demo world behind the wire; read only, shared by a module's tests."""
+
+    def __init__(self) -> None:
+        from datetime import UTC, datetime
+
+        from providers.sandbox.world import collab
+        from providers.sandbox.world.people import STUDIO_ACCOUNT
+
+        self.ground = open_ground(None, clock=lambda: NOW)
+        self.app = Sandbox(
+            self.ground, public_base="http://sandbox.test", content_base="http://content.test"
+        )
+        self.shelf = self.ground.shelf
+        day = datetime(2026, 11, 20, tzinfo=UTC)
+        self.facts = collab.seed(self.ground.store, self.shelf, day)
+        tokens = self.ground.tokens
+        self.token = tokens.issue("collab", STUDIO_ACCOUNT, SCOPES)
+        self.app_token = tokens.issue(
+            "collab", collab.APPLICATION, ("Sites.Selected",), app_only=True
+        )
+
+    def client(self, token: str = "") -> httpx.AsyncClient:
+        return connect(self, token or self.token)
+
+
+@pytest.fixture(scope="module")
+def demo() -> Demo:
+    return Demo()

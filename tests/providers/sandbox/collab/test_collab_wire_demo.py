@@ -1,0 +1,123 @@
+"""The demo world's collaboration content, whole, over the wire."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+import httpx
+
+from providers.sandbox.collab import content
+from providers.sandbox.collab import records as r
+from providers.sandbox.collab.shelf import Shelf
+from providers.sandbox.ground import open_ground
+from providers.sandbox.world import collab
+
+
+async def every(client: httpx.AsyncClient, link: str | None) -> list[dict]:
+    found = []
+    while link:
+        page = (await client.get(link)).json()
+        found += page["value"]
+        link = page.get("@odata.nextLink")
+    return found
+
+
+async def test_the_user_sees_every_site_but_the_closed_ones(demo):
+    sites = await every(demo.client(), "/sites?search=*&$top=3")
+
+    assert [site["webUrl"].partition(".example")[2] for site in sites] == [
+        "",
+        "/sites/yard",
+        "/sites/studio",
+        "/sites/office",
+        "/sites/store",
+        "/sites/regatta",
+        "/personal/nora_harbourlight-studio_example",
+    ]
+
+
+async def test_every_file_is_reached_by_walking_down(demo):
+    client = demo.client()
+    kinds: Counter[str] = Counter()
+    for site in await every(client, "/sites?search=*"):
+        for drive in await every(client, f"/sites/{site['id']}/drives"):
+            waiting = [f"/drives/{drive['id']}/root/children?$top=999"]
+            while waiting:
+                for item in await every(client, waiting.pop()):
+                    if "folder" in item:
+                        kinds["folder"] += 1
+                        waiting.append(f"/drives/{drive['id']}/items/{item['id']}/children")
+                    else:
+                        kinds["package" if "package" in item else "file"] += 1
+    shelf: Shelf = demo.shelf
+    closed = {"/sites/council", "/personal/jonas_harbourlight_example"}
+    open_sites = [site.id for site in shelf.every(r.Site) if site.path not in closed]
+    drives = {one.id for one in shelf.every(r.Library) if one.site_id in open_sites}
+    inside = [item for item in shelf.every(r.Item) if item.drive_id in drives and item.parent_id]
+
+    assert kinds.total() == len(inside)
+    assert kinds["package"] == 1
+    assert kinds["file"] > 2000
+
+
+def test_every_file_has_the_bytes_that_it_says(demo):
+    wrong = [
+        item.name
+        for item in demo.shelf.every(r.Item)
+        if item.source and len(content.make(item.source)) != item.size
+    ]
+
+    assert wrong == []
+
+
+async def test_every_row_of_every_list_is_written(demo):
+    client = demo.client()
+    counted = {}
+    for path in ("", "/sites/yard", "/sites/store"):
+        site = demo.facts.sites[path]
+        for one in await every(client, f"/sites/{site}/lists?$select=id,displayName,list,system"):
+            rows = await every(
+                client, f"/sites/{site}/lists/{one['id']}/items?$expand=fields&$top=2000"
+            )
+            counted[one["displayName"]] = len(rows)
+
+    assert counted["Stock movements"] == 6000
+    assert counted["Berths"] == 120
+    assert counted["Customers"] == 20
+    assert counted["Work orders"] == 180
+    assert counted["appdata"] == 0
+
+
+async def test_a_rare_word_is_found_in_its_forty_places_or_fewer(demo):
+    body = {"entityTypes": ["driveItem", "listItem", "list", "site"]}
+    asked = {"requests": [{**body, "query": {"queryString": "garboard"}, "size": 100}]}
+    answer = (await demo.client().post("/search/query", json=asked)).json()
+    container = answer["value"][0]["hitsContainers"][0]
+
+    assert container["total"] == 32
+    assert len(container["hits"]) == 32
+
+
+async def test_the_application_sees_its_selected_sites_alone(demo):
+    client = demo.client(demo.app_token)
+    statuses = {
+        path: (await client.get(f"/sites/{site}/drives")).status_code
+        for path, site in demo.facts.sites.items()
+    }
+
+    assert {path for path, status in statuses.items() if status == 200} == set(
+        collab.SELECTED_PATHS
+    )
+    assert set(statuses.values()) == {200, 403}
+
+
+def test_the_world_is_the_same_after_it_was_opened_again(tmp_path):
+    day = datetime(2026, 11, 20, tzinfo=UTC)
+    first = open_ground(tmp_path)
+    made = collab.seed(first.store, first.shelf, day)
+    again = open_ground(tmp_path)
+    found = collab.seed(again.store, again.shelf)
+
+    assert (made.created, found.created) == (True, False)
+    assert (made.sites, made.subjects, made.day) == (found.sites, found.subjects, found.day)
+    for kind in (r.Site, r.Library, r.Item, r.SiteList, r.Row, r.Share, r.Label, r.Person):
+        assert first.shelf.every(kind) == again.shelf.every(kind)
