@@ -10,6 +10,7 @@ from graphql.pyutils import Path, gather_with_cancel
 from graph.execution import CountingExecutor
 from graph.plan.inspection import Unexpected
 from graph.plan.planning import Mixture, Plan
+from graph.plan.shapes import spend
 
 
 class PlannedExecutor(CountingExecutor):
@@ -99,16 +100,18 @@ class PlannedExecutor(CountingExecutor):
     def _resolve(
         self, mixture: Mixture, found: Any, parent_type: Any, source_value: Any, path: Any
     ) -> Any:
-        """Do what `execute_fields` does, for the fields that were not read."""
+        """Do what `execute_fields` does, for what reading has left to do."""
         waiting: dict[str, Awaitable[Any]] = {}
         try:
-            for one in mixture.resolved:
-                below = Path(path, one.key, parent_type.name)
-                value = self.execute_field(parent_type, source_value, one.details, below, None)
+            for part in mixture.parts:
+                if part.place and spend(self.context_value, (source_value,), (part.place,)):
+                    continue
+                below = Path(path, part.key, parent_type.name)
+                value = self.execute_field(parent_type, source_value, part.details, below, None)
                 if self.is_awaitable(value):
-                    waiting[one.name] = value
+                    waiting[part.name] = value
                 else:
-                    setattr(found, one.name, value)
+                    setattr(found, part.name, value)
         except Exception:
             if waiting:
                 self.settle_in_background(list(waiting.values()))

@@ -31,7 +31,7 @@ from graphql.execution.values import VariableValues
 from graph.coordinates import is_asynchronous
 from graph.plan.inputs import Call
 from graph.plan.inspection import Place
-from graph.plan.selections import Anatomy, Resolved
+from graph.plan.selections import Anatomy, Part
 from graph.plan.shapes import Reader, depth, wrapped
 from graph.wanted import attributes
 
@@ -53,10 +53,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """A selection whose plain part is read in one step before its resolvers are called."""
+    """
+    A selection whose plain attributes are read in one step, before its resolvers are called.
+
+    Attributes:
+        parts: What is left to do then, in order.
+    """
 
     reader: Reader
-    resolved: tuple[Resolved, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,10 +143,11 @@ class Planner:
             return
         if found.places:
             grouped = self._collect(below, details)
-            reader = Reader.of(found.shape, found.places)
-            self._mixtures[id(grouped)] = Mixture(reader, found.resolved)
-        for one in found.resolved:
-            self._below(below, one.details, anatomy)
+            reader = Reader.of(found.shape, found.places, counts=False)
+            self._mixtures[id(grouped)] = Mixture(reader, found.parts)
+        for part in found.parts:
+            if part.place is None:
+                self._below(below, part.details, anatomy)
 
     def _calls(self, root: GraphQLObjectType, roots: GroupedFieldSet) -> Iterator[tuple[int, Call]]:
         for details in roots.values():

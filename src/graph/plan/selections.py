@@ -32,12 +32,20 @@ Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """A field that is not read: graphql-core executes it, and its value is put at *name*."""
+class Part:
+    """
+    A field of a mixed selection that is not done with when the record is read.
+
+    Attributes:
+        name: Where its value goes: the attribute of the shape.
+        place: Of lists that were read: they must be counted when it is their turn. None for
+            fields that graphql-core executes.
+    """
 
     name: str
     key: str
     details: FieldDetailsList
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +55,16 @@ class Selection:
 
     Attributes:
         shape: The type with a member per response key, in order.
+        names: Response key -> attribute of the shape.
         places: What to look at in the records besides; empty when nothing is read from them.
+        parts: In order.
         pure: Whether reading it is all there is to do.
     """
 
     shape: Any
-    names: tuple[tuple[str, str], ...]  # response key -> attribute of the shape
+    names: tuple[tuple[str, str], ...]
     places: tuple[Place, ...]
-    resolved: tuple[Resolved, ...]
+    parts: tuple[Part, ...]
     pure: bool
 
 
@@ -80,21 +90,23 @@ class Anatomy:
 
     def _take_apart(self, owner: GraphQLObjectType, grouped: GroupedFieldSet) -> Selection:
         members: list[Member] = []
-        resolved: list[Resolved] = []
+        parts: list[Part] = []
         for index, (key, details) in enumerate(grouped.items()):
             null = f"null_{index}"
             member = self._member(owner, key, details, null) if index < NULLS else None
             if member is None or any(member.name == other.name for other in members):
-                resolved.append(Resolved(null, key, details))
+                parts.append(Part(null, key, details))
                 member = Member(key, null, Any)
+            elif member.place is not None and member.place.counted:
+                parts.append(Part(member.name, key, details, member.place))
             members.append(member)
         too_many = len(grouped) > NULLS
         return Selection(
             shape=None if too_many else shape(owner.name, members),
             names=tuple((member.key, member.name) for member in members),
             places=tuple(one.place for one in members if one.place is not None and not too_many),
-            resolved=tuple(resolved),
-            pure=not resolved and owner.is_type_of is None,
+            parts=tuple(parts),
+            pure=all(part.place for part in parts) and owner.is_type_of is None,
         )
 
     def _member(

@@ -64,12 +64,12 @@ class Reader:
     counted: tuple[Place, ...]
 
     @classmethod
-    def of(cls, type_: Any, places: Sequence[Place]) -> "Reader":
-        """Read *type_*, and look at *places* within."""
+    def of(cls, type_: Any, places: Sequence[Place], *, counts: bool = True) -> "Reader":
+        """Read *type_*, and look at *places* within; *counts* says whether to count lists."""
         return cls(
             type_,
             dated=_only(places, lambda place: place.dated),
-            counted=_only(places, lambda place: place.counted),
+            counted=_only(places, lambda place: counts and place.counted),
         )
 
     def read(self, value: Any, context: Any) -> Any:
@@ -85,14 +85,28 @@ class Reader:
             )
             if self.dated:
                 check_moments((value,), self.dated)
-            spent = count((value,), self.counted) if context.budget is not None else 0
+            within = spend(context, (value,), self.counted)
         except Exception as problem:
             raise Unexpected from problem
-        if spent:
-            if spent > context.budget:
-                raise Unexpected
-            context.budget -= spent
+        if not within:
+            raise Unexpected
         return found
+
+
+def spend(context: Any, objects: Sequence[Any], places: Sequence[Place]) -> bool:
+    """
+    Take the members of the lists at *places* off `context.budget`, if there is one.
+
+    Returns:
+        Whether there are that many left; if not, nothing is taken.
+    """
+    if context.budget is None or not places:
+        return True
+    counted = count(objects, places)
+    if counted > context.budget:
+        return False
+    context.budget -= counted
+    return True
 
 
 _AS_THEY_ARE = (datetime,)  # or a text would be read as one

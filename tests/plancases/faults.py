@@ -1,0 +1,230 @@
+"""Faults that a compiler of plans could have, planted one at a time."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import pytest
+from graphql.execution.collect_fields import collect_subfields
+from graphql.pyutils import Path
+
+from graph import coordinates
+from graph.plan import executor, inputs, leaves, planning, selections, shapes
+from graph.plan.executor import PlannedExecutor
+from graph.plan.inputs import Call, Variables
+from graph.plan.program import Program
+from graph.plan.selections import Anatomy
+from graph.plan.shapes import Reader
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def null_check_removed(patch):
+    original = shapes.wrapped
+    patch.setattr(selections, "wrapped", lambda type_, inner: original(type_, inner) | None)
+
+
+def nulls_in_lists_accepted(patch):
+    def bare(type_, inner):
+        if shapes.is_list_type(type_):
+            return list[shapes.wrapped(type_.of_type, inner) | None]
+        return inner
+
+    patch.setattr(shapes, "_bare", bare)
+
+
+def mask_ignored(patch):
+    original = Anatomy._member
+
+    def member(self, owner, key, details, null):
+        return original(replace(self, hidden=frozenset()), owner, key, details, null)
+
+    patch.setattr(Anatomy, "_member", member)
+
+
+def mask_forgotten_by_what_is_wanted(patch):
+    original = planning.attributes
+    patch.setattr(planning, "attributes", lambda *args: original(*args[:-1], frozenset()))
+
+
+def alias_lost(patch):
+    original = shapes.shape
+
+    def shape(name, members):
+        plain = [replace(one, key=one.key.removesuffix("_a")) for one in members]
+        kept = plain if len({one.key for one in plain}) == len(plain) else members
+        return original(name, kept)
+
+    patch.setattr(selections, "shape", shape)
+
+
+def order_changed(patch):
+    original = shapes.shape
+    patch.setattr(selections, "shape", lambda name, members: original(name, members[::-1]))
+
+
+def path_wrong(patch):
+    def path(prev, key, typename):
+        return Path(prev, key.split("_")[0], typename)
+
+    patch.setattr(executor, "Path", path)
+
+
+def skip_ignored(patch):
+    patch.setattr(Program, "conditions", ())
+
+
+def resolver_taken_for_an_attribute(patch):
+    def attribute(field):
+        return coordinates.declaration(field).python_name
+
+    patch.setattr(selections, "plain_attribute", attribute)
+
+
+def int_range_unchecked(patch):
+    patch.setattr(leaves, "_SCALARS", leaves._SCALARS | {"Int": int})
+
+
+def enum_unchecked(patch):
+    original = leaves.leaf
+
+    def leaf(type_):
+        return str if hasattr(type_, "values") else original(type_)
+
+    patch.setattr(selections, "leaf", leaf)
+
+
+def text_unchecked(patch):
+    patch.setattr(leaves, "_SCALARS", leaves._SCALARS | {"String": Any})
+
+
+def merged_fields_lost(patch):
+    def collect(*given):
+        *before, details = given
+        return collect_subfields(*before, details[:1])
+
+    patch.setattr(planning, "collect_subfields", collect)
+
+
+def error_location_lost(patch):
+    original = PlannedExecutor.handle_field_error
+
+    def handle(self, error, type_, details, path):
+        return original(self, error, type_, details[:1], path)
+
+    patch.setattr(PlannedExecutor, "handle_field_error", handle)
+
+
+def time_zones_unchecked(patch):
+    patch.setattr(shapes, "check_moments", lambda values, places: None)
+
+
+def texts_taken_for_times(patch):
+    patch.setattr(shapes, "_AS_THEY_ARE", ())
+    patch.setattr(shapes, "check_moments", lambda values, places: None)
+
+
+def dicts_taken_for_records(patch):
+    def shape(name, fields, keys):
+        return msgspec.defstruct(
+            name,
+            [(f, t) if d is msgspec.NODEFAULT else (f, t, d) for f, t, d in fields],
+            rename=dict(keys),
+            kw_only=True,
+        )
+
+    patch.setattr(shapes, "_shape", shape)
+
+
+def objects_uncounted(patch):
+    patch.setattr(shapes, "count", lambda values, places: 0)
+
+
+def budget_spent_twice(patch):
+    original = Reader.read
+
+    def read(self, value, context):
+        before = context.budget
+        try:
+            return original(self, value, context)
+        except shapes.Unexpected:
+            if before is not None:
+                context.budget -= 1
+            raise
+
+    patch.setattr(Reader, "read", read)
+
+
+def unexpected_value_dropped(patch):
+    def read(self, value, context):
+        try:
+            return original(self, value, context)
+        except shapes.Unexpected:
+            return None
+
+    original = Reader.read
+    patch.setattr(Reader, "read", read)
+
+
+def argument_lost(patch):
+    original = Call.arguments
+
+    def arguments(self, values):
+        found = original(self, values)
+        return found and {name: value for name, value in found.items() if name != "text"}
+
+    patch.setattr(Call, "arguments", arguments)
+
+
+def unfit_variable_accepted(patch):
+    patch.setattr(inputs, "coerce_input_value", lambda value, type_: value)
+
+
+def required_variable_forgotten(patch):
+    original = Variables.coerce
+    patch.setattr(
+        Variables,
+        "coerce",
+        lambda self, given: original(replace(self, required=frozenset()), given),
+    )
+
+
+def waiting_fields_left_out(patch):
+    async def filled(found, waiting):
+        for one in waiting.values():
+            await one
+        return found
+
+    patch.setattr(executor, "_filled", filled)
+
+
+FAULTS: Mapping[str, Plant] = MappingProxyType(
+    {
+        "null check removed": null_check_removed,
+        "nulls in lists accepted": nulls_in_lists_accepted,
+        "mask ignored": mask_ignored,
+        "mask forgotten by what is wanted": mask_forgotten_by_what_is_wanted,
+        "alias lost": alias_lost,
+        "order changed": order_changed,
+        "path wrong": path_wrong,
+        "skip ignored": skip_ignored,
+        "resolver taken for an attribute": resolver_taken_for_an_attribute,
+        "int range unchecked": int_range_unchecked,
+        "enum unchecked": enum_unchecked,
+        "text unchecked": text_unchecked,
+        "merged fields lost": merged_fields_lost,
+        "error location lost": error_location_lost,
+        "time zones unchecked": time_zones_unchecked,
+        "texts taken for times": texts_taken_for_times,
+        "dicts taken for records": dicts_taken_for_records,
+        "objects uncounted": objects_uncounted,
+        "budget spent twice": budget_spent_twice,
+        "unexpected value dropped": unexpected_value_dropped,
+        "argument lost": argument_lost,
+        "unfit variable accepted": unfit_variable_accepted,
+        "required variable forgotten": required_variable_forgotten,
+        "waiting fields left out": waiting_fields_left_out,
+    }
+)

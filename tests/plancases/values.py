@@ -1,0 +1,228 @@
+"""Records for any type of a schema: right ones, and wrong ones in every way that was thought of."""
+
+from collections import deque
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import StrEnum
+from functools import cache
+from random import Random
+from typing import Any
+
+import msgspec
+from graphql import (
+    get_named_type,
+    is_enum_type,
+    is_list_type,
+    is_non_null_type,
+    is_object_type,
+    is_union_type,
+)
+
+from graph.coordinates import declaration
+from providers.records import Record
+
+MOMENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+DEEPEST = 4
+
+
+class Words(StrEnum):
+    RED = "red"
+    OTHER = "other"
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Number(int):
+    pass
+
+
+class Loud:
+    """An object all of whose attributes raise."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(f"{name} is out of reach")
+
+
+class Values:
+    """
+    Gives the same values again for the same seed.
+
+    Attributes:
+        wrong: How often a value is wrong, 0 to 1.
+    """
+
+    def __init__(self, schema, seed: str, *, wrong: float) -> None:
+        self.schema = schema
+        self.random = Random(seed)
+        self.wrong = wrong
+
+    def of(self, type_, depth: int = 0) -> Any:
+        """Give a value for an output type."""
+        if self.random.random() < self.wrong:
+            return self.anything(type_, depth)
+        return self.right(type_, depth)
+
+    def right(self, type_, depth: int) -> Any:
+        if is_non_null_type(type_):
+            return self._present(type_.of_type, depth)
+        if depth > DEEPEST or self.random.random() < 0.15:
+            return None
+        return self._present(type_, depth)
+
+    def _present(self, type_, depth: int) -> Any:
+        if is_list_type(type_):
+            length = 0 if depth > DEEPEST else self.random.randint(0, 3)
+            items = [self.of(type_.of_type, depth + 1) for _ in range(length)]
+            return self.random.choice((tuple, tuple, list))(items)
+        if is_object_type(type_):
+            return self.record(type_, depth + 1)
+        if is_enum_type(type_):
+            return self.random.choice([value.value for value in type_.values.values()])
+        if type_.name in _RIGHT:
+            return self.random.choice(_RIGHT[type_.name])
+        return self._one_of(type_, depth)
+
+    def _one_of(self, type_, depth: int) -> Any:
+        """Give an object of an abstract type, of the class that Strawberry knows it by."""
+        chosen = self.random.choice(self.schema.get_possible_types(type_))
+        origin = chosen.extensions["strawberry-definition"].origin
+        if not is_union_type(type_) and self.random.random() < self.wrong:
+            return self.record(chosen, depth + 1)
+        fields = {
+            declaration(field).python_name: self.of(field.type, depth + 1)
+            for field in chosen.fields.values()
+        }
+        return origin(**fields)
+
+    def record(self, type_, depth: int) -> Any:
+        """Give a record; attributes that only resolvers are asked for hold what nobody may see."""
+        given = {}
+        for field in type_.fields.values():
+            made_of = declaration(field)
+            value = "TRAP" if made_of.base_resolver else self.of(field.type, depth)
+            given[made_of.python_name] = value
+        missing = self.random.random() < self.wrong and sorted(given)
+        if missing:
+            del given[self.random.choice(missing)]
+        return _record_type(type_.name, tuple(sorted(given)))(**given)
+
+    def anything(self, type_, depth: int) -> Any:
+        """Give a wrong value, or one that is right in an unusual way."""
+        named = get_named_type(type_)
+        if named.name in _NEARLY and named is _nullable(type_) and self.random.random() < 0.8:
+            return self.random.choice(_NEARLY[named.name])
+        choices = [
+            lambda: None,
+            lambda: None,
+            self.random.choice(_ODD),
+            self.random.choice(_ODD),
+            lambda: ValueError("returned"),
+            lambda: Soon(self.right(type_, depth)),
+            lambda: Soon(LookupError("in vain")),
+            lambda: [self.of(type_, depth + 1)],
+            lambda: {self.right(named, depth)} if not is_object_type(named) else Loud(),
+            lambda: (one for one in [self.right(named, depth)]),
+        ]
+        if is_object_type(named):
+            choices += [lambda: self._as_dict(named, depth), lambda: self._as_dict(named, depth)]
+        return self.random.choice(choices)()
+
+    def _as_dict(self, type_, depth: int) -> dict:
+        return {name: self.right(field.type, depth + 1) for name, field in type_.fields.items()}
+
+
+_RIGHT = {
+    "String": ["", "text", 'quo"te\\', "ünï ☃", "line\nbreak"],
+    "ID": ["id-1", "7"],
+    "Int": [0, -1, 42, 2**31 - 1, -(2**31)],
+    "Long": [0, 2**31, 2**40, 2**63 - 1, -(2**63)],
+    "Float": [0.0, -1.5, 1e16, 1e-7, 3],
+    "Boolean": [True, False],
+    "DateTime": [MOMENT, MOMENT.replace(microsecond=120), datetime(1, 1, 1, tzinfo=UTC)],
+    "JSON": [{"a": [1, None]}, [], "json", 1, False],
+}
+
+# Wrong by a hair, or right in an unusual way.
+_NEARLY = {
+    "String": [7, True, Text("own text"), Words.OTHER, "\ud800", b"text"],
+    "ID": [7, True, Text("own id")],
+    "Int": [2**31, -(2**31) - 1, 2**40, True, 1.0, 1.5, "7", Number(3)],
+    "Long": [2**63, -(2**63) - 1, 2.0, True],
+    "Boolean": [0, 1, "true"],
+    "DateTime": [
+        "2026-11-20T12:00:00Z",
+        MOMENT.replace(tzinfo=None),
+        MOMENT.astimezone(timezone(timedelta(hours=5, minutes=30))),
+        MOMENT.astimezone(timezone(timedelta(seconds=30))),
+        MOMENT.astimezone(timezone(timedelta(0), "zero")),
+    ],
+    "Colour": ["RED", "blue", Words.RED],
+}
+
+_ODD = [
+    lambda: 7,
+    lambda: -(2**31) - 1,
+    lambda: 2**31,
+    lambda: 2**40,
+    lambda: 2**63,
+    lambda: -(2**70),
+    lambda: True,
+    lambda: 1.0,
+    lambda: 1.5,
+    lambda: float("nan"),
+    lambda: float("inf"),
+    lambda: "",
+    lambda: "7",
+    lambda: "red",
+    lambda: "RED",
+    lambda: "2026-11-20T12:00:00Z",
+    lambda: "\ud800",
+    lambda: b"bytes",
+    lambda: Words.RED,
+    lambda: Words.OTHER,
+    lambda: Text("own text"),
+    lambda: Number(3),
+    lambda: Decimal("2.0"),
+    lambda: date(2026, 11, 20),
+    lambda: timedelta(1),
+    lambda: (),
+    lambda: ("a", None),
+    lambda: {"a": 1},
+    lambda: {"a"},
+    lambda: frozenset({"b"}),
+    lambda: deque("ab"),
+    lambda: range(2),
+    lambda: object,
+    Loud,
+]
+
+
+@cache
+def _record_type(name: str, fields: tuple[str, ...]) -> type:
+    return msgspec.defstruct(
+        f"{name}Record",
+        [(field, Any) for field in fields],
+        bases=(Record,),
+        frozen=True,
+        kw_only=True,
+        gc=False,
+    )
+
+
+def _nullable(type_: Any) -> Any:
+    return type_.of_type if is_non_null_type(type_) else type_
+
+
+class Soon:
+    """Awaitable, without the warning of a coroutine that nobody awaits."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __await__(self):
+        yield from ()
+        if isinstance(self.value, LookupError):
+            raise self.value
+        return self.value
