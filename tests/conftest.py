@@ -53,3 +53,11 @@ async def client(world, token):
     """A client of the caller's."""
     async with world.client(token) as client:
         yield client
+
+
+@pytest.fixture
+async def agendas(world):
+    """The world with two calendar accounts, their calendars empty."""
+    import agendaworld
+
+    return await agendaworld.opened(world)

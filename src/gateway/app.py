@@ -17,6 +17,7 @@ from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway import pages, tokens
+from gateway.accounts import Accounts
 from gateway.background import Background
 from gateway.callers import Callers
 from gateway.credentials import Vault
@@ -27,7 +28,6 @@ from gateway.idempotency import Deliveries
 from gateway.keyring import Keyring
 from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
 from gateway.lookup import Lookup, open_lookup
-from gateway.mailboxes import Mailboxes
 from gateway.management import answers
 from gateway.management import connections as managed_connections
 from gateway.management import operators as managed_operators
@@ -102,8 +102,8 @@ def assemble(
     parts = _parts(settings, database, lookup, background, clock)
     endpoints = TokenEndpoints(clients, settings)
     vault = Vault(lookup, database, parts.keyring, endpoints=endpoints.of)
-    mailboxes = Mailboxes(clients, vault, database, settings.upstreams)
-    door = Door(parts, mailboxes)
+    accounts = Accounts(clients, vault, database, settings.upstreams)
+    door = Door(parts, accounts)
     ledger = Deliveries(database, parts.keyring)
 
     @asynccontextmanager
@@ -119,7 +119,7 @@ def assemble(
             await database.close()
 
     app = _application(lifespan)
-    app.state.parts, app.state.door, app.state.mailboxes = parts, door, mailboxes
+    app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
     pages.install(app, door=door, graph=_graph(), sandbox=sandbox)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     app.router.default = rest_app(

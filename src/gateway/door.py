@@ -14,28 +14,20 @@ from typing import Any
 from starlette.types import Scope
 
 from gateway import addresses
+from gateway.accounts import Accounts
 from gateway.database import StorageUnavailable
 from gateway.edge import passage
-from gateway.mailboxes import Mailboxes
+from gateway.overload import Overloaded
 from gateway.parts import Parts
 from graph import errors
 from graph.context import Context, Delivery
 from policy.caller import Caller
 from policy.quota import Charge, token_windows
 from policy.refusals import Refusal, TooManyRequests, Unauthenticated
-from policy.vocabulary import Code, Surface
+from policy.vocabulary import Surface
 from rest_compat import ports
 
 MANAGEMENT = "management"
-
-
-class Overloaded(Refusal):
-    """The database did not answer in time: nobody passes, and nobody is told no."""
-
-    code = Code.OVERLOADED
-
-    def __init__(self) -> None:
-        super().__init__("The service is overloaded. Try again shortly.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +42,9 @@ class Visit:
 class Door:
     """Lets requests in. One per process."""
 
-    def __init__(self, parts: Parts, mailboxes: Mailboxes) -> None:
+    def __init__(self, parts: Parts, accounts: Accounts) -> None:
         self._parts = parts
-        self._mailboxes = mailboxes
+        self._accounts = accounts
 
     # -- what REST asks; see `rest_compat.ports.Door` ------------------------------------------
 
@@ -115,7 +107,8 @@ class Door:
             caller=caller,
             request_id=self.request_id(scope),
             sealer=self._parts.keyring,
-            mail=self._mailboxes.of(caller),
+            mail=self._accounts.mail_of(caller),
+            agenda=self._accounts.agenda_of(caller),
         )
 
     async def open_management(self, scope: Scope) -> None:

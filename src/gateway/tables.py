@@ -210,4 +210,28 @@ class Delivery(SQLModel, table=True):
     started_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
 
 
+class CalendarRow(SQLModel, table=True):
+    """A calendar; its `id` is the `calendarId` of the API, for ever."""
+
+    __tablename__ = "calendars"
+    __table_args__ = (
+        UniqueConstraint("connection_id", "native_id", name="uq_calendars_place"),
+        _AUTOINCREMENT,
+    )
+
+    id: int | None = _key()
+    connection_id: int = _link("connections.id")
+    native_id: str = Field(max_length=1024)
+
+
+class EventRow(SQLModel, table=True):
+    """Where the event of an UUID is; the UUID is made of exactly this, so rows never change."""
+
+    __tablename__ = "events"
+
+    id: bytes = Field(sa_column=Column(LargeBinary(16), primary_key=True))
+    calendar_id: int = _link("calendars.id", index=True)
+    native_id: str = Field(max_length=1024)
+
+
 METADATA = SQLModel.metadata

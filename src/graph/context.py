@@ -13,6 +13,7 @@ from graph import masks
 from graph.loaders import Loaders
 from graph.plan.planning import Plan
 from policy.caller import Caller
+from providers.agenda import Agenda
 from providers.mailbox import Mailbox
 
 
@@ -52,6 +53,7 @@ class Context:
 
     Attributes:
         mail: The token's usable mailboxes as one.
+        agenda: The token's usable calendars as one.
         require_all: The caller asked to fail when any provider fails (decisions 5.4).
         delivery: None lets each send take a fresh Message-ID.
         applied_limit: Set when a `limit` above its maximum was lowered.
@@ -64,6 +66,7 @@ class Context:
     request_id: str
     sealer: Sealer
     mail: Mailbox
+    agenda: Agenda = field(repr=False)
     require_all: bool = False
     delivery: Delivery | None = None
     applied_limit: int | None = None

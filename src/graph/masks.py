@@ -34,6 +34,21 @@ _EMAIL: tuple[tuple[EmailField, tuple[str, ...]], ...] = (
     (EmailField.IMPORTANCE, ("Email.importance",)),
 )
 
+_CALENDAR: tuple[tuple[CalendarField, tuple[str, ...]], ...] = (
+    (CalendarField.TITLE, ("Event.title",)),
+    (CalendarField.DESCRIPTION, ("Event.description",)),
+    (CalendarField.LOCATION, ("Event.location",)),
+    (CalendarField.TIMES, ("Event.startUtc", "Event.endUtc", "Event.allDay")),
+    (CalendarField.STATUS, ("Event.status",)),
+    (CalendarField.ORGANIZER, ("Event.organizer",)),
+    (CalendarField.ATTENDEES, ("Event.attendees",)),
+    (CalendarField.JOIN_URL, ("Event.joinUrl",)),
+    (CalendarField.LABELS, ("Event.labels",)),
+    (CalendarField.RECURRENCE, ("Event.isRecurringEvent",)),
+)
+
+_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (*_EMAIL, *_CALENDAR)
+
 _SURFACES: Mapping[type, Surface] = MappingProxyType(
     {
         EmailField: Surface.EMAIL,
@@ -45,7 +60,7 @@ _SURFACES: Mapping[type, Surface] = MappingProxyType(
 
 # Coordinate -> the word that hides it.
 MASKED: Mapping[str, Field] = MappingProxyType(
-    {coordinate: word for word, coordinates in _EMAIL for coordinate in coordinates}
+    {coordinate: word for word, coordinates in _ROWS for coordinate in coordinates}
 )
 
 # Coordinate -> the words that hide it together: it is made of what is left visible.
@@ -60,6 +75,11 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "emails",
             "email",
             "emailThread",
+            "calendarEvents",
+            "calendarEvent",
+            "eventsByContact",
+            "freeBusy",
+            "calendars",
             "accessToken",
         ),
         "Mutation": ("sendEmail", "replyToEmail", "forwardEmail", "deleteEmail", "modifyEmail"),
@@ -77,6 +97,29 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Participant": ("email", "name"),
         "Attachment": ("id", "name", "contentType", "size", "isInline"),
         "EmailActionResult": ("success", "emailId", "threadId", "errorCode", "errorMessage"),
+        "EventPage": (
+            "events",
+            "accessInfo",
+            "currentUserCalendarEmail",
+            "authWarnings",
+            "meta",
+        ),
+        "EventPageMeta": ("count", "offset", "totalCount", "hasMore", "from", "to"),
+        "EventAnswer": ("event", "accessInfo", "currentUserCalendarEmail"),
+        "Event": ("id",),
+        "Attendee": ("email", "name", "response"),
+        "FreeBusyAnswer": ("calendars", "accessInfo", "authWarnings"),
+        "FreeBusyCalendar": ("calendarId", "calendarName", "busy", "free"),
+        "TimePeriod": ("startUtc", "endUtc", "durationMinutes"),
+        "CalendarList": ("calendars", "accessInfo", "authWarnings"),
+        "Calendar": (
+            "calendarId",
+            "calendarName",
+            "provider",
+            "accountEmail",
+            "isPrimary",
+            "timeZone",
+        ),
         "AccessToken": (
             "id",
             "name",

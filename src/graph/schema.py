@@ -16,6 +16,7 @@ from graph import account, masks
 from graph.context import Info
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
+from graph.events import queries as event_queries
 from graph.scalars import SCALARS
 
 Query = create_type(
@@ -24,6 +25,11 @@ Query = create_type(
         email_queries.emails,
         email_queries.email,
         email_queries.email_thread,
+        event_queries.calendar_events,
+        event_queries.calendar_event,
+        event_queries.events_by_contact,
+        event_queries.free_busy,
+        event_queries.calendars,
         account.access_token,
     ],
     description="Everything that can be read.",

@@ -1,5 +1,5 @@
 """
-Provider code to opener: the one list of what mail connectors there are.
+Provider code to opener: the one list of what mail and calendar connectors there are.
 
 The caller brings credentials, origins and connection details; what is remembered of an account
 between requests is kept here, by connection, for the life of the process.
@@ -9,12 +9,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from providers.answers import Answer
+from providers.calendar_memory import CalendarMemory
 from providers.failures import ProviderFailure
 from providers.http import Credentials, Origins, Upstream
 from providers.ports import ConnectionInfo, MailPort
+from providers.ports_calendar import CalendarPort
+from providers.provider_a.calendar import Calendars as CalendarsA
 from providers.provider_a.failures import classify as classify_a
 from providers.provider_a.mail import Mail as MailA
 from providers.provider_a.memory import Memory as MemoryA
+from providers.provider_b.calendar import Calendars as CalendarsB
 from providers.provider_b.failures import classify as classify_b
 from providers.provider_b.mail import Mail as MailB
 from providers.provider_b.memory import Memory as MemoryB
@@ -74,3 +78,31 @@ class MailRegistry:
             del self._memory_a[account]
         for account in [one for one in self._memory_b if one[0] == connection]:
             del self._memory_b[account]
+
+
+class CalendarRegistry:
+    """Opens calendars. One object per process."""
+
+    def __init__(self) -> None:
+        self._memory: dict[tuple[int, str, str], CalendarMemory] = {}
+
+    def open(self, info: ConnectionInfo, way: Upstream) -> CalendarPort:
+        """
+        Return the calendars behind a connection. Cheap: nothing is called.
+
+        Raises:
+            KeyError: No calendar connector speaks to this provider.
+        """
+        account = (info.id, info.base_url, info.account_email)
+        memory = self._memory.setdefault(account, CalendarMemory())
+        return _CALENDARS[info.provider](way, memory)
+
+    def forget(self, connection: int) -> None:
+        """Drop what is remembered of a connection that was removed or reconnected."""
+        for account in [one for one in self._memory if one[0] == connection]:
+            del self._memory[account]
+
+
+_CALENDARS: Mapping[str, Callable[[Upstream, CalendarMemory], CalendarPort]] = MappingProxyType(
+    {"PROVIDER_A": CalendarsA, "PROVIDER_B": CalendarsB}
+)

@@ -122,6 +122,12 @@ email = Prefix(
     surface=Surface.EMAIL,
     charge=Charge(windows="email"),
 )
+calendar = Prefix(
+    path="/api/access/calendar",
+    folder="calendar",
+    surface=Surface.CALENDAR,
+    charge=Charge(windows="calendar"),
+)
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     email.get("/messages", "list_emails"),
@@ -132,5 +138,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     email.post("/messages/{emailId}/forward", "forward_email", result="EmailActionResult"),
     email.delete("/messages/{emailId}", "delete_email"),
     email.patch("/messages/{emailId}", "modify_email", result="EmailActionResult"),
+    calendar.get("/events", "list_events"),
+    calendar.get("/events/by-contact", "list_events_by_contact"),  # before {eventId} takes it
+    calendar.get("/events/{eventId}", "get_event"),
+    calendar.get("/freebusy", "get_free_busy"),
+    calendar.get("/calendars", "list_calendars"),
     access.get("/token", "get_access_token"),
 )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+from agendabook import MemoryIds
 
 from graph.context import Context
 from graph.http import respond
@@ -16,6 +17,7 @@ from graph.schema import build
 from policy.caller import Caller
 from policy.grants import Grant, validate
 from providers import records
+from providers.agenda import Agenda
 from providers.failures import Missing
 from providers.mailbox import Mailbox
 from providers.ports import ConnectionInfo, MailPosition, MailSlice
@@ -188,6 +190,7 @@ class World:
             request_id="req-1",
             sealer=PlainSealer(),
             mail=Mailbox(usable),
+            agenda=Agenda((), MemoryIds()),
             now=lambda: self.now,
             **changes,
         )

@@ -20,6 +20,9 @@ CONTRACT = Path(__file__).parents[3] / "shared" / "spec" / "access-api.md"
 
 rows = pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: f"{row.method} {row.path}")
 
+# Query parameters without which a call is refused.
+REQUIRED = {"calendar/get_free_busy": ("from", "to")}
+
 
 def operation(row: Endpoint) -> OperationDefinitionNode:
     definitions = parse(documents.document(row.document)).definitions

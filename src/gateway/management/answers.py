@@ -8,9 +8,9 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from gateway.database import StorageUnavailable
-from gateway.door import Overloaded
 from gateway.edge import failure, passage
 from gateway.management.complaints import details_of
+from gateway.overload import Overloaded
 from graph import errors as graph_errors
 from policy.refusals import InvalidInput, NotFound, Refusal
 from policy.vocabulary import Code

@@ -9,7 +9,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import connections, moments, tokens
-from gateway.mailboxes import Mailboxes
+from gateway.accounts import Accounts
 from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
@@ -36,12 +36,12 @@ Mode = Literal["delegated", "selected_sites"]
 Scopes = Annotated[list[Text], Field(max_length=200)]
 
 
-def _opener(request: Request) -> Mailboxes:
-    found: Mailboxes = request.app.state.mailboxes
+def _opener(request: Request) -> Accounts:
+    found: Accounts = request.app.state.accounts
     return found
 
 
-Opener = Annotated[Mailboxes, Depends(_opener)]
+Opener = Annotated[Accounts, Depends(_opener)]
 SiteIds = Annotated[list[Annotated[Text, Field(max_length=500)]], Field(max_length=1000)]
 
 

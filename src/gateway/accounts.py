@@ -1,0 +1,170 @@
+"""
+Opens a caller's connections: from stored rows to the ports that the graph asks.
+
+A surface more is a registry, an opener of its port and a method that makes many of them one.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Generic, Protocol, TypeVar
+
+from gateway import connections
+from gateway.credentials import Vault
+from gateway.database import Database
+from gateway.event_ids import EventIds
+from gateway.tables import ConnectionRow
+from policy.caller import Caller
+from policy.vocabulary import Surface
+from providers.agenda import Agenda
+from providers.failures import NeedsReauth, ProviderFailure
+from providers.http import Upstream
+from providers.mailbox import Mailbox
+from providers.origins import Origins
+from providers.ports import ConnectionInfo
+from providers.registry import CalendarRegistry, MailRegistry, upstream
+
+# Providers that take the bare token, without a scheme before it.
+_SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
+_MAX_PORTS = 4096
+
+
+class _Port(Protocol):
+    async def probe(self) -> None: ...
+
+
+Port_co = TypeVar("Port_co", bound=_Port, covariant=True)
+
+
+class _Registry(Protocol[Port_co]):
+    def open(self, info: ConnectionInfo, way: Upstream) -> Port_co: ...
+    def forget(self, connection: int) -> None: ...
+
+
+class _Ports(Generic[Port_co]):
+    """The ports of one kind: the same one while nothing about its connection changes."""
+
+    def __init__(
+        self, registry: _Registry[Port_co], way: Callable[[ConnectionInfo], Upstream]
+    ) -> None:
+        self._registry = registry
+        self._way = way
+        self._ports: dict[ConnectionInfo, Port_co] = {}
+
+    def open(self, connection: ConnectionInfo) -> Port_co:
+        """Return the port of *connection*."""
+        known = self._ports.get(connection)
+        if known is not None:
+            return known
+        if len(self._ports) >= _MAX_PORTS:
+            self._ports.clear()
+        self._ports[connection] = made = self._registry.open(connection, self._way(connection))
+        return made
+
+    def forget(self, connection_id: int) -> None:
+        """Drop what is remembered of a connection."""
+        for connection in [one for one in self._ports if one.id == connection_id]:
+            del self._ports[connection]
+        self._registry.forget(connection_id)
+
+
+class Accounts:
+    """Opens connections. One per process."""
+
+    def __init__(
+        self,
+        origins: Origins,
+        vault: Vault,
+        database: Database,
+        upstreams: Mapping[tuple[str, str], str],
+    ) -> None:
+        """
+        Wire it up.
+
+        Args:
+            origins: The HTTP clients.
+            vault: Where credentials come from.
+            database: Where a tested connection's health is written.
+            upstreams: Base URL per (kind, provider), for connections without their own.
+        """
+        self._mail = _Ports(MailRegistry(), self._way)
+        self._calendars = _Ports(CalendarRegistry(), self._way)
+        self._event_ids = EventIds(database)
+        self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
+            {Surface.EMAIL: self._mail, Surface.CALENDAR: self._calendars}
+        )
+        self._origins = origins
+        self._vault = vault
+        self._database = database
+        self._upstreams = upstreams
+
+    def mail_of(self, caller: Caller) -> Mailbox:
+        """Return the mailboxes that *caller* may use, as one; none may be left."""
+        return Mailbox([(one, self._mail.open(one)) for one in _usable(caller, Surface.EMAIL)])
+
+    def agenda_of(self, caller: Caller) -> Agenda:
+        """Return the calendars that *caller* may use, as one; none may be left."""
+        found = [(one, self._calendars.open(one)) for one in _usable(caller, Surface.CALENDAR)]
+        return Agenda(found, self._event_ids)
+
+    def forget(self, connection_id: int) -> None:
+        """Drop what is remembered of a connection that was changed or removed."""
+        for ports in self._kinds.values():
+            ports.forget(connection_id)
+        self._origins.forget(connection_id)
+        self._vault.forget(connection_id)
+
+    async def test(self, row: ConnectionRow) -> Mapping[str, Any]:
+        """Make one harmless read; return `ok`, `status`, `detail` and `latencyMs`."""
+        connection = self._info(row)
+        ports = self._kinds.get(row.kind)
+        if ports is None:
+            return _result(row.status, "This kind of connection cannot be tested yet.", 0)
+        started = time.monotonic()
+        status, detail = "active", "The account answers."
+        try:
+            await ports.open(connection).probe()
+        except NeedsReauth as failure:
+            status, detail = "needs_reauth", failure.message
+        except ProviderFailure as failure:
+            status, detail = "error", failure.message
+        elapsed = round((time.monotonic() - started) * 1000)
+        await connections.set_status(
+            self._database, connection.id, status, None if status == "active" else detail
+        )
+        return _result(status, detail, elapsed)
+
+    def _way(self, connection: ConnectionInfo) -> Upstream:
+        scheme = _SCHEMES.get(connection.provider, "Bearer")
+        credentials = self._vault.of(connection.id, scheme=scheme)
+        return upstream(self._origins, connection, credentials)
+
+    def _info(self, row: ConnectionRow) -> ConnectionInfo:
+        return ConnectionInfo(
+            id=row.id or 0,
+            resource_id=row.resource_id,
+            kind=row.kind,
+            provider=row.provider,
+            mode=row.mode,
+            account_email=row.account_email,
+            can_write=row.can_write,
+            status=row.status,
+            base_url=row.base_url or self._upstreams[row.kind, row.provider],
+            selected_site_ids=tuple(row.selected_site_ids),
+            granted_scopes=tuple(row.granted_scopes),
+        )
+
+
+def _usable(caller: Caller, surface: Surface) -> Iterator[ConnectionInfo]:
+    for one in caller.connections:
+        if (
+            isinstance(one, ConnectionInfo)
+            and one.kind == surface
+            and one.status == "active"
+            and not caller.excludes(one)
+        ):
+            yield one
+
+
+def _result(status: str, detail: str, latency: int) -> Mapping[str, Any]:
+    return {"ok": status == "active", "status": status, "detail": detail, "latencyMs": latency}

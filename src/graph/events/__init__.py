@@ -1,0 +1,1 @@
+"""Calendars as the schema shows them, and what their root fields do."""

@@ -1,0 +1,26 @@
+"""Closed sets of the calendar surface; the text is the one of REST."""
+
+from enum import StrEnum
+
+import strawberry
+
+
+@strawberry.enum(graphql_name_from="value", description="Whether an event takes place.")
+class EventStatus(StrEnum):
+    CONFIRMED = "confirmed"
+    TENTATIVE = "tentative"
+    CANCELLED = "cancelled"
+
+
+@strawberry.enum(graphql_name_from="value", description="What somebody who was asked answered.")
+class AttendeeResponse(StrEnum):
+    ACCEPTED = "accepted"
+    DECLINED = "declined"
+    TENTATIVE = "tentative"
+    NEEDS_ACTION = "needsAction"
+
+
+@strawberry.enum(graphql_name_from="value", description="The calendar provider that holds it.")
+class CalendarProvider(StrEnum):
+    PROVIDER_A = "PROVIDER_A"
+    PROVIDER_B = "PROVIDER_B"

@@ -1,0 +1,199 @@
+"""From the arguments of the calendar fields to queries: ranges, limits, and no side doors."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+from graph.context import Context
+from policy import timeframe
+from policy.refusals import FieldNotVisible, InvalidInput
+from policy.timeframe import TimeRange
+from policy.vocabulary import CalendarField, Code
+from providers.ports_calendar import Span
+
+MAX_LIMIT = 1000  # contract, GET /events
+MAX_TEXT = 500  # characters of a text to look for
+MAX_ADDRESSES = 50  # decisions 6.2
+MIN_CONTACT = 2  # characters; decisions 6.4
+MAX_FREE_BUSY = timedelta(days=366)  # decisions 6.5
+MAX_CALENDARS = 1000  # ids of one question, as many as a token may be restricted to
+CONTACT_DAYS = 180  # either way, without a window of the token's; decisions 16
+
+# Where `q` may look -> the record attribute.
+_SEARCHED: Mapping[CalendarField, str] = MappingProxyType(
+    {
+        CalendarField.TITLE: "title",
+        CalendarField.DESCRIPTION: "description",
+        CalendarField.LOCATION: "location",
+    }
+)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_LONG = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+
+
+def applied_limit(limit: int | None, context: Context) -> int:
+    """
+    Lower a *limit* above the maximum, and note it; 50 without one.
+
+    Raises:
+        InvalidInput: It is below 1.
+    """
+    if limit is None:
+        return 50
+    if limit < 1:
+        raise InvalidInput("limit must be at least 1.")
+    if limit > MAX_LIMIT:
+        context.applied_limit = MAX_LIMIT
+    return min(limit, MAX_LIMIT)
+
+
+def offset(given: int | None) -> int:
+    """
+    Read an offset; 0 without one.
+
+    Raises:
+        InvalidInput: It is below 0.
+    """
+    if (given or 0) < 0:
+        raise InvalidInput("offset must be at least 0.")
+    return given or 0
+
+
+def text(given: str | None, name: str, *, least: int = 1) -> str | None:
+    """
+    Trim a text to look for; a blank one is none.
+
+    Raises:
+        InvalidInput: It is too short or too long.
+    """
+    found = (given or "").strip()
+    if not found:
+        return None
+    if not least <= len(found) <= MAX_TEXT:
+        raise InvalidInput(f"{name} must have {least} to {MAX_TEXT} characters.")
+    return found
+
+
+def addresses(given: str | None) -> tuple[str, ...]:
+    """
+    Read comma-separated addresses.
+
+    Raises:
+        InvalidInput: There are none between the commas, or more than 50.
+    """
+    if not given:
+        return ()
+    found = [one.strip() for one in given.split(",")]
+    listed = tuple(dict.fromkeys(one for one in found if one))
+    if not listed:
+        raise InvalidInput("attendees must name at least one address.")
+    if len(listed) > MAX_ADDRESSES:
+        raise InvalidInput(f"attendees may name at most {MAX_ADDRESSES} addresses.")
+    return listed
+
+
+def calendar_ids(given: str | None) -> tuple[int, ...] | None:
+    """
+    Read comma-separated calendar ids; None without any.
+
+    Raises:
+        InvalidInput: One of them is no whole number, or there are too many.
+    """
+    if not given:
+        return None
+    texts = [one.strip() for one in given.split(",")]
+    if not all(map(_LONG.fullmatch, texts)):
+        raise InvalidInput("calendars must be whole numbers, separated by commas.")
+    found = tuple(dict.fromkeys(map(int, texts)))
+    if len(found) > MAX_CALENDARS:
+        raise InvalidInput(f"calendars may name at most {MAX_CALENDARS} ids.")
+    return found
+
+
+def event_id(given: str) -> str:
+    """
+    Return an UUID in its usual form.
+
+    Raises:
+        InvalidInput: `INVALID_ID`, it is none.
+    """
+    if not _UUID.fullmatch(given):
+        raise InvalidInput("The event id is not a UUID.", code=Code.INVALID_ID)
+    return given.lower()
+
+
+def listed_range(start: datetime | None, end: datetime | None, context: Context) -> TimeRange:
+    """
+    Return the range to list: filled in, within the token's window, no finer than it may see.
+
+    Raises:
+        InvalidInput: `INVALID_RANGE`.
+    """
+    now = context.now()
+    meant = timeframe.meant(start, end, grant=context.caller.grant, now=now)
+    return meant if _sees_times(context) else _coarse(meant, context)
+
+
+def free_busy_range(start: datetime, end: datetime, context: Context) -> Span:
+    """
+    Return the range to tell of, within the token's window.
+
+    Raises:
+        InvalidInput: `INVALID_RANGE`, also for more than 366 days.
+    """
+    if end - start > MAX_FREE_BUSY:
+        raise InvalidInput("The range may have at most 366 days.", code=Code.INVALID_RANGE)
+    found = timeframe.meant(start, end, grant=context.caller.grant, now=context.now())
+    return Span(found.start, found.end)
+
+
+def contact_range(context: Context) -> TimeRange:
+    """Return the token's window; a side without a bound reaches 180 days (decisions 16)."""
+    today = context.now()
+    usual = TimeRange(today - timedelta(days=CONTACT_DAYS), today + timedelta(days=CONTACT_DAYS))
+    bounds = timeframe.allowed(context.caller.grant, today)
+    grant = context.caller.grant
+    whole = usual.whole_days()
+    return TimeRange(
+        whole.start if grant.past_days is None else bounds.start,
+        whole.end if grant.future_days is None else bounds.end,
+    )
+
+
+def searched(context: Context) -> frozenset[str]:
+    """
+    Return the attributes that `q` may look at.
+
+    Raises:
+        FieldNotVisible: None of them is visible.
+    """
+    caller = context.caller
+    fields = frozenset(
+        name for word, name in _SEARCHED.items() if not (caller.strict and caller.hides(word))
+    )
+    if not fields:
+        raise FieldNotVisible("The filter q", *_SEARCHED)
+    return fields
+
+
+def organizer_counts(context: Context) -> bool:
+    """Say whether a search for people may look at the organiser (decisions 16)."""
+    return not (context.caller.strict and context.caller.hides(CalendarField.ORGANIZER))
+
+
+def coarse(context: Context) -> bool:
+    """Say whether nothing may tell times of day: neither edges nor order."""
+    return not _sees_times(context)
+
+
+def _sees_times(context: Context) -> bool:
+    return not (context.caller.strict and context.caller.hides(CalendarField.TIMES))
+
+
+def _coarse(meant: TimeRange, context: Context) -> TimeRange:
+    """Widen to whole days, but never beyond the token's window; what is empty stays so."""
+    if meant.empty:
+        return meant
+    bounds = timeframe.allowed(context.caller.grant, context.now())
+    return meant.whole_days().clamp(bounds)

@@ -1,0 +1,251 @@
+"""Root queries: `calendarEvents`, `calendarEvent`, `eventsByContact`, `freeBusy`, `calendars`."""
+
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import Annotated, TypeVar
+
+import strawberry
+
+from graph.context import Context, Info
+from graph.events import filters
+from graph.events.types import CalendarList, EventAnswer, EventPage, FreeBusyAnswer
+from graph.events.views import (
+    CalendarListView,
+    EventAnswerView,
+    EventPageMetaView,
+    EventPageView,
+    FreeBusyAnswerView,
+)
+from graph.guards import guarded
+from graph.scalars import Long
+from graph.wanted import wanted
+from graph.warnings import told, warnings
+from policy import timeframe
+from policy.refusals import AccessDenied, InvalidInput, NotFound
+from policy.timeframe import TimeRange
+from policy.vocabulary import CalendarField, CalendarOp, Code, Surface
+from providers.agenda import EventPage as FoundPage
+from providers.failures import Missing
+from providers.fanout import AllFailed
+from providers.ports_calendar import EventQuery, NoSuchCalendar, Span
+from providers.records_calendar import Event
+
+Argument = strawberry.argument
+Found = TypeVar("Found")
+
+_LIMIT = "1 to 1000; more is lowered to 1000."
+_OFFSET = "How many to skip."
+
+
+@guarded(CalendarOp.VIEW_EVENTS, returns=EventPage, max_limit=filters.MAX_LIMIT)
+async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by name
+    info: Info,
+    *,
+    q: Annotated[
+        str | None, Argument(description="Part of title, description or location, any case.")
+    ] = None,
+    attendees: Annotated[
+        str | None,
+        Argument(description="Comma-separated addresses; any of them attends or organises."),
+    ] = None,
+    calendar_id: Annotated[Long | None, Argument(description="One calendar.")] = None,
+    from_: Annotated[
+        datetime | None, Argument(name="from", description="Ends later than this; today if absent.")
+    ] = None,
+    to: Annotated[
+        datetime | None,
+        Argument(description="Starts earlier than this; `from` plus 7 days if absent."),
+    ] = None,
+    limit: Annotated[int | None, Argument(description=_LIMIT)] = 50,
+    offset: Annotated[int | None, Argument(description=_OFFSET)] = 0,
+    include_cancelled: Annotated[
+        bool | None, Argument(description="True: cancelled events too.")
+    ] = False,
+) -> EventPageView:
+    """List or search events over all calendars, earliest first."""
+    context = info.context
+    text, addresses = filters.text(q, "q"), filters.addresses(attendees)
+    size, skip = filters.applied_limit(limit, context), filters.offset(offset)
+    span = filters.listed_range(from_, to, context)
+    context.caller.usable(Surface.CALENDAR)
+    if addresses:
+        context.caller.require_visible("The filter attendees", CalendarField.ATTENDEES)
+    if include_cancelled:
+        context.caller.require_visible("The filter includeCancelled", CalendarField.STATUS)
+    query = EventQuery(
+        span=Span(span.start, span.end),
+        calendar_id=calendar_id,
+        allowed=context.caller.grant.calendar_ids,
+        text=text,
+        text_fields=filters.searched(context) if text else frozenset(),
+        addresses=addresses,
+        organizer_counts=filters.organizer_counts(context),
+        include_cancelled=bool(include_cancelled),
+        by_day=filters.coarse(context),
+        limit=size,
+        offset=skip,
+    )
+    page = await _asked(context.agenda.events(query, wanted=wanted(info.raw, "Event")))
+    return _view(context, page, span, skip)
+
+
+@guarded(CalendarOp.VIEW_EVENTS, returns=EventAnswer)
+async def calendar_event(
+    info: Info, event_id: Annotated[str, Argument(description="The event's UUID.")]
+) -> EventAnswerView:
+    """Read one event."""
+    context = info.context
+    known = filters.event_id(event_id)
+    mine = _my_email(context)
+    reading = context.agenda.event(
+        known,
+        allowed=context.caller.grant.calendar_ids,
+        wanted=wanted(info.raw, "Event"),
+    )
+    try:
+        event = await _asked(reading)
+    except Missing as missing:
+        raise NotFound("No event with this id.", code=Code.EVENT_NOT_FOUND) from missing
+    _require_allowed(event, context)
+    return EventAnswerView(
+        event=event,
+        access_info=context.caller.access_info(Surface.CALENDAR),
+        current_user_calendar_email=mine,
+    )
+
+
+@guarded(CalendarOp.VIEW_EVENTS, returns=EventPage, max_limit=filters.MAX_LIMIT)
+async def events_by_contact(
+    info: Info,
+    *,
+    email: Annotated[
+        str | None, Argument(description="Part of an attendee's or the organiser's address.")
+    ] = None,
+    name: Annotated[str | None, Argument(description="Part of an attendee's name.")] = None,
+    limit: Annotated[int | None, Argument(description=_LIMIT)] = 50,
+    offset: Annotated[int | None, Argument(description=_OFFSET)] = 0,
+) -> EventPageView:
+    """
+    List the events that somebody takes part in, latest first.
+
+    Both given: one attendee has both. The token's window is searched; a side of it that has no
+    bound reaches 180 days from today.
+    """
+    context = info.context
+    least = filters.MIN_CONTACT
+    address, known_as = (
+        filters.text(email, "email", least=least),
+        filters.text(name, "name", least=least),
+    )
+    if address is None and known_as is None:
+        raise InvalidInput(
+            "At least one of email or name is required.", code=Code.MISSING_PARAMETER
+        )
+    size, skip = filters.applied_limit(limit, context), filters.offset(offset)
+    context.caller.usable(Surface.CALENDAR)
+    context.caller.require_visible("A search by contact", CalendarField.ATTENDEES)
+    span = filters.contact_range(context)
+    query = EventQuery(
+        span=Span(span.start, span.end),
+        allowed=context.caller.grant.calendar_ids,
+        contact_email=address,
+        contact_name=known_as,
+        organizer_counts=filters.organizer_counts(context),
+        newest_first=True,
+        by_day=filters.coarse(context),
+        limit=size,
+        offset=skip,
+    )
+    page = await _asked(context.agenda.events(query, wanted=wanted(info.raw, "Event")))
+    return _view(context, page, span, skip)
+
+
+@guarded(CalendarOp.VIEW_FREE_BUSY, returns=FreeBusyAnswer)
+async def free_busy(
+    info: Info,
+    *,
+    from_: Annotated[datetime, Argument(name="from", description="The start of the range.")],
+    to: Annotated[datetime, Argument(description="Its end; at most 366 days later.")],
+    calendars: Annotated[
+        str | None, Argument(description="Comma-separated calendar ids; all if absent.")
+    ] = None,
+) -> FreeBusyAnswerView:
+    """Say of each calendar when it is taken and when not; open at every access level."""
+    context = info.context
+    chosen = filters.calendar_ids(calendars)
+    span = filters.free_busy_range(from_, to, context)
+    context.caller.usable(Surface.CALENDAR)
+    context.caller.require_visible("Free and busy times", CalendarField.TIMES)
+    found = await _asked(
+        context.agenda.free_busy(
+            span, calendar_ids=chosen, allowed=context.caller.grant.calendar_ids
+        )
+    )
+    return FreeBusyAnswerView(
+        calendars=found.calendars,
+        access_info=context.caller.access_info(Surface.CALENDAR),
+        auth_warnings=warnings(context, Surface.CALENDAR, found.warnings),
+    )
+
+
+@guarded(CalendarOp.LIST_CALENDARS, returns=CalendarList)
+async def calendars(info: Info) -> CalendarListView:
+    """List the calendars that the token may use; open at every access level."""
+    context = info.context
+    context.caller.usable(Surface.CALENDAR)
+    found = await _asked(context.agenda.calendars(allowed=context.caller.grant.calendar_ids))
+    return CalendarListView(
+        calendars=found.calendars,
+        access_info=context.caller.access_info(Surface.CALENDAR),
+        auth_warnings=warnings(context, Surface.CALENDAR, found.warnings),
+    )
+
+
+async def _asked(asking: Awaitable[Found]) -> Found:
+    """Translate what can come back from the agenda."""
+    try:
+        return await asking
+    except NoSuchCalendar as unknown:
+        raise NotFound(
+            f"No calendar with the id {unknown.calendar_id}.", code=Code.CALENDAR_NOT_FOUND
+        ) from unknown
+    except AllFailed as failure:
+        raise told(failure) from failure
+
+
+def _require_allowed(event: Event, context: Context) -> None:
+    """
+    Check an event against the token's window.
+
+    Raises:
+        AccessDenied: `TIMEFRAME_DENIED`, it lies outside.
+    """
+    bounds = timeframe.allowed(context.caller.grant, context.now())
+    if event.start_utc is None or event.end_utc is None:
+        raise NotFound("No event with this id.", code=Code.EVENT_NOT_FOUND)
+    if not Span(bounds.start, bounds.end).meets(event.start_utc, event.end_utc):
+        raise AccessDenied(
+            "The event lies outside the time window of this token.", code=Code.TIMEFRAME_DENIED
+        )
+
+
+def _my_email(context: Context) -> str | None:
+    """Return the address of the first usable account (decisions 16)."""
+    return context.caller.usable(Surface.CALENDAR)[0].account_email or None
+
+
+def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> EventPageView:
+    return EventPageView(
+        events=page.events,
+        access_info=context.caller.access_info(Surface.CALENDAR),
+        current_user_calendar_email=_my_email(context),
+        auth_warnings=warnings(context, Surface.CALENDAR, page.warnings),
+        meta=EventPageMetaView(
+            count=len(page.events),
+            offset=skipped,
+            total_count=page.total,
+            has_more=skipped + len(page.events) < page.total,
+            from_=span.start,
+            to=span.end,
+        ),
+    )

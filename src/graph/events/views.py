@@ -1,0 +1,51 @@
+"""What the calendar fields return: records put into the shape of the schema's types."""
+
+from datetime import datetime
+
+from providers.records import Record
+from providers.records_calendar import Event, FreeBusyCalendar, NamedCalendar
+
+
+class EventPageMetaView(Record, frozen=True):
+    """See the type EventPageMeta."""
+
+    count: int
+    offset: int
+    total_count: int
+    has_more: bool
+    from_: datetime
+    to: datetime
+
+
+class EventPageView(Record, frozen=True):
+    """See the type EventPage."""
+
+    events: tuple[Event, ...]
+    access_info: str | None
+    current_user_calendar_email: str | None
+    auth_warnings: tuple[str, ...] | None
+    meta: EventPageMetaView
+
+
+class EventAnswerView(Record, frozen=True):
+    """See the type EventAnswer."""
+
+    event: Event
+    access_info: str | None
+    current_user_calendar_email: str | None
+
+
+class FreeBusyAnswerView(Record, frozen=True):
+    """See the type FreeBusyAnswer."""
+
+    calendars: tuple[FreeBusyCalendar, ...]
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None
+
+
+class CalendarListView(Record, frozen=True):
+    """See the type CalendarList."""
+
+    calendars: tuple[NamedCalendar, ...]
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None

@@ -1,0 +1,284 @@
+"""
+Many calendars as one: read all, look again, put in order, and name everything for callers.
+
+No upstream knows `offset` or all of the filters, so whole ranges are read and sifted here. A
+calendar that could not be read is left out and named, never taken for an empty one.
+Source: decisions 6.2 to 6.5 and 16; wire report 1B.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+from uuid import UUID, uuid5
+
+from msgspec import structs
+
+from providers import event_matching, freebusy
+from providers.failures import Missing, ProviderFailure, TooMuch
+from providers.fanout import PATIENCE, ConnectionWarning, every, in_time, whole_failure
+from providers.ports import ConnectionInfo
+from providers.ports_calendar import (
+    CalendarPlace,
+    CalendarPort,
+    EventList,
+    EventPlace,
+    EventQuery,
+    PublicIds,
+    Span,
+)
+from providers.records_calendar import Event, FreeBusyCalendar, NamedCalendar
+from providers.calendar_shelf import CALENDARS, Shelf, Target
+
+# Whole days are days of the calendar's zone upstream and UTC days here, so a range is asked for
+# with as much more on either side as zones differ from UTC.
+MARGIN = timedelta(days=1)
+
+# Fixed for ever: with another one every event would change its id (decisions 6.2).
+_EVENTS = UUID("6f1c1c0e-52d5-5c8e-9a2b-7b1f0a6a4d11")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarList:
+    """By id. *warnings*: the accounts whose calendars are missing."""
+
+    calendars: tuple[NamedCalendar, ...]
+    warnings: tuple[ConnectionWarning, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPage:
+    """
+    What `Agenda.events` found.
+
+    Attributes:
+        events: In the order asked for, with the ids that callers know.
+        total: How many match in all.
+        warnings: The accounts and calendars whose events are missing.
+    """
+
+    events: tuple[Event, ...]
+    total: int
+    warnings: tuple[ConnectionWarning, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeBusyList:
+    """By calendar id. *warnings*: what could not be read, and so is not here."""
+
+    calendars: tuple[FreeBusyCalendar, ...]
+    warnings: tuple[ConnectionWarning, ...]
+
+
+class Agenda:
+    """The calendars a caller may use, as one."""
+
+    def __init__(
+        self,
+        connections: Sequence[tuple[ConnectionInfo, CalendarPort]],
+        ids: PublicIds,
+        *,
+        patience: float = PATIENCE,
+    ) -> None:
+        """Take the usable connections and their ports. *patience*: seconds each may take."""
+        self._shelf = Shelf(connections, ids, patience=patience)
+        self._ids = ids
+        self._patience = patience
+
+    async def calendars(self, *, allowed: AbstractSet[int] | None = None) -> CalendarList:
+        """
+        List the calendars of every account.
+
+        Args:
+            allowed: Those that exist for the caller; None for all.
+
+        Raises:
+            Throttled, TimedOut, AllFailed: No account answered; see `fanout.whole_failure`.
+        """
+        targets, warnings = await self._shelf.find(allowed=allowed)
+        return CalendarList(calendars=tuple(one.named for one in targets), warnings=tuple(warnings))
+
+    async def events(self, query: EventQuery, *, wanted: AbstractSet[str]) -> EventPage:
+        """
+        Read the calendars' events in a range, and return those that pass.
+
+        Args:
+            query: What to look for.
+            wanted: Attributes of `Event`; the times come in any case.
+
+        Raises:
+            NoSuchCalendar: The one asked for does not exist for the caller.
+            Throttled, TimedOut, AllFailed: No calendar could be read.
+        """
+        only = None if query.calendar_id is None else (query.calendar_id,)
+        targets, warnings = await self._shelf.find(only=only, allowed=query.allowed)
+        if query.span.empty:
+            return EventPage(events=(), total=0, warnings=tuple(warnings))
+        fields = frozenset(wanted | event_matching.needed(query))
+        span = _widened(query.span)
+        answers = await self._ask(
+            targets,
+            lambda one: one.port.events(
+                one.calendar.id, span, include_cancelled=query.include_cancelled, wanted=fields
+            ),
+        )
+        lists, failed = _parted(targets, answers, warnings)
+        cut_off = [target.warning(TooMuch()) for target, found in lists if not found.complete]
+        events = _passing(lists, query)
+        page = events[query.offset : query.offset + query.limit]
+        await self._ids.keep_events({event.id: place for event, place in page})
+        return EventPage(
+            events=tuple(event for event, _ in page),
+            total=len(events),
+            warnings=(*failed, *cut_off),
+        )
+
+    async def event(
+        self, event_id: str, *, allowed: AbstractSet[int] | None, wanted: AbstractSet[str]
+    ) -> Event:
+        """
+        Read one event by the id that callers know; its times come in any case.
+
+        Raises:
+            Missing: The id is not known, or its calendar does not exist for the caller, or
+                upstream has the event no longer.
+        """
+        at = await self._ids.event(event_id)
+        if at is None or (allowed is not None and at.calendar_id not in allowed):
+            raise Missing
+        port = self._shelf.port(at.place.connection)
+        if port is None:
+            raise Missing
+        read = port.event(at.place.calendar, at.event, wanted=wanted)
+        return structs.replace(await in_time(read, self._patience), id=event_id)
+
+    async def free_busy(
+        self,
+        span: Span,
+        *,
+        calendar_ids: Sequence[int] | None = None,
+        allowed: AbstractSet[int] | None = None,
+    ) -> FreeBusyList:
+        """
+        Say of each calendar when it is taken and when not.
+
+        Args:
+            span: Nothing outside is told of. When it is empty, nobody is asked.
+            calendar_ids: The calendars to ask; None for all.
+            allowed: Those that exist for the caller; None for all.
+
+        Raises:
+            NoSuchCalendar: The first one asked for that does not exist for the caller.
+            Throttled, TimedOut, AllFailed: No calendar could be read.
+        """
+        targets, warnings = await self._shelf.find(only=calendar_ids, allowed=allowed)
+        if span.empty:
+            shown = tuple(_free_busy(one, (), span) for one in targets)
+            return FreeBusyList(calendars=shown, warnings=tuple(warnings))
+        taken = await self._taken(targets, span)
+        lists, failed = _parted(targets, taken, warnings)
+        return FreeBusyList(
+            calendars=tuple(_free_busy(target, spans, span) for target, spans in lists),
+            warnings=tuple(failed),
+        )
+
+    # -- asking
+
+    async def _ask(
+        self, targets: Sequence[Target], read: Callable[[Target], Awaitable[T]]
+    ) -> list[T | ProviderFailure]:
+        return await every([in_time(read(one), self._patience) for one in targets])
+
+    async def _taken(
+        self, targets: Sequence[Target], span: Span
+    ) -> list[tuple[Span, ...] | ProviderFailure]:
+        """Ask each account once for all its calendars; one answer per target."""
+        accounts: dict[int, list[Target]] = {}
+        for one in targets:
+            accounts.setdefault(one.info.id, []).append(one)
+        answers = await every(
+            [
+                in_time(ones[0].port.busy([one.calendar.id for one in ones], span), self._patience)
+                for ones in accounts.values()
+            ]
+        )
+        by_account = dict(zip(accounts, answers, strict=True))
+        return [_taken_by(by_account[one.info.id], one.calendar.id) for one in targets]
+
+
+def _taken_by(
+    answer: Mapping[str, Sequence[Span] | ProviderFailure] | ProviderFailure, calendar: str
+) -> tuple[Span, ...] | ProviderFailure:
+    if isinstance(answer, ProviderFailure):
+        return answer
+    spans = answer.get(calendar, Missing())
+    return spans if isinstance(spans, ProviderFailure) else tuple(spans)
+
+
+def _parted(
+    targets: Sequence[Target],
+    answers: Sequence[T | ProviderFailure],
+    warnings: Sequence[ConnectionWarning],
+) -> tuple[list[tuple[Target, T]], list[ConnectionWarning]]:
+    """
+    Part what was read from what failed; *warnings* are added to the latter.
+
+    Raises:
+        Throttled, TimedOut, AllFailed: There were calendars to read, and none could be.
+    """
+    read: list[tuple[Target, T]] = []
+    failed = list(warnings)
+    for target, answer in zip(targets, answers, strict=True):
+        if isinstance(answer, ProviderFailure):
+            failed.append(target.warning(answer))
+        else:
+            read.append((target, answer))
+    if targets and not read:
+        raise whole_failure(failed, of=CALENDARS)
+    return read, failed
+
+
+def _passing(
+    lists: Sequence[tuple[Target, EventList]], query: EventQuery
+) -> list[tuple[Event, EventPlace]]:
+    """Keep what passes, under the ids that callers know, in order."""
+    found: dict[str, tuple[Event, EventPlace]] = {}
+    for target, listed in lists:
+        for event in listed.events:
+            if event_matching.passes(event, query):
+                public = event_id(target.place, event.id)
+                place = EventPlace(target.calendar_id, target.place, event.id)
+                found[public] = structs.replace(event, id=public), place
+    return sorted(found.values(), key=lambda pair: _rank(pair[0], query))
+
+
+def _rank(event: Event, query: EventQuery) -> tuple[timedelta, str]:
+    since = (event.start_utc or _EPOCH) - _EPOCH
+    key = timedelta(days=since.days) if query.by_day else since
+    return (-key if query.newest_first else key), event.id
+
+
+def event_id(place: CalendarPlace, native: str) -> str:
+    """Return the id of an event that callers know: the same for ever (decisions 6.2)."""
+    return str(uuid5(_EVENTS, f"{place.connection}|{place.calendar}|{native}"))
+
+
+def _widened(span: Span) -> Span:
+    earliest, latest = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    start = span.start - MARGIN if span.start - earliest > MARGIN else earliest
+    return Span(start, span.end + MARGIN if latest - span.end > MARGIN else latest)
+
+
+def _free_busy(target: Target, taken: Sequence[Span], span: Span) -> FreeBusyCalendar:
+    spans = freebusy.busy(taken, span)
+    left = () if span.empty else freebusy.free(spans, span)
+    return FreeBusyCalendar(
+        calendar_id=target.calendar_id,
+        calendar_name=target.calendar.name,
+        busy=freebusy.periods(spans),
+        free=freebusy.periods(left),
+    )

@@ -1,0 +1,65 @@
+"""
+Whether an event passes a query: what no calendar upstream can be asked for, or only nearly.
+
+Source: decisions 6.2, 6.4 and 16 (Calendar).
+"""
+
+from collections.abc import Iterator
+
+from providers.matching import fold
+from providers.ports_calendar import EventQuery
+from providers.records_calendar import Event
+
+
+def needed(query: EventQuery) -> frozenset[str]:
+    """Name the attributes of an event that `passes` looks at, beside its times."""
+    names = set(query.text_fields) if query.text else set[str]()
+    if query.addresses or query.contact_email or query.contact_name:
+        names.add("attendees")
+    if query.organizer_counts and (query.addresses or query.contact_email):
+        names.add("organizer")
+    return frozenset(names)
+
+
+def passes(event: Event, query: EventQuery) -> bool:
+    """
+    Whether an event is what the query asks for; calendars and cancelled ones are settled before.
+
+    Args:
+        event: With its times and what is `needed`.
+        query: What is asked for.
+    """
+    if event.start_utc is None or event.end_utc is None:
+        return False
+    return (
+        query.span.meets(event.start_utc, event.end_utc)
+        and (not query.text or _says(event, query))
+        and (not query.addresses or _involves(event, query))
+        and (not (query.contact_email or query.contact_name) or _meets(event, query))
+    )
+
+
+def _says(event: Event, query: EventQuery) -> bool:
+    wanted = fold(query.text or "")
+    return any(wanted in fold(getattr(event, name) or "") for name in query.text_fields)
+
+
+def _involves(event: Event, query: EventQuery) -> bool:
+    wanted = {fold(address) for address in query.addresses}
+    return not wanted.isdisjoint(fold(address) for address in _addresses(event, query))
+
+
+def _addresses(event: Event, query: EventQuery) -> Iterator[str]:
+    yield from (one.email for one in event.attendees or ())
+    if query.organizer_counts and event.organizer:
+        yield event.organizer
+
+
+def _meets(event: Event, query: EventQuery) -> bool:
+    """Whether one attendee has both; the organiser, who has no name here, an address alone."""
+    email, name = fold(query.contact_email or ""), fold(query.contact_name or "")
+    for one in event.attendees or ():
+        if email in fold(one.email) and (not name or name in fold(one.name or "")):
+            return True
+    counts = query.organizer_counts and not name
+    return counts and event.organizer is not None and email in fold(event.organizer)

@@ -1,0 +1,44 @@
+"""Which members of an event to ask for, so that nothing comes that is not wanted."""
+
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+
+_MEMBERS = {
+    "title": ("summary",),
+    "description": ("description",),
+    "location": ("location",),
+    "status": ("status",),
+    "organizer": ("organizer(email)",),
+    "attendees": ("attendees(email,displayName,responseStatus)",),
+    "join_url": ("hangoutLink", "conferenceData(entryPoints(entryPointType,uri))"),
+    "is_recurring_event": ("recurringEventId", "recurrence"),
+}
+_TIMES = "(date,dateTime)"
+_ALWAYS = ("id", f"start{_TIMES}", f"end{_TIMES}", f"originalStartTime{_TIMES}")
+
+Params = tuple[tuple[str, str], ...]
+
+CALENDARS: Params = (
+    ("fields", "items(id,summary,summaryOverride,primary,timeZone),nextPageToken"),
+    ("maxResults", "250"),
+    ("minAccessRole", "reader"),
+)
+
+
+@lru_cache(maxsize=512)
+def event(wanted: AbstractSet[str]) -> Params:
+    """Return the parameters that make ``events.get`` answer with what is wanted."""
+    return (("fields", _mask(wanted)), ("timeZone", "UTC"))
+
+
+@lru_cache(maxsize=512)
+def events(wanted: AbstractSet[str]) -> Params:
+    """Return the same for ``events.list``."""
+    return (("fields", f"items({_mask(wanted)}),nextPageToken"), ("timeZone", "UTC"))
+
+
+def _mask(wanted: AbstractSet[str]) -> str:
+    members = [
+        name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names
+    ]
+    return ",".join((*_ALWAYS, *members))

@@ -1,0 +1,145 @@
+"""The calendars of one account of provider B. Source: wire report, 1B; decisions 6."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import aclosing
+from datetime import datetime
+from typing import TypeVar
+
+from providers.calendar_memory import CalendarMemory
+from providers.failures import Broken, ProviderFailure, TooMuch
+from providers.http import Upstream
+from providers.ids import is_provider_b
+from providers.ports_calendar import MOST_EVENTS, EventList, Span
+from providers.provider_b import calendar_fields, calendar_mapping
+from providers.provider_b.calendar_shapes import Entries, Event, Events
+from providers.provider_b.memory import ROOT
+from providers.records_calendar import Calendar
+from providers.records_calendar import Event as EventRecord
+
+PAGE = 500  # events; upstream gives a thousand at most (wire report 1B.1)
+
+# On every page again; wire report, 6 (17).
+PREFER = {
+    "prefer": ('IdType="ImmutableId", outlook.timezone="UTC", outlook.body-content-type="text"')
+}
+
+Listing = TypeVar("Listing", Events, Entries)
+
+
+class Calendars:
+    """The calendars behind one connection; see `providers.ports_calendar.CalendarPort`."""
+
+    def __init__(self, upstream: Upstream, memory: CalendarMemory) -> None:
+        """*memory* is kept by the caller, one per connection, and outlives this object."""
+        self._upstream = upstream
+        self._memory = memory
+
+    async def calendars(self) -> Sequence[Calendar]:
+        """Return every readable calendar; see `CalendarPort.calendars`."""
+        return await self._memory.calendars(self._read_calendars)
+
+    async def events(
+        self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
+    ) -> EventList:
+        """Return what may overlap a span; see `CalendarPort.events`."""
+        found, complete = await self._view(calendar, span, calendar_fields.event(frozenset(wanted)))
+        return EventList(
+            [
+                calendar_mapping.event(one, wanted)
+                for one in found
+                if include_cancelled or not one.is_cancelled
+            ],
+            complete=complete,
+        )
+
+    async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
+        """Read one event; see `CalendarPort.event`."""
+        # Below its calendar, so that an event that was moved to another is not there any more.
+        answer = await self._upstream.call(
+            "GET",
+            *ROOT,
+            "calendars",
+            calendar,
+            "events",
+            event,
+            params=calendar_fields.event(frozenset(wanted)),
+            headers=PREFER,
+        )
+        return calendar_mapping.event(answer.decode(Event), wanted)
+
+    async def busy(
+        self, calendars: Sequence[str], span: Span
+    ) -> Mapping[str, Sequence[Span] | ProviderFailure]:
+        """Return when calendars are taken; see `CalendarPort.busy`."""
+        answers = await asyncio.gather(*(self._taken(one, span) for one in calendars))
+        return dict(zip(calendars, answers, strict=True))
+
+    async def probe(self) -> None:
+        """Make one harmless read."""
+        params = (("$select", "id"), ("$top", "1"))
+        await self._upstream.call("GET", *ROOT, "calendars", params=params, headers=PREFER)
+
+    # -- behind
+
+    async def _read_calendars(self) -> Sequence[Calendar]:
+        found: list[Calendar] = []
+        pages = self._pages(("calendars",), calendar_fields.CALENDARS, Entries)
+        async with aclosing(pages):
+            async for page in pages:
+                found += [calendar_mapping.calendar(one) for one in page.value]
+        if not all(is_provider_b(one.id) for one in found):
+            raise Broken
+        return found
+
+    async def _taken(self, calendar: str, span: Span) -> Sequence[Span] | ProviderFailure:
+        try:
+            found, complete = await self._view(calendar, span, calendar_fields.BUSY)
+        except ProviderFailure as failure:
+            return failure
+        if not complete:
+            return TooMuch()  # the rest would look free
+        return [calendar_mapping.times(one) for one in found if calendar_mapping.is_busy(one)]
+
+    async def _view(
+        self, calendar: str, span: Span, params: calendar_fields.Params
+    ) -> tuple[list[Event], bool]:
+        """Read what overlaps a span, series as their single times; say whether that is all."""
+        found: list[Event] = []
+        options = (
+            ("startDateTime", _utc(span.start)),
+            ("endDateTime", _utc(span.end)),
+            ("$orderby", "start/dateTime"),
+            ("$top", str(PAGE)),
+            *params,
+        )
+        async with self._memory.trusting(calendar):
+            pages = self._pages(("calendars", calendar, "calendarView"), options, Events)
+            async with aclosing(pages):
+                async for page in pages:
+                    found += page.value
+                    if len(found) >= MOST_EVENTS and page.next_link:
+                        return found, False
+        return found, True
+
+    async def _pages(
+        self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[Listing]
+    ) -> AsyncGenerator[Listing]:
+        """Yield one page after the other, by upstream's links."""
+        answer = await self._upstream.call("GET", *ROOT, *path, params=params, headers=PREFER)
+        seen: set[str] = set()
+        while True:
+            page = answer.decode(shape)
+            yield page
+            link = page.next_link
+            if link is None:
+                return
+            if link in seen:
+                raise Broken
+            seen.add(link)
+            answer = await self._upstream.follow(link, headers=PREFER)
+
+
+def _utc(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,31 @@
+"""Which members of an event to select, so that nothing comes that is not wanted."""
+
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+
+_MEMBERS = {
+    "title": ("subject",),
+    "description": ("body",),
+    "location": ("location",),
+    "all_day": ("isAllDay",),
+    "status": ("showAs",),
+    "organizer": ("organizer",),
+    "attendees": ("attendees",),
+    "join_url": ("onlineMeeting", "onlineMeetingUrl"),
+    "labels": ("categories",),
+    "is_recurring_event": ("type",),
+}
+# What placing an event in time and leaving out cancelled ones need.
+_ALWAYS = ("id", "start", "end", "isCancelled")
+
+Params = tuple[tuple[str, str], ...]
+
+CALENDARS: Params = (("$select", "id,name,isDefaultCalendar"), ("$top", "100"))
+BUSY: Params = (("$select", "start,end,showAs,isCancelled,responseStatus"),)
+
+
+@lru_cache(maxsize=512)
+def event(wanted: AbstractSet[str]) -> Params:
+    """Return the options that select what is wanted of an event or of each of a list."""
+    names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
+    return (("$select", ",".join((*_ALWAYS, *names))),)

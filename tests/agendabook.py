@@ -1,0 +1,79 @@
+"""Calendars over records, and the ids of callers in memory: for tests without upstreams."""
+
+from dataclasses import dataclass, field
+
+from providers.failures import Missing
+from providers.ports_calendar import CalendarPlace, EventList
+
+
+class MemoryIds:
+    """`PublicIds` in memory."""
+
+    def __init__(self):
+        self.places = {}
+        self.known = {}
+
+    async def calendar_ids(self, places):
+        for place in places:
+            self.places.setdefault(place, len(self.places) + 1)
+        return {place: self.places[place] for place in places}
+
+    async def calendars(self, calendar_ids):
+        found = {number: place for place, number in self.places.items()}
+        return {one: found[one] for one in calendar_ids if one in found}
+
+    async def keep_events(self, events):
+        self.known |= events
+
+    async def event(self, event_id):
+        return self.known.get(event_id)
+
+
+@dataclass
+class Diary:
+    """A calendar port over records; it remembers every call, and fails when told to."""
+
+    listed: list = field(default_factory=list)
+    events_of: dict = field(default_factory=dict)
+    busy_of: dict = field(default_factory=dict)
+    calls: list[tuple] = field(default_factory=list)
+    failure: Exception | None = None
+    failures: dict = field(default_factory=dict)
+    complete: bool = True
+
+    async def calendars(self):
+        self._called("calendars")
+        return self.listed
+
+    async def events(self, calendar, span, *, include_cancelled, wanted):
+        self._called("events", calendar, span, include_cancelled, wanted)
+        self._fail(calendar)
+        return EventList(self.events_of.get(calendar, []), self.complete)
+
+    async def event(self, calendar, event, *, wanted):
+        self._called("event", calendar, event, wanted)
+        self._fail(calendar)
+        for one in self.events_of.get(calendar, []):
+            if one.id == event:
+                return one
+        raise Missing
+
+    async def busy(self, calendars, span):
+        self._called("busy", tuple(calendars), span)
+        return {one: self.failures.get(one) or self.busy_of.get(one, ()) for one in calendars}
+
+    async def probe(self):
+        self._called("probe")
+
+    def _called(self, *call):
+        self.calls.append(call)
+        if self.failure is not None:
+            raise self.failure
+
+    def _fail(self, calendar):
+        if calendar in self.failures:
+            raise self.failures[calendar]
+
+
+def place(connection, calendar):
+    return CalendarPlace(connection, calendar)

@@ -1,0 +1,200 @@
+"""
+The calendars of the tests: two accounts with two calendars each, over the gateway of `world`.
+
+Accounts, events and tokens come through the product's own doors, as in `world`. The day is the real
+one: `day(0)` is today at 00:00 UTC, and events lie around it.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+import httpx
+from world import MAIN, ME_A, ME_B, World
+
+from providers.sandbox.calendarrecords import (
+    Content,
+    Guest,
+    NewEvent,
+    Override,
+    Recurrence,
+    StoredCalendar,
+    StoredEvent,
+    When,
+    moment,
+)
+
+EVERYTHING = {"calendarAccessEnabled": True}
+SCOPES = {
+    "PROVIDER_A": ["https://www.googleapis.com/auth/calendar.readonly"],
+    "PROVIDER_B": ["Calendars.Read", "User.Read"],
+}
+ACCOUNTS = {"PROVIDER_A": ME_A, "PROVIDER_B": ME_B}
+MAILBOXES = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}
+UPSTREAMS = {"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"}
+
+ANA = Guest(email="ana@home.example", name="Ana Müller", response="accepted")
+BO = Guest(email="bo@work.example", name="Bo", response="declined")
+CARLA = Guest(email="carla@work.example", name="Carla Ana", response="tentative")
+DAN = Guest(email="dan@else.example")
+
+
+def day(offset: int = 0) -> datetime:
+    """Return 00:00 UTC of today and *offset* days."""
+    today = datetime.combine(datetime.now(UTC).date(), time(), tzinfo=UTC)
+    return today + timedelta(days=offset)
+
+
+def at(offset: int, clock: str) -> datetime:
+    """Return a time of day, UTC, *offset* days from today."""
+    return datetime.combine(day(offset).date(), time.fromisoformat(clock), tzinfo=UTC)
+
+
+def text(moment_: datetime) -> str:
+    """Write a time as the API does."""
+    return moment_.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def meeting(start: datetime, end: datetime, title: str | None, **more: Any) -> Content:
+    """Write an event of some hours."""
+    return Content(start=moment(start), end=moment(end), title=title, **more)
+
+
+def whole_days(start: int, end: int, title: str, *, zone: str = "UTC", **more: Any) -> Content:
+    """Write an event of whole days, the last one not part of it."""
+    first, last = When(zone, day=day(start).date()), When(zone, day=day(end).date())
+    return Content(start=first, end=last, title=title, **more)
+
+
+@dataclass
+class Agendas:
+    """
+    What is in the calendars, by names.
+
+    Attributes:
+        calendars: "work" and "home" of provider A, "office" and "club" of provider B.
+        events: What was planted, as the sandbox keeps it.
+        connections: Connection ids by provider.
+    """
+
+    world: World
+    calendars: dict[str, StoredCalendar]
+    events: dict[str, StoredEvent]
+    connections: dict[str, int]
+
+    def plant(self, calendar: str, name: str, content: Content, **more: Any) -> StoredEvent:
+        """Put an event into a calendar."""
+        store = self.world.sandbox.ground.calendars
+        (made,) = store.add_events(self.calendars[calendar], [NewEvent(content=content, **more)])
+        self.events[name] = made
+        return made
+
+    async def token(self, **settings: Any) -> str:
+        """Make a token that opens the calendars, with *settings*."""
+        own = {name: settings.pop(name) for name in ("resources",) if name in settings}
+        return await self.world.token({**EVERYTHING, **settings}, **own)
+
+    async def get(self, path: str, token: str | None = None, **query: Any) -> httpx.Response:
+        """Call a path of the calendar surface; parameters are query parameters."""
+        used = token or await self.token()
+        params = {name.rstrip("_"): str(value) for name, value in query.items()}
+        async with self.world.client(used) as client:
+            return await client.get(f"/api/access/calendar{path}", params=params)
+
+    async def ids(self) -> dict[str, int]:
+        """Return the calendars' ids by their names."""
+        listed = (await self.get("/calendars")).json()["calendars"]
+        return {one["calendarName"]: one["calendarId"] for one in listed}
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return what the upstreams were asked since `world.forget_calls`."""
+        return self.world.calls()
+
+
+CALENDARS = {
+    "work": ("provider-a", "Me", True, True),
+    "home": ("provider-a", "Home", False, True),
+    "office": ("provider-b", "Calendar", True, True),
+    "club": ("provider-b", "Club", False, True),
+}
+
+
+async def opened(world: World) -> Agendas:
+    """Put empty calendars and their connections into *world*."""
+    store = world.sandbox.ground.calendars
+    calendars = {
+        name: store.add_calendar(
+            mailbox, title, zone="Europe/Stockholm", is_primary=primary, can_edit=editable
+        )
+        for name, (mailbox, title, primary, editable) in CALENDARS.items()
+    }
+    connections = {provider: await connect(world, provider, resource=MAIN) for provider in ACCOUNTS}
+    world.forget_calls()
+    return Agendas(world, calendars, {}, connections)
+
+
+async def connect(world: World, provider: str, *, resource: int, **more: Any) -> int:
+    """Connect a calendar account; return the connection's id."""
+    account = world.sandbox.ground.mails.account(MAILBOXES[provider]).email
+    scopes = SCOPES[provider]
+    issued = world.sandbox.ground.tokens.issue(UPSTREAMS[provider], account, scopes)
+    body: dict[str, Any] = {
+        "resourceId": resource,
+        "operatorId": world.operator_id,
+        "kind": "calendar",
+        "provider": provider,
+        "accountEmail": account,
+        "grantedScopes": scopes,
+        "credentials": {"accessToken": issued},
+        **more,
+    }
+    made = await world.admin.post("/api/connections", json=body)
+    assert made.status_code == 201, made.text
+    return int(made.json()["id"])
+
+
+def fill(agendas: Agendas) -> None:
+    """Plant what most tests look at."""
+    plant = agendas.plant
+    plant(
+        "work",
+        "lease",
+        meeting(
+            at(1, "09:00"),
+            at(1, "10:30"),
+            "Lease talk",
+            description="Bring the old contract.",
+            location="Room 5",
+            organiser=ANA,
+            attendees=(ANA, BO),
+            video_link="https://meet.example/lease",
+        ),
+    )
+    plant(
+        "home",
+        "fair",
+        whole_days(2, 4, "Book fair", shows_as="free"),
+    )
+    plant(
+        "office",
+        "budget",
+        meeting(
+            at(1, "08:00"),
+            at(1, "09:00"),
+            "Budget 2027",
+            description="Numbers first.",
+            location="Long table",
+            organiser=CARLA,
+            attendees=(CARLA, DAN),
+            categories=("Finance",),
+            status="tentative",
+            shows_as="tentative",
+        ),
+    )
+    plant(
+        "club",
+        "training",
+        meeting(at(-6, "17:00"), at(-6, "18:00"), "Training"),
+        recurrence=Recurrence(rules=("FREQ=WEEKLY;COUNT=4",)),
+        overrides=(Override(original=moment(at(8, "17:00")), cancelled=True),),
+    )
