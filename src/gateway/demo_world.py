@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from providers.sandbox.app import Sandbox, create
-from providers.sandbox.world import boards, calendar_events, mail
+from providers.sandbox.world import boards, calendar_events, collab, mail, projects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +51,8 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
     mail.seed(sandbox.ground.store, sandbox.ground.mails)
     calendar_events.seed(sandbox.ground.store, sandbox.ground.calendars)
     boards.seed(sandbox.ground.store)
+    projects.seed(sandbox.ground.store)
+    collab.seed(sandbox.ground.store, sandbox.ground.shelf)
     return sandbox
 
 

@@ -21,6 +21,7 @@ from providers.sandbox.collab import api as c_api
 from providers.sandbox.collab import places as c_places
 from providers.sandbox.control import Control, Mount, Upstream
 from providers.sandbox.ground import Ground, open_ground
+from providers.sandbox.projects import door as projects
 from providers.sandbox.provider_a import batch as a_batch
 from providers.sandbox.provider_a import calendar as a_calendar
 from providers.sandbox.provider_a import mail as a_mail
@@ -53,6 +54,7 @@ WIRES: tuple[tuple[str, tuple[str, ...], Callable[[Ground], Handler]], ...] = (
     ("providerB", ("v1.0",), b_calendar.open_wire),
     ("providerB", ("v1.0",), b_batch.open_wire),
     ("tasks", ("v2",), boards.open_wire),
+    ("projects", (), projects.open_wire),
     ("collab", ("content",), c_places.open_wire),
     *(("collab", (version,), b_batch.open_wire) for version in ("v1.0", "beta")),
     *(("collab", (version,), c_api.open_wire) for version in ("v1.0", "beta")),
@@ -70,6 +72,7 @@ MOUNTS: Mapping[str, str] = {
     "provider-b": "providerB",
     "collab": "collab",
     "tasks": "tasks",
+    "projects": "projects",
     "oauth": "oauth",
 }
 _GZIP_FROM = 1024  # bytes
@@ -83,7 +86,8 @@ class Sandbox:
         ground: The store and what is kept over it (tokens are issued there).
         public_base, content_base: Where clients see it, and where pre-authenticated addresses
             (downloads, upload sessions) lie.
-        upstreams: By name: ``providerA``, ``providerB``, ``collab``, ``tasks``, ``oauth``.
+        upstreams: By name: ``providerA``, ``providerB``, ``collab``, ``tasks``, ``projects``,
+            ``oauth``.
     """
 
     def __init__(

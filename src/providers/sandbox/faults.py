@@ -36,7 +36,7 @@ _WORDS = frozenset(
         "lostAnswer",
     }
 )
-_STATUSES = frozenset(map(str, (400, 401, 403, 404, 409, 410, 412, 415, 423, 429)))
+_STATUSES = frozenset(map(str, (400, 401, 402, 403, 404, 409, 410, 412, 415, 423, 429)))
 _FAILURES = frozenset(map(str, (500, 502, 503, 504, 507, 509)))
 KINDS = _WORDS | _STATUSES | _FAILURES
 

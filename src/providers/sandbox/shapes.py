@@ -65,6 +65,15 @@ _TASKS = {
     404: "RESOURCE_NOT_FOUND",
     429: "RATE_LIMIT_EXCEEDED",
 }
+_PROJECTS = {
+    400: "Bad Request",
+    401: "Not Authorized",
+    402: "This feature is only available to premium users.",
+    403: "You do not have access to this task.",
+    404: "task: Unknown object",
+    429: "You've made too many requests and hit a rate limit."
+    " Please retry after the given amount of time.",
+}
 
 
 def provider_a(
@@ -148,6 +157,21 @@ def tasks(
     return as_json(body, status, _waiting(dict(headers or {}), retry_after))
 
 
+def projects(
+    status: int,
+    *,
+    reason: str = "",
+    message: str = "",
+    retry_after: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """Word an error as the project provider does; *reason* has no place in it."""
+    error = {"message": message or reason or _PROJECTS.get(status, "Server Error")}
+    if status >= 500:
+        error["phrase"] = "6 sad squid snuggle softly"
+    return as_json({"errors": [error]}, status, _waiting(dict(headers or {}), retry_after))
+
+
 def oauth(
     status: int,
     *,
@@ -170,6 +194,7 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "providerB": mail_graph,
         "collab": file_graph,
         "tasks": tasks,
+        "projects": projects,
         "oauth": oauth,
     }
 )

@@ -1,7 +1,7 @@
 """
 The access and refresh tokens that the sandbox takes. Only their hashes are kept.
 
-Upstreams are named ``providerA``, ``providerB``, ``collab`` and ``tasks``.
+Upstreams are named ``providerA``, ``providerB``, ``collab``, ``tasks`` and ``projects``.
 """
 
 import hashlib
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from providers.sandbox.store import Store
 
-UPSTREAMS = ("providerA", "providerB", "collab", "tasks", "oauth")
+UPSTREAMS = ("providerA", "providerB", "collab", "tasks", "projects", "oauth")
 
 _SPELLINGS = {
     "providera": "providerA",
     "providerb": "providerB",
     "collab": "collab",
     "tasks": "tasks",
+    "projects": "projects",
     "oauth": "oauth",
 }
 _TABLE = """CREATE TABLE IF NOT EXISTS token (

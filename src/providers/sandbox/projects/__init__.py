@@ -1,0 +1,1 @@
+"""The second task provider: a REST wire over projects, sections, tasks, fields and stories."""
