@@ -21,6 +21,7 @@ from providers.sandbox.calendarrecords import (
     by_clock,
     moment,
 )
+from providers.sandbox.calendarstore import YEARS
 from providers.sandbox.calendarzones import Zones, known
 from providers.sandbox.recurrence import Series, check, following
 
@@ -187,6 +188,8 @@ class _Reader:
             end = start.later(timedelta(days=1))
         if end.instant < start.instant:
             raise ValueError("it ends before it starts")
+        if start.local.year not in YEARS or end.local.year not in YEARS:
+            raise ValueError("a time that is out of range")
         return start, end
 
     def _recurrence(
@@ -253,9 +256,11 @@ class _Reader:
         """Read a day or a moment; one without any zone is in *otherwise*."""
         place = otherwise
         tzid = line.params.get("TZID")
-        if len(text) == 8:
+        if len(text) == 8 and _day(text).year in YEARS:
             return When(place, day=_day(text))
         clock = datetime.combine(_day(text[:8]), _clock(text))
+        if clock.year not in YEARS:
+            raise ValueError("a time that is out of range")
         if text[-1:] in {"Z", "z"}:
             return moment(clock.replace(tzinfo=UTC), "UTC" if tzid is None else place)
         if tzid is not None:

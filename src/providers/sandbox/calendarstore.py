@@ -31,6 +31,8 @@ from providers.sandbox.store import Store
 
 # Series without an end are followed so far past now when nobody says how far.
 HORIZON = timedelta(days=730)
+# What lies outside of these years is refused, so that no zone and no length leads out of time.
+YEARS = range(1600, 9000)
 _CHANGE = "calendar-change"
 
 
@@ -111,8 +113,7 @@ class CalendarStore:
                 yield found
         until = window.until or self._now() + HORIZON
         long = event.content.end.instant - event.content.start.instant + timedelta(hours=3)
-        since = None if window.since is None else window.since - long
-        for start in self._starts(event).between(since, until):
+        for start in self._starts(event).between(_before(window.since, long), until):
             content = event.content.at(start)
             if start not in changed and window.meets(content):
                 yield Occurrence(event=event, original=start, content=content,
@@ -179,7 +180,7 @@ class CalendarStore:
         Add events in one transaction.
 
         Raises:
-            ValueError: A recurrence rule cannot be followed.
+            ValueError: A recurrence rule cannot be followed, or a time is out of `YEARS`.
         """
         self._refresh()
         with self._db.transaction():
@@ -193,9 +194,9 @@ class CalendarStore:
         Keep an event as it is now.
 
         Raises:
-            ValueError: A recurrence rule cannot be followed.
+            ValueError: A recurrence rule cannot be followed, or a time is out of `YEARS`.
         """
-        _check(event.recurrence, event.content)
+        _check(event.recurrence, event.content, event.overrides)
         with self._db.transaction():
             now = int(self._clock() * 1000)
             kept = replace(event, updated_ms=now, change=self._db.next(_CHANGE))
@@ -218,7 +219,7 @@ class CalendarStore:
     # Behind
 
     def _insert(self, calendar: StoredCalendar, new: NewEvent) -> StoredEvent:
-        _check(new.recurrence, new.content)
+        _check(new.recurrence, new.content, new.overrides)
         mailbox = calendar.mailbox
         seq = self._db.next("calendar-event")
         now = int(self._clock() * 1000)
@@ -302,6 +303,19 @@ def _shown(calendar: StoredCalendar, mailbox: str) -> bool:
     return calendar.mailbox == mailbox and not calendar.is_deleted
 
 
-def _check(recurrence: Recurrence | None, content: Content) -> None:
+def _check(recurrence: Recurrence | None, content: Content, overrides: Iterable[Override]) -> None:
+    contents = [content, *(one.content for one in overrides if one.content is not None)]
+    times = [when for one in contents for when in (one.start, one.end)]
+    if recurrence is not None:
+        times += [*recurrence.added, *recurrence.dropped]
+    if any(when.local.year not in YEARS for when in times):
+        raise ValueError("a time that is out of range")
     for rule in recurrence.rules if recurrence is not None else ():
         check(rule, content.start)
+
+
+def _before(instant: datetime | None, long: timedelta) -> datetime | None:
+    try:
+        return None if instant is None else instant - long
+    except OverflowError:
+        return None

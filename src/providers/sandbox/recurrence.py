@@ -8,7 +8,7 @@ none of its times. Source: RFC 5545, 3.8.5.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from heapq import merge
 from itertools import islice, takewhile
 
@@ -17,6 +17,12 @@ from dateutil.rrule import rrulestr
 from providers.sandbox.calendarrecords import Recurrence, When, by_clock, zone
 
 MOST_STARTS = 20_000  # of one series, so that a rule by the second ends
+# Rules are followed so far from their first time: one that never comes true has to end too.
+LONGEST = timedelta(days=36525)
+LONGEST_BY_HOUR = timedelta(days=1000)
+_BY_HOUR = re.compile(r"FREQ=(HOURLY|MINUTELY|SECONDLY)")
+_RULE = re.compile(r"[A-Z0-9=;,+-]+", re.ASCII)
+_COUNT = re.compile(r"COUNT=(\d+);?")
 _UNTIL = re.compile(r"UNTIL=(\d{8})(?:T(\d{6})(Z?))?", re.IGNORECASE)
 
 
@@ -105,15 +111,24 @@ def _followed(local: Iterator[datetime], first: When) -> Iterator[When]:
 
 def _rule(text: str, first: When) -> Iterator[datetime]:
     """Read a rule as naive local times; its UNTIL counts by the clock of the series."""
-    plain = re.sub(r"\s", "", text).removesuffix(";")
-    local = _UNTIL.sub(lambda found: _local_until(found, first), plain)
+    plain = re.sub(r"\s", "", text).upper()
+    if not _RULE.fullmatch(plain) or "INTERVAL=0" in plain:
+        raise ValueError(f"not a recurrence rule: {text}")
+    # The count is kept apart, so that every rule can have an end.
+    counts = [int(found) for found in _COUNT.findall(plain)]
+    endless = _COUNT.sub("", plain).strip(";")
+    last = first.local + (LONGEST_BY_HOUR if _BY_HOUR.search(plain) else LONGEST)
+    ending = _UNTIL.sub(lambda found: _local_until(found, first, last), endless)
+    ending = ending if "UNTIL=" in ending else f"{ending};UNTIL={last:%Y%m%dT%H%M%S}"
     try:
-        return iter(rrulestr(local, dtstart=first.local))
-    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as problem:
+        told = iter(rrulestr(ending, dtstart=first.local))
+    except (KeyError, TypeError, AttributeError, IndexError) as problem:
         raise ValueError(f"not a recurrence rule: {text}") from problem
+    told = takewhile(lambda found: found <= last, told)
+    return islice(told, counts[0]) if counts else told
 
 
-def _local_until(found: re.Match[str], first: When) -> str:
+def _local_until(found: re.Match[str], first: When, last: datetime) -> str:
     """Write UNTIL as a naive local time; a day means all of it."""
     day = datetime.strptime(found[1], "%Y%m%d")  # noqa: DTZ007 - the zone is added below
     if found[2] is None or first.is_day:
@@ -123,7 +138,7 @@ def _local_until(found: re.Match[str], first: When) -> str:
         until = datetime.combine(day, clock)
         if found[3]:
             until = until.replace(tzinfo=UTC).astimezone(zone(first.zone)).replace(tzinfo=None)
-    return f"UNTIL={until:%Y%m%dT%H%M%S}"
+    return f"UNTIL={min(until, last):%Y%m%dT%H%M%S}"
 
 
 def _instant(start: When) -> datetime:

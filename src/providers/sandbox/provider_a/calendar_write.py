@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from providers.sandbox.calendarrecords import Content, Guest, NewEvent, Occurrence, StoredCalendar
+from providers.sandbox.calendarrecords import (
+    Content,
+    Guest,
+    NewEvent,
+    Occurrence,
+    StoredCalendar,
+    When,
+)
 from providers.sandbox.calendarstore import single
 from providers.sandbox.provider_a import calendar_body
 from providers.sandbox.provider_a.calendar_event import etag
@@ -107,11 +114,7 @@ class Writing:
             old = _emptied(old)
         content = self._content(calendar, body, old)
         if one.original is not None:
-            cancelled = content.status == "cancelled"
-            kept = None if cancelled else content
-            event = self._store.override(one.event, one.original, kept, cancelled=cancelled)
-            changed = self._store.occurrence(event, one.original)
-            return self._events.shown(request, calendar, changed or one)
+            return self._events.shown(request, calendar, self._differ(one, one.original, content))
         recurrence = one.event.recurrence
         if "recurrence" in body or whole:
             recurrence = calendar_body.recurrence(body, content.start)
@@ -129,6 +132,15 @@ class Writing:
         except ValueError:
             raise Refused(400, "Invalid recurrence rule.", "invalid") from None
         return self._events.shown(request, calendar, single(event))
+
+    def _differ(self, one: Occurrence, original: When, content: Content) -> Occurrence:
+        cancelled = content.status == "cancelled"
+        kept = None if cancelled else content
+        try:
+            event = self._store.override(one.event, original, kept, cancelled=cancelled)
+        except ValueError:
+            raise Refused(400, "Bad Request", "badRequest") from None
+        return self._store.occurrence(event, original) or one
 
     def _content(
         self, calendar: StoredCalendar, body: Mapping[str, Any], old: Content | None

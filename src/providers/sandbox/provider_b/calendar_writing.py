@@ -1,5 +1,7 @@
 """Writing events on provider B: making, changing, deleting, calling off, answering."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from uuid import uuid4
 
@@ -32,9 +34,9 @@ class Writing:
         body = call.json()
         content = calendar_body.content(body, None, account=self._account(), seed=str(uuid4()))
         recurrence = calendar_patterns.read(body.get("recurrence"), content.start)
-        (added,) = self._store.add_events(
-            found, (NewEvent(content=content, recurrence=recurrence),)
-        )
+        with _validated():
+            new = NewEvent(content=content, recurrence=recurrence)
+            (added,) = self._store.add_events(found, (new,))
         return self._listing.answer_with(call, single(added), status=201)
 
     def patch(self, call: Call, event: str, calendar: str = "") -> Answer:
@@ -48,14 +50,16 @@ class Writing:
             body, one.content, account=self._account(), seed=str(uuid4())
         )
         if one.original is not None:
-            kept = self._store.override(one.event, one.original, content, cancelled=False)
+            with _validated():
+                kept = self._store.override(one.event, one.original, content, cancelled=False)
             return self._listing.answer_with(
                 call, self._store.occurrence(kept, one.original) or one
             )
         recurrence = one.event.recurrence
         if "recurrence" in body:
             recurrence = calendar_patterns.read(body["recurrence"], content.start)
-        changed = self._store.put(replace(one.event, content=content, recurrence=recurrence))
+        with _validated():
+            changed = self._store.put(replace(one.event, content=content, recurrence=recurrence))
         return self._listing.answer_with(call, single(changed))
 
     def delete(self, call: Call, event: str, calendar: str = "") -> Answer:
@@ -139,6 +143,15 @@ class Writing:
 
     def _account(self) -> Account:
         return self._diary.ground.mails.account(PROVIDER_B)
+
+
+@contextmanager
+def _validated() -> Iterator[None]:
+    """Word what the store refuses."""
+    try:
+        yield
+    except ValueError:
+        raise calendar_body.invalid("start") from None
 
 
 def _responded(content: Content, account: str, response: str) -> Content:

@@ -1,0 +1,200 @@
+"""The starts of series: by the clocks of their zones, against hand-written rows and an oracle."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from providers.sandbox.calendarrecords import Recurrence, When, by_clock
+from providers.sandbox.recurrence import MOST_STARTS, Series, check
+
+STOCKHOLM = "Europe/Stockholm"
+FAR = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def at(text, zone=STOCKHOLM):
+    return by_clock(datetime.fromisoformat(text), zone)
+
+
+def day(text):
+    return When(STOCKHOLM, day=date.fromisoformat(text))
+
+
+def stamps(first, *rules, added=(), dropped=(), since=None, until=FAR):
+    recurrence = Recurrence(rules=rules, added=added, dropped=dropped)
+    return [one.stamp for one in Series(first, recurrence).between(since, until)]
+
+
+ROWS = {
+    "the clock goes forward and the meeting does not move": (
+        at("2026-03-22T09:00"),
+        "FREQ=WEEKLY;COUNT=3",
+        ["20260322T080000Z", "20260329T070000Z", "20260405T070000Z"],
+    ),
+    "the clock goes back": (
+        at("2026-10-24T09:00"),
+        "FREQ=DAILY;COUNT=3",
+        ["20261024T070000Z", "20261025T080000Z", "20261026T080000Z"],
+    ),
+    "a time that the clock skips keeps the offset before": (
+        at("2026-03-28T02:30"),
+        "FREQ=DAILY;COUNT=3",
+        ["20260328T013000Z", "20260329T013000Z", "20260330T003000Z"],
+    ),
+    "a time that the clock shows twice is the first": (
+        at("2026-10-24T02:30"),
+        "FREQ=DAILY;COUNT=2",
+        ["20261024T003000Z", "20261025T003000Z"],
+    ),
+    "an end at UTC counts by the moment": (
+        at("2026-10-24T09:00"),
+        "FREQ=DAILY;UNTIL=20261026T080000Z",
+        ["20261024T070000Z", "20261025T080000Z", "20261026T080000Z"],
+    ),
+    "an end that is a day means all of it": (
+        at("2026-10-24T09:00"),
+        "FREQ=DAILY;UNTIL=20261025",
+        ["20261024T070000Z", "20261025T080000Z"],
+    ),
+    "days have no clock": (day("2026-03-28"), "FREQ=DAILY;COUNT=2", ["20260328", "20260329"]),
+    "the last Friday": (
+        day("2026-01-30"),
+        "FREQ=MONTHLY;BYDAY=-1FR;COUNT=3",
+        ["20260130", "20260227", "20260327"],
+    ),
+    "the 31st, where there is one": (
+        day("2026-01-31"),
+        "FREQ=MONTHLY;COUNT=3",
+        ["20260131", "20260331", "20260531"],
+    ),
+    "the 29th of February": (day("2024-02-29"), "FREQ=YEARLY;COUNT=2", ["20240229", "20280229"]),
+    "a first time that the rule does not give": (
+        day("2026-01-01"),
+        "FREQ=WEEKLY;BYDAY=MO;COUNT=2",
+        ["20260101", "20260105", "20260112"],
+    ),
+    "blanks in the rule": (
+        day("2026-01-05"),
+        " freq=weekly;byday=MO, TU;count=2 ",
+        ["20260105", "20260106"],
+    ),
+    "no more than the count": (day("2026-01-05"), "FREQ=DAILY;COUNT=1", ["20260105"]),
+}
+
+
+@pytest.mark.parametrize(("first", "rule", "expected"), ROWS.values(), ids=ROWS)
+def test_a_rule_is_followed(first, rule, expected):
+    assert stamps(first, rule) == expected
+
+
+def test_dates_are_added_and_dropped_in_order():
+    first = at("2026-01-05T09:00")
+
+    found = stamps(
+        first,
+        "FREQ=WEEKLY;COUNT=3",
+        added=(at("2026-01-07T10:00"), at("2026-01-12T09:00")),
+        dropped=(at("2026-01-19T08:00", "UTC"),),
+    )
+
+    assert found == ["20260105T080000Z", "20260107T090000Z", "20260112T080000Z"]
+
+
+def test_a_dropped_day_takes_out_what_starts_on_it():
+    found = stamps(at("2026-01-05T09:00"), "FREQ=DAILY;COUNT=3", dropped=(day("2026-01-06"),))
+
+    assert found == ["20260105T080000Z", "20260107T080000Z"]
+
+
+def test_two_rules_give_what_either_gives_once():
+    found = stamps(day("2026-01-05"), "FREQ=DAILY;COUNT=3", "FREQ=WEEKLY;COUNT=2")
+
+    assert found == ["20260105", "20260106", "20260107", "20260112"]
+
+
+def test_a_window_is_half_open():
+    since, until = datetime(2026, 1, 6, 8, tzinfo=UTC), datetime(2026, 1, 8, 8, tzinfo=UTC)
+
+    found = stamps(at("2026-01-05T09:00"), "FREQ=DAILY", since=since, until=until)
+
+    assert found == ["20260106T080000Z", "20260107T080000Z"]
+
+
+def test_windows_may_be_asked_in_any_order():
+    series = Series(at("2026-01-05T09:00"), Recurrence(rules=("FREQ=DAILY",)))
+    late = series.between(datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 2, tzinfo=UTC))
+    early = series.between(None, datetime(2026, 1, 6, tzinfo=UTC))
+
+    assert [one.stamp for one in (*late, *early)] == ["20260601T070000Z", "20260105T080000Z"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=SECONDLY",
+        "FREQ=MINUTELY;COUNT=1000000",
+        "FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
+    ],
+)
+def test_a_rule_that_never_ends_or_never_comes_true_ends_all_the_same(rule):
+    found = stamps(at("2026-01-05T09:00"), rule)
+
+    assert 1 <= len(found) <= MOST_STARTS
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "",
+        "FREQ=NEVER",
+        "COUNT=3",
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=DAILY;BYDAY=XX",
+        "FREQ=DAILY;UNTIL=soon",
+        "FREQ=DAILY\nDTSTART:20260101T000000Z",
+        "FREQ=WEEKLY;RSCALE=CHINESE",
+    ],
+)
+def test_what_is_no_rule_is_refused(rule):
+    with pytest.raises(ValueError):
+        check(rule, at("2026-01-05T09:00"))
+
+
+@given(st.text(alphabet="FREQDAILYWKMONTHCUBS=;,0123-+", max_size=40))
+def test_any_text_is_a_rule_or_refused(text):
+    try:
+        check(f"FREQ=DAILY;{text}", at("2026-01-05T09:00"))
+    except ValueError:
+        return
+
+
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+
+
+@given(
+    start=st.datetimes(*(datetime.fromisoformat(f"{year}-01-01") for year in (2025, 2027))).map(
+        lambda found: found.replace(second=0, microsecond=0)
+    ),
+    zone=st.sampled_from((STOCKHOLM, "America/New_York", "Asia/Tokyo", "UTC", "Asia/Kathmandu")),
+    interval=st.integers(1, 4),
+    days=st.sets(st.sampled_from(range(7)), min_size=1),
+    count=st.integers(1, 30),
+)
+def test_weekly_rules_agree_with_walking_through_the_days(start, zone, interval, days, count):
+    rule = f"FREQ=WEEKLY;INTERVAL={interval};COUNT={count};BYDAY=" + ",".join(
+        WEEKDAYS[number] for number in sorted(days)
+    )
+    monday = start - timedelta(days=start.weekday())
+    walked = []
+    for number in range(7 * interval * (count + 1)):
+        local = monday + timedelta(days=number)
+        if local >= start and local.weekday() in days and number // 7 % interval == 0:
+            walked.append(local.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC))
+    expected = sorted({start.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC), *walked[:count]})
+
+    found = Series(by_clock(start, zone), Recurrence(rules=(rule,))).between(None, FAR)
+
+    assert [one.instant for one in found] == [one for one in expected if one < FAR]

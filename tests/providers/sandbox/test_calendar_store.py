@@ -1,0 +1,197 @@
+"""The calendar store: what overlaps a window, what differs, and what another process wrote."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from providers.sandbox.calendarrecords import (
+    Content,
+    NewEvent,
+    Override,
+    Recurrence,
+    When,
+    Window,
+    by_clock,
+)
+from providers.sandbox.calendarstore import HORIZON, CalendarStore
+from providers.sandbox.store import Store
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+ZONE = "Europe/Stockholm"
+
+
+def at(text, zone=ZONE):
+    return by_clock(datetime.fromisoformat(text), zone)
+
+
+def utc(text):
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def meeting(start, end, **more):
+    return Content(start=at(start), end=at(end), title="Keel", **more)
+
+
+@pytest.fixture
+def store():
+    return CalendarStore(Store(":memory:"), clock=NOW.timestamp)
+
+
+@pytest.fixture
+def calendar(store):
+    return store.add_calendar("provider-a", "Yard", zone=ZONE)
+
+
+@pytest.fixture
+def standup(store, calendar):
+    """Every day at nine; the 6th is off, the 7th is at noon, the 8th is dropped."""
+    content = meeting("2026-01-05T09:00", "2026-01-05T09:15")
+    new = NewEvent(
+        content=content,
+        recurrence=Recurrence(rules=("FREQ=DAILY;COUNT=6",), dropped=(at("2026-01-08T09:00"),)),
+        overrides=(
+            Override(original=at("2026-01-06T09:00"), cancelled=True),
+            Override(original=at("2026-01-07T09:00"), content=content.at(at("2026-01-07T12:00"))),
+        ),
+    )
+    return store.add_events(calendar, (new,))[0]
+
+
+def shown(store, event, window=None):
+    found = store.occurrences(event, window) if window else store.occurrences(event)
+    return sorted((one.content.start.stamp[4:11], one.cancelled) for one in found)
+
+
+def test_a_series_is_shown_with_what_differs_and_without_what_was_dropped(store, standup):
+    assert shown(store, standup) == [
+        ("0105T08", False),
+        ("0106T08", True),
+        ("0107T11", False),
+        ("0109T08", False),
+        ("0110T08", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        ("2026-01-05T08:15", "2026-01-06T08:00", []),
+        ("2026-01-05T08:14", "2026-01-06T08:01", ["0105T08", "0106T08"]),
+        ("2026-01-07T08:00", "2026-01-07T09:00", []),
+        ("2026-01-07T11:00", "2026-01-07T12:00", ["0107T11"]),
+    ],
+    ids=["between two", "the ends of two", "where one was", "where one was moved to"],
+)
+def test_a_window_meets_what_overlaps_it(store, standup, since, until, expected):
+    window = Window(since=utc(since), until=utc(until))
+
+    assert [when for when, _ in shown(store, standup, window)] == expected
+
+
+def test_what_has_no_length_counts_by_its_start(store, calendar):
+    content = meeting("2026-01-05T09:00", "2026-01-05T09:00")
+    (event,) = store.add_events(calendar, (NewEvent(content=content),))
+    eight = utc("2026-01-05T08:00")
+
+    assert shown(store, event, Window(since=eight, until=eight + timedelta(hours=1)))
+    assert not shown(store, event, Window(since=eight - timedelta(hours=1), until=eight))
+
+
+def test_a_day_begins_at_midnight_in_its_zone(store, calendar):
+    day = When(ZONE, day=at("2026-01-05T00:00").local.date())
+    content = Content(start=day, end=day.later(timedelta(days=1)))
+    (event,) = store.add_events(calendar, (NewEvent(content=content),))
+
+    assert shown(store, event, Window(until=utc("2026-01-04T23:01")))
+    assert not shown(store, event, Window(since=utc("2026-01-05T23:00")))
+
+
+def test_a_long_meeting_is_met_in_its_middle(store, calendar):
+    content = meeting("2026-01-05T09:00", "2026-03-05T09:00")
+    new = NewEvent(content=content, recurrence=Recurrence(rules=("FREQ=YEARLY",)))
+    (event,) = store.add_events(calendar, (new,))
+    window = Window(since=utc("2027-02-01T00:00"), until=utc("2027-02-02T00:00"))
+
+    assert [when for when, _ in shown(store, event, window)] == ["0105T08"]
+
+
+def test_an_endless_series_ends_at_the_horizon(store, calendar):
+    content = meeting("2026-01-05T09:00", "2026-01-05T10:00")
+    new = NewEvent(content=content, recurrence=Recurrence(rules=("FREQ=DAILY",)))
+    (event,) = store.add_events(calendar, (new,))
+
+    assert len(shown(store, event)) == HORIZON.days
+
+
+def test_a_meeting_over_two_zones_keeps_its_length(store, calendar):
+    content = Content(start=at("2026-03-01T10:00"), end=at("2026-03-01T13:00", "America/New_York"))
+    new = NewEvent(content=content, recurrence=Recurrence(rules=("FREQ=WEEKLY;COUNT=6",)))
+    (event,) = store.add_events(calendar, (new,))
+    found = list(store.occurrences(event))
+
+    lengths = {one.content.end.instant - one.content.start.instant for one in found}
+    assert lengths == {timedelta(hours=9)}
+
+
+def test_an_occurrence_is_found_by_the_start_that_names_it(store, standup):
+    moved = store.occurrence(standup, at("2026-01-07T09:00"))
+    plain = store.occurrence(standup, at("2026-01-09T09:00"))
+
+    assert (moved.content.start.stamp, moved.is_exception) == ("20260107T110000Z", True)
+    assert (plain.content.start.stamp, plain.is_exception) == ("20260109T080000Z", False)
+
+
+@pytest.mark.parametrize(
+    "start", ["2026-01-08T09:00", "2026-01-09T10:00", "2026-01-11T09:00", "2026-01-04T09:00"]
+)
+def test_what_the_series_does_not_give_is_no_occurrence(store, standup, start):
+    assert store.occurrence(standup, at(start)) is None
+
+
+def test_another_store_on_the_same_file_sees_what_was_written(tmp_path):
+    one, other = (CalendarStore(Store(tmp_path / "s.db")) for _ in range(2))
+    calendar = one.add_calendar("provider-b", "Sites", zone=ZONE)
+    (event,) = one.add_events(
+        calendar, (NewEvent(content=meeting("2026-01-05T09:00", "2026-01-05T10:00")),)
+    )
+    seen = other.find("provider-b", event.id)
+    one.put(replace(event, content=replace(event.content, title="Mast")))
+
+    assert seen == (event,)
+    assert other.find("provider-b", event.immutable_id)[0].content.title == "Mast"
+    assert [one.name for one in other.calendars("provider-b")] == ["Calendar", "Sites"]
+
+
+def test_everything_comes_back_as_it_was_kept(tmp_path, standup):
+    first = CalendarStore(Store(tmp_path / "s.db"))
+    calendar = first.add_calendar("provider-a", "Yard", zone=ZONE)
+    new = NewEvent(
+        content=standup.content, recurrence=standup.recurrence, overrides=standup.overrides
+    )
+    (kept,) = first.add_events(calendar, (new,))
+
+    assert CalendarStore(Store(tmp_path / "s.db")).find("provider-a", kept.id) == (kept,)
+
+
+def test_an_account_has_a_calendar_from_the_beginning(store):
+    (calendar,) = store.calendars("provider-a")
+
+    assert (calendar.is_primary, calendar.zone) == (True, "UTC")
+    assert store.add_calendar("provider-a", "Own", zone=ZONE, is_primary=True).seq == calendar.seq
+    assert [one.name for one in store.calendars("provider-a")] == ["Own"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        meeting("0999-01-01T00:00", "0999-01-01T01:00"),
+        meeting("9998-01-01T00:00", "9998-01-01T01:00"),
+    ],
+    ids=["too early", "too late"],
+)
+def test_times_that_lead_out_of_time_are_refused(store, calendar, content):
+    with pytest.raises(ValueError):
+        store.add_events(calendar, (NewEvent(content=content),))
+
+    assert store.events(calendar) == ()
