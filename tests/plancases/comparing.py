@@ -1,6 +1,7 @@
 """One case: a document run by its plan and by graphql-core alone, and what differed."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -49,8 +50,18 @@ class Tally:
     mixed: int = 0
 
 
-async def differences(subject: Subject, seed: str, tally: Tally) -> list[str]:
-    """Run the document of *seed* for several masks and variables; tell where the two differ."""
+RUNS = 6  # of one document
+HOW_WRONG = (0, 0.02, 0.05, 0.15)
+
+
+async def differences(
+    subject: Subject, seed: str, tally: Tally, how_wrong: Sequence[float] = HOW_WRONG
+) -> list[str]:
+    """
+    Run the document of *seed* for several masks and variables; tell where the two differ.
+
+    *how_wrong* is how often values are wrong, 0 to 1, one of which is drawn per run.
+    """
     random = Random(seed)
     text = Writer(subject.schema, random).document()
     document = parse(text)
@@ -59,8 +70,8 @@ async def differences(subject: Subject, seed: str, tally: Tally) -> list[str]:
     operation = document.definitions[0]
     program = Program(subject.schema, document, operation, Plans(50))
     found = []
-    for number in range(4):
-        wrong = random.choice([0, 0.02, 0.04, 0.15])
+    for number in range(RUNS):
+        wrong = random.choice(how_wrong)
         hidden = frozenset(one for one in subject.maskable if random.random() < 0.3)
         budget = random.choice([None, None, 25_000, random.randint(0, 12)])
         given = variables(subject.schema, operation, random)

@@ -13,7 +13,7 @@ from graphql import (
     type_from_ast,
 )
 
-DEEPEST = 5
+DEEPEST = 4
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Writer:
     random: Random
     fragments: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
-    left: int = 30  # fields
+    left: int = 14  # fields
 
     def document(self) -> str:
         kind = "mutation" if self.random.random() < 0.15 else "query"
@@ -35,7 +35,7 @@ class Writer:
         return "\n".join([f"{head} {body}", *self.fragments.values()])
 
     def selection(self, owner, depth: int) -> str:
-        parts = [self._part(owner, depth) for _ in range(self.random.randint(1, 5))]
+        parts = [self._part(owner, depth) for _ in range(self.random.randint(1, 4))]
         if self.random.random() < 0.3:
             parts.append(self.random.choice(parts))
         return "{ " + " ".join(parts) + " }"

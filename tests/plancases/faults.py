@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from graphql import Undefined, coerce_input_value
 from graphql.execution.collect_fields import collect_subfields
-from graphql.pyutils import Path
+from graphql.pyutils import Path, gather_with_cancel
 
 from graph import coordinates
 from graph.plan import executor, inputs, leaves, planning, selections, shapes
@@ -173,13 +174,17 @@ def argument_lost(patch):
 
     def arguments(self, values):
         found = original(self, values)
-        return found and {name: value for name, value in found.items() if name != "text"}
+        return found and {name: value for name, value in found.items() if name != "number"}
 
     patch.setattr(Call, "arguments", arguments)
 
 
 def unfit_variable_accepted(patch):
-    patch.setattr(inputs, "coerce_input_value", lambda value, type_: value)
+    def coerce(value, type_):
+        found = coerce_input_value(value, type_)
+        return None if found is Undefined else found
+
+    patch.setattr(inputs, "coerce_input_value", coerce)
 
 
 def required_variable_forgotten(patch):
@@ -193,8 +198,7 @@ def required_variable_forgotten(patch):
 
 def waiting_fields_left_out(patch):
     async def filled(found, waiting):
-        for one in waiting.values():
-            await one
+        await gather_with_cancel(*waiting.values())
         return found
 
     patch.setattr(executor, "_filled", filled)

@@ -22,7 +22,7 @@ from graph.coordinates import declaration
 from providers.records import Record
 
 MOMENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
-DEEPEST = 4
+DEEPEST = 3
 
 
 class Words(StrEnum):
