@@ -12,8 +12,6 @@ from providers.sandbox.mime import Trees
 from providers.sandbox.store import Store, open_store
 from providers.sandbox.tokens import Tokens
 
-FILES = "files"  # the folder, beside the store, of what was uploaded
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
@@ -44,6 +42,6 @@ def open_ground(data_dir: Path | None, *, clock: Callable[[], float] = time.time
         calendars=CalendarStore(store, clock=clock),
         trees=Trees(),
         tokens=Tokens(store, clock=clock),
-        shelf=Shelf(store, None if data_dir is None else data_dir / FILES, clock=clock),
+        shelf=Shelf.beside(store, clock=clock),
         clock=clock,
     )

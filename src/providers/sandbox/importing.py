@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from providers.sandbox import calendarimport
 from providers.sandbox.calendarimport import import_calendar
+from providers.sandbox.collabimport import import_folder, import_table
 from providers.sandbox.importreport import CannotImport, Importer, ImportReport, Progress
 from providers.sandbox.mailimport import import_mail
 from providers.sandbox.mailnames import MAILBOXES
@@ -22,6 +23,7 @@ FOLDER, ANY_FILE = "/", ""
 IMPORTERS: Mapping[tuple[str, str], Importer] = MappingProxyType(
     {(mailbox, kind): import_mail for mailbox in MAILBOXES for kind in (FOLDER, ANY_FILE)}
     | {(mailbox, calendarimport.SUFFIX): import_calendar for mailbox in MAILBOXES}
+    | {("collab", FOLDER): import_folder, ("collab", ".csv"): import_table}
 )
 
 # Kinds that no importer for "any file" is to try its luck with.

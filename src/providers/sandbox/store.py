@@ -39,6 +39,12 @@ class Store:
         self._db.execute("PRAGMA synchronous=NORMAL")
         self.define(_META)
 
+    @property
+    def folder(self) -> Path | None:
+        """Where the file lies; None when everything is in memory."""
+        name = str(self._db.execute("PRAGMA database_list").fetchone()[2] or "")
+        return Path(name).parent if name else None
+
     def define(self, *statements: str) -> None:
         """Run ``CREATE … IF NOT EXISTS`` statements."""
         with self._lock:

@@ -38,6 +38,7 @@ KEYS: Mapping[type[r.Record], tuple[str, Callable[[Any], str]]] = {
     r.SiteGrant: ("grant", lambda one: f"{one.site_id} {one.application}"),
     r.Upload: ("upload", lambda one: one.token),
 }
+FILES = "sandbox-files"  # the folder, beside the store, of what was put in
 _SECRET = "collab:secret"  # noqa: S105 - the name of the place it is kept at
 _KINDS = {kind: cls for cls, (kind, _) in KEYS.items()}
 _WRITE = (
@@ -99,6 +100,11 @@ class Shelf:
         self.settings = Settings()
         self._forget()
         db.define(_TABLE)
+
+    @classmethod
+    def beside(cls, db: Store, *, clock: Callable[[], float] = time.time) -> "Shelf":
+        """Open the shelf of a store, its files beside the store's own."""
+        return cls(db, None if db.folder is None else db.folder / FILES, clock=clock)
 
     def _forget(self) -> None:
         self.changes += 1

@@ -7,7 +7,6 @@ import httpx
 
 from providers.sandbox.collab import content
 from providers.sandbox.collab import records as r
-from providers.sandbox.collab.shelf import Shelf
 from providers.sandbox.ground import open_ground
 from providers.sandbox.world import collab
 
@@ -48,7 +47,7 @@ async def test_every_file_is_reached_by_walking_down(demo):
                         waiting.append(f"/drives/{drive['id']}/items/{item['id']}/children")
                     else:
                         kinds["package" if "package" in item else "file"] += 1
-    shelf: Shelf = demo.shelf
+    shelf = demo.shelf
     closed = {"/sites/council", "/personal/jonas_harbourlight_example"}
     open_sites = [site.id for site in shelf.every(r.Site) if site.path not in closed]
     drives = {one.id for one in shelf.every(r.Library) if one.site_id in open_sites}

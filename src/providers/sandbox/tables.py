@@ -1,0 +1,183 @@
+"""Tables out of CSV files: the separator, the character set and the kind of each column guessed."""
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+Cell = str | int | float | bool | None
+
+TEXT, LONG_TEXT, NUMBER, BOOLEAN, MOMENT, CHOICE = (
+    "text", "note", "number", "boolean", "dateTime", "choice",
+)  # fmt: skip
+MOST_CHOICES = 12
+_LONG = 255  # characters
+_YES = frozenset(("true", "yes", "ja", "oui", "wahr"))
+_NO = frozenset(("false", "no", "nein", "nej", "non", "falsch"))
+_INTEGER = re.compile(r"^-?(?:0|[1-9]\d{0,14})$", re.ASCII)
+_POINT = re.compile(r"^-?\d{1,15}\.\d{1,10}$", re.ASCII)
+_COMMA = re.compile(r"^-?\d{1,3}(?:\.\d{3})*,\d{1,10}$|^-?\d+,\d{1,10}$", re.ASCII)
+_DAY = re.compile(r"^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$")
+_DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})$")
+
+
+class NotATable(ValueError):
+    """The file has no heading row, or is no text; the message says why and may be shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """
+    A column.
+
+    Attributes:
+        kind: One of the words above.
+        choices: The words of a choice column, in the order they came.
+    """
+
+    title: str
+    kind: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """
+    A table.
+
+    Attributes:
+        rows: (line number, values in the order of *columns*); None for an empty cell. Moments are
+            ISO texts in UTC.
+        unusable: (line number, reason) of what was left out.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[int, tuple[Cell, ...]], ...]
+    unusable: tuple[tuple[int, str], ...]
+
+
+def read(path: Path) -> Table:
+    """
+    Read a CSV file whose first row names the columns.
+
+    Raises:
+        NotATable: It cannot be read as one.
+    """
+    text = _text(path.read_bytes())
+    separator = _separator(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        heading = [name.strip() for name in next(reader)]
+    except (StopIteration, csv.Error):
+        raise NotATable("The file is empty.") from None
+    titles = _titles(heading)
+    lines: list[tuple[int, list[str]]] = []
+    unusable: list[tuple[int, str]] = []
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) > len(titles) and any(cell.strip() for cell in cells[len(titles) :]):
+                unusable.append((reader.line_num, "more cells than columns"))
+                continue
+            padded = [*cells, *[""] * len(titles)][: len(titles)]
+            lines.append((reader.line_num, [cell.strip() for cell in padded]))
+    except csv.Error as problem:
+        unusable.append((reader.line_num, str(problem)))
+    columns = tuple(
+        _column(title, [cells[place] for _, cells in lines], separator)
+        for place, title in enumerate(titles)
+    )
+    rows = tuple(
+        (line, tuple(_cell(column, cell) for column, cell in zip(columns, cells, strict=True)))
+        for line, cells in lines
+    )
+    return Table(columns=columns, rows=rows, unusable=tuple(unusable))
+
+
+def _text(raw: bytes) -> str:
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16", "replace")
+    if b"\0" in raw:
+        raise NotATable("The file is no text.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", "replace")
+
+
+def _separator(text: str) -> str:
+    """Return what parts the cells of the heading row, outside of quotes."""
+    heading = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
+    return max((",", ";", "\t", "|"), key=heading.count)
+
+
+def _titles(heading: Sequence[str]) -> tuple[str, ...]:
+    if not any(heading):
+        raise NotATable("The first row names no columns.")
+    found: list[str] = []
+    for place, title in enumerate(heading, 1):
+        name = title or f"Column {place}"
+        number = 1
+        while name.casefold() in (one.casefold() for one in found):
+            number += 1
+            name = f"{title} {number}"
+        found.append(name)
+    return tuple(found)
+
+
+def _column(title: str, cells: Sequence[str], separator: str) -> Column:
+    given = [cell for cell in cells if cell]
+    if not given:
+        return Column(title=title, kind=TEXT)
+    if all(cell.casefold() in _YES | _NO for cell in given):
+        return Column(title=title, kind=BOOLEAN)
+    if all(_INTEGER.match(cell) or _POINT.match(cell) for cell in given):
+        return Column(title=title, kind=NUMBER)
+    if separator != "," and all(_INTEGER.match(cell) or _COMMA.match(cell) for cell in given):
+        return Column(title=title, kind=NUMBER)
+    if all(_moment(cell) is not None for cell in given):
+        return Column(title=title, kind=MOMENT)
+    if any(len(cell) > _LONG or "\n" in cell for cell in given):
+        return Column(title=title, kind=LONG_TEXT)
+    words = tuple(dict.fromkeys(given))
+    if len(words) <= MOST_CHOICES and len(given) >= 4 * len(words):
+        return Column(title=title, kind=CHOICE, choices=words)
+    return Column(title=title, kind=TEXT)
+
+
+def _cell(column: Column, cell: str) -> Cell:
+    if not cell:
+        return None
+    readers: Mapping[str, Any] = {BOOLEAN: _yes, NUMBER: _number, MOMENT: _moment}
+    found: Cell = readers.get(column.kind, str)(cell)
+    return found
+
+
+def _yes(cell: str) -> bool:
+    return cell.casefold() in _YES
+
+
+def _number(cell: str) -> int | float:
+    if _INTEGER.match(cell):
+        return int(cell)
+    plain = cell.replace(".", "").replace(",", ".") if "," in cell else cell
+    return float(plain)
+
+
+def _moment(cell: str) -> str | None:
+    dotted = _DOTTED.match(cell)
+    if dotted is not None:
+        cell = f"{dotted[3]}-{int(dotted[2]):02}-{int(dotted[1]):02}"
+    if not _DAY.match(cell):
+        return None
+    try:
+        found = datetime.fromisoformat(cell)
+    except ValueError:
+        return None
+    known = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    return known.strftime("%Y-%m-%dT%H:%M:%SZ")

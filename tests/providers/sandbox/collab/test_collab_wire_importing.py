@@ -1,0 +1,149 @@
+"""Real folders and tables, loaded into the sandbox and read over its wire."""
+
+import pytest
+
+from providers.sandbox import tables
+from providers.sandbox.importing import import_path
+from providers.sandbox.importreport import CannotImport
+from providers.sandbox.store import open_store
+
+
+@pytest.fixture
+def world(tmp_path, world_in):
+    return world_in(tmp_path / "data")
+
+
+def bring(world, path, **options):
+    """Import as the command does: over a connection of its own."""
+    store = open_store(world.ground.store.folder)
+    try:
+        return import_path(store, into="collab", path=path, **options)
+    finally:
+        store.close()
+
+
+async def test_a_folder_comes_in_with_all_that_is_in_it(tmp_path, world, client):
+    source = tmp_path / "Old server"
+    (source / "Empty").mkdir(parents=True)
+    (source / "Deep" / "Deeper").mkdir(parents=True)
+    (source / "Deep" / "Deeper" / "läse me.txt").write_text("a very unusual wording")
+    (source / "data.bin").write_bytes(bytes(range(256)) * 5000)
+    (source / "bad:name.txt").write_text("x")
+    (source / "link").symlink_to(source / "data.bin")
+    report = bring(world, source)
+    again = bring(world, source)
+    drives = (await client.get("/sites/root/drives")).json()["value"]
+    drive = next(one for one in drives if one["name"] == "Old server")["id"]
+    found = (await client.get(f"/drives/{drive}/root/search(q='unusual')")).json()["value"]
+    record = (await client.get(f"/drives/{drive}/root:/data.bin")).json()
+
+    assert report.imported == 2
+    assert report.skipped == (
+        ("bad:name.txt", "The provided name cannot contain these characters or is reserved."),
+        ("link", "a link"),
+    )
+    assert (again.imported, len(again.skipped)) == (0, 4)
+    assert [one["name"] for one in found] == ["läse me.txt"]
+    assert record["size"] == 1_280_000
+
+
+async def test_a_changed_file_gets_its_new_bytes(tmp_path, world, client):
+    source = tmp_path / "Notes"
+    source.mkdir()
+    (source / "a.txt").write_text("first")
+    bring(world, source)
+    drives = (await client.get("/sites/root/drives")).json()["value"]
+    place = f"/drives/{drives[-1]['id']}/root:/a.txt"
+    before = (await client.get(place)).json()
+    (source / "a.txt").write_text("second one")
+    report = bring(world, source)
+    after = (await client.get(place)).json()
+
+    assert report.imported == 1
+    assert (after["id"], after["size"]) == (before["id"], 10)
+    assert after["eTag"].endswith(',2"')
+
+
+async def test_a_table_becomes_a_list_with_typed_columns(tmp_path, world, client):
+    source = tmp_path / "boats.csv"
+    source.write_text(
+        "name;length m;built;sold;state;0code\n"
+        + "".join(
+            f"Boat {n};{n},5;0{n}.03.2020;{'ja' if n % 2 else 'nein'};"
+            f"{'new' if n < 5 else 'old'};00{n}\n"
+            for n in range(1, 9)
+        )
+        + "too;many;cells;in;this;row;here\n"
+    )
+    report = bring(world, source, list_name="Boats")
+    again = bring(world, source, list_name="Boats")
+    site = world.root.id
+    one = (await client.get(f"/sites/{site}/lists/Boats?$expand=columns")).json()
+    kinds = {
+        column["name"]: next(kind for kind in ("number", "dateTime", "boolean", "choice", "text")
+                             if kind in column)
+        for column in one["columns"] if column["columnGroup"] == "Custom Columns"
+    }  # fmt: skip
+    rows = (await client.get(f"/sites/{site}/lists/Boats/items?$expand=fields")).json()["value"]
+
+    assert (report.imported, report.skipped) == (8, (("line 10", "more cells than columns"),))
+    assert (again.imported, len(again.skipped)) == (0, 9)
+    assert kinds == {
+        "length_x0020_m": "number",
+        "built": "dateTime",
+        "sold": "boolean",
+        "state": "choice",
+        "_x0030_code": "text",
+    }
+    fields = rows[0]["fields"]
+    assert {name: fields[name] for name in ("Title", *kinds)} == {
+        "Title": "Boat 1",
+        "length_x0020_m": 1.5,
+        "built": "2020-03-01T00:00:00Z",
+        "sold": True,
+        "state": "new",
+        "_x0030_code": "001",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        (b"a,b\n1,x\n", [("a", "number"), ("b", "text")]),
+        ("\ufeffa\tb\n1\tx\n".encode(), [("a", "number"), ("b", "text")]),
+        ("h\xf6he;b\n1;2026-01-31\n".encode("cp1252"), [("höhe", "number"), ("b", "dateTime")]),
+        ("a,b\n1,x\n".encode("utf-16"), [("a", "number"), ("b", "text")]),
+        (b'"a;b",a,A,\n1,2,3,4\n', [("a;b", "number"), ("a", "number"), ("A 2", "number"),
+                                     ("Column 4", "number")]),
+        (b"a\n\n007\n", [("a", "text")]),
+        (b'a,b\n"two\nlines",\n', [("a", "note"), ("b", "text")]),
+    ],
+)  # fmt: skip
+def test_a_table_is_read_whatever_wrote_it(tmp_path, content, columns):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    table = tables.read(path)
+
+    assert [(column.title, column.kind) for column in table.columns] == columns
+    assert len(table.rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("empty.csv", b"", {}),
+        ("binary.csv", b"\0\1\2", {}),
+        ("blank.csv", b",,\n1,2,3\n", {}),
+        ("ok.csv", b"a\n1\n", {"board_name": "x"}),
+        ("ok.csv", b"a\n1\n", {"list_name": "Only library"}),
+        ("file.pdf", b"%PDF", {}),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path, world, name, content, options):
+    world.make.library(world.root, "Only library")
+    world.make.keep()
+    path = tmp_path / name
+    path.write_bytes(content)
+
+    with pytest.raises(CannotImport):
+        bring(world, path, **options)
