@@ -22,6 +22,7 @@ LONGEST = timedelta(days=36525)
 LONGEST_BY_HOUR = timedelta(days=1000)
 _BY_HOUR = re.compile(r"FREQ=(HOURLY|MINUTELY|SECONDLY)")
 _RULE = re.compile(r"[A-Z0-9=;,+-]+", re.ASCII)
+_DAYS = re.compile(r"BY(?:MONTH|MONTHDAY|YEARDAY|WEEKNO)=[0-9,+-]+")
 _COUNT = re.compile(r"COUNT=(\d+);?")
 _UNTIL = re.compile(r"UNTIL=(\d{8})(?:T(\d{6})(Z?))?", re.IGNORECASE)
 
@@ -122,10 +123,25 @@ def _rule(text: str, first: When) -> Iterator[datetime]:
     ending = ending if "UNTIL=" in ending else f"{ending};UNTIL={last:%Y%m%dT%H%M%S}"
     try:
         told = iter(rrulestr(ending, dtstart=first.local))
+        if not _comes_true(plain, first.local):
+            return iter(())
     except (KeyError, TypeError, AttributeError, IndexError) as problem:
         raise ValueError(f"not a recurrence rule: {text}") from problem
     told = takewhile(lambda found: found <= last, told)
     return islice(told, counts[0]) if counts else told
+
+
+def _comes_true(rule: str, first: datetime) -> bool:
+    """
+    Whether there is any day that a rule wants.
+
+    Its days are asked for year by year: day by day there is no end to finding none.
+    """
+    wanted = _DAYS.findall(rule)
+    if not wanted or "FREQ=YEARLY" in rule:
+        return True
+    yearly = rrulestr(";".join(("FREQ=YEARLY", *wanted)), dtstart=first)
+    return next(iter(yearly), None) is not None
 
 
 def _local_until(found: re.Match[str], first: When, last: datetime) -> str:

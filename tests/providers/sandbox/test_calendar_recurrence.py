@@ -136,6 +136,7 @@ def test_windows_may_be_asked_in_any_order():
         "FREQ=SECONDLY",
         "FREQ=MINUTELY;COUNT=1000000",
         "FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=DAILY;BYYEARDAY=366;BYMONTH=3",
         "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
     ],
 )
