@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from providers.sandbox.collab.shelf import FILES
+
 STATE = "demo.json"
 RESOURCES = ("main", "readOnly", "selectedSites", "empty")  # in this order: ids 1 to 4
 UPSTREAMS = MappingProxyType(
@@ -37,7 +39,7 @@ class State:
 
 def reset(data: Path) -> None:
     """Remove what earlier demos left in *data*, and nothing else."""
-    for pattern in ("gateway.db*", "sandbox.db*", STATE):
+    for pattern in ("gateway.db*", "sandbox.db*", f"{FILES}/*", STATE):
         for path in data.glob(pattern):
             path.unlink()
 
