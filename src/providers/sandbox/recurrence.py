@@ -53,7 +53,9 @@ class Series:
         if not isinstance(start, When):
             return False
         at = start.instant
-        return any(one == start for one in self.between(at, at.replace(microsecond=999_999)))
+        near = timedelta(days=1) if start.is_day else timedelta()  # a day begins by its own zone
+        until = at.replace(microsecond=999_999) + near
+        return any(one == start for one in self.between(at - near, until))
 
     def _find(self, until: datetime) -> None:
         while not self._instants or self._instants[-1] < until:

@@ -114,6 +114,14 @@ def test_two_rules_give_what_either_gives_once():
     assert found == ["20260105", "20260106", "20260107", "20260112"]
 
 
+@pytest.mark.parametrize("zone", ["UTC", STOCKHOLM, "Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_a_day_belongs_to_a_series_whatever_zone_it_is_named_in(zone):
+    series = Series(day("2026-01-05"), Recurrence(rules=("FREQ=WEEKLY;COUNT=3",)))
+    named = [When(zone, day=date(2026, 1, number)) for number in (11, 12, 13)]
+
+    assert [one in series for one in named] == [False, True, False]
+
+
 def test_a_window_is_half_open():
     since, until = datetime(2026, 1, 6, 8, tzinfo=UTC), datetime(2026, 1, 8, 8, tzinfo=UTC)
 
