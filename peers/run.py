@@ -1,12 +1,14 @@
 """
 Run the vendors' own clients against the sandbox: every ``peers/*/check.py``, or those named.
 
-Each folder has its own environment under ``.peers/``, made from its ``requirements.txt`` when that
-changed. Exits with 1 when any check failed.
+Each folder has its own environment under ``.peers/``, made from its ``requirements.txt``, and from
+its ``package-lock.json`` if it has one and npm is at hand, when these changed. Exits with 1 when any
+check failed.
 """
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -40,7 +42,9 @@ def environment(folder: Path) -> Path | None:
     place = ENVIRONMENTS / folder.name
     python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
     requirements = folder / "requirements.txt"
-    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
+    locked = folder / "package-lock.json"
+    known = requirements.read_bytes() + (locked.read_bytes() if locked.exists() else b"")
+    wanted = hashlib.sha256(known).hexdigest()
     stamp = place / ".installed"
     if stamp.is_file() and stamp.read_text() == wanted and python.exists():
         return python
@@ -63,6 +67,11 @@ def environment(folder: Path) -> Path | None:
     if done.returncode:
         print(done.stderr, file=sys.stderr)
         return None
+    if locked.exists() and shutil.which("npm"):
+        for name in ("package.json", "package-lock.json", ".npmrc"):
+            shutil.copy(folder / name, place / name)
+        if subprocess.run(["npm", "ci", "--silent"], cwd=place, check=False).returncode:
+            return None
     stamp.write_text(wanted)
     return python
 

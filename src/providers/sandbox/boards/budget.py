@@ -13,6 +13,7 @@ from graphql import (
     ListValueNode,
     OperationDefinitionNode,
     SelectionSetNode,
+    ValueNode,
     VariableNode,
 )
 
@@ -141,15 +142,17 @@ def _cost(
 
 def _times(node: FieldNode, variables: Mapping[str, Any]) -> int:
     given = {one.name.value: one.value for one in node.arguments or ()}
-    for name in ("limit", "ids"):
-        value = given.get(name)
-        found = variables.get(value.name.value) if isinstance(value, VariableNode) else None
-        if isinstance(value, IntValueNode):
-            found = int(value.value)
-        elif isinstance(value, ListValueNode):
-            found = list(value.values)
-        if isinstance(found, list):
-            found = len(found)
-        if isinstance(found, int):
-            return max(1, found)
+    limit, ids = (_literal(given.get(name), variables) for name in ("limit", "ids"))
+    if isinstance(limit, int):
+        return max(1, limit)
+    if ids is not None:
+        return max(1, len(ids)) if isinstance(ids, list) else 1
     return _PAGED.get(node.name.value, 1)
+
+
+def _literal(value: ValueNode | None, variables: Mapping[str, Any]) -> Any:
+    if isinstance(value, VariableNode):
+        return variables.get(value.name.value)
+    if isinstance(value, IntValueNode):
+        return int(value.value)
+    return list(value.values) if isinstance(value, ListValueNode) else value

@@ -83,7 +83,7 @@ class Desk:
 
     def flag(self, name: str) -> bool | None:
         """Return a true or false of the query, None when it is not given."""
-        return {"true": True, "false": False}.get(self.request.first(name))
+        return {"true": True, "false": False}.get(self.request.first(name).lower())
 
     # What it answers
 

@@ -1,0 +1,19 @@
+"""The boards that the check drives, those of the demo: see ``peers/serve.py``."""
+
+from datetime import UTC, datetime
+
+from providers.sandbox.boards.budget import set_budget
+from providers.sandbox.world.boards import seed
+
+READ = ("me:read", "boards:read", "users:read", "updates:read")
+
+
+def fill(sandbox):
+    ground = sandbox.ground
+    facts = seed(ground.store, datetime(2026, 11, 20, tzinfo=UTC))
+    set_budget(ground.store, 50_000_000)
+    return {
+        "boards": dict(facts.boards),
+        "token": ground.tokens.issue("tasks", facts.account, ()),
+        "reader": ground.tokens.issue("tasks", facts.account, READ),
+    }

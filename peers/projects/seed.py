@@ -1,0 +1,16 @@
+"""The projects that the check drives, those of the demo: see ``peers/serve.py``."""
+
+from datetime import UTC, datetime
+
+from providers.sandbox.world.projects import seed
+
+
+def fill(sandbox):
+    ground = sandbox.ground
+    facts = seed(ground.store, datetime(2026, 11, 20, tzinfo=UTC))
+    return {
+        "projects": dict(facts.projects),
+        "workspace": facts.workspace,
+        "token": ground.tokens.issue("projects", facts.account, ()),
+        "reader": ground.tokens.issue("projects", facts.account, ("tasks:read", "users:read")),
+    }
