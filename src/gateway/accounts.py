@@ -22,7 +22,8 @@ from providers.http import Upstream
 from providers.mailbox import Mailbox
 from providers.origins import Origins
 from providers.ports import ConnectionInfo
-from providers.registry import CalendarRegistry, MailRegistry, upstream
+from providers.registry import CalendarRegistry, MailRegistry, TaskRegistry, upstream
+from providers.taskdesk import TaskDesk
 
 # Providers that take the bare token, without a scheme before it.
 _SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
@@ -89,9 +90,14 @@ class Accounts:
         """
         self._mail = _Ports(MailRegistry(), self._way)
         self._calendars = _Ports(CalendarRegistry(), self._way)
+        self._tasks = _Ports(TaskRegistry(), self._way)
         self._event_ids = EventIds(database)
         self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
-            {Surface.EMAIL: self._mail, Surface.CALENDAR: self._calendars}
+            {
+                Surface.EMAIL: self._mail,
+                Surface.CALENDAR: self._calendars,
+                Surface.TASKS: self._tasks,
+            }
         )
         self._origins = origins
         self._vault = vault
@@ -106,6 +112,10 @@ class Accounts:
         """Return the calendars that *caller* may use, as one; none may be left."""
         found = [(one, self._calendars.open(one)) for one in _usable(caller, Surface.CALENDAR)]
         return Agenda(found, self._event_ids)
+
+    def tasks_of(self, caller: Caller) -> TaskDesk:
+        """Return the task accounts that *caller* may use; none may be left."""
+        return TaskDesk([(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS)])
 
     def forget(self, connection_id: int) -> None:
         """Drop what is remembered of a connection that was changed or removed."""

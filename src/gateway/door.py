@@ -109,6 +109,7 @@ class Door:
             sealer=self._parts.keyring,
             mail=self._accounts.mail_of(caller),
             agenda=self._accounts.agenda_of(caller),
+            tasks=self._accounts.tasks_of(caller),
         )
 
     async def open_management(self, scope: Scope) -> None:

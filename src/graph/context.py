@@ -15,6 +15,7 @@ from graph.plan.planning import Plan
 from policy.caller import Caller
 from providers.agenda import Agenda
 from providers.mailbox import Mailbox
+from providers.taskdesk import TaskDesk
 
 
 class Sealer(Protocol):
@@ -54,6 +55,7 @@ class Context:
     Attributes:
         mail: The token's usable mailboxes as one.
         agenda: The token's usable calendars as one.
+        tasks: The token's usable task accounts.
         require_all: The caller asked to fail when any provider fails (decisions 5.4).
         delivery: None lets each send take a fresh Message-ID.
         applied_limit: Set when a `limit` above its maximum was lowered.
@@ -67,6 +69,7 @@ class Context:
     sealer: Sealer
     mail: Mailbox
     agenda: Agenda = field(repr=False)
+    tasks: TaskDesk = field(default_factory=TaskDesk, repr=False)
     require_all: bool = False
     delivery: Delivery | None = None
     applied_limit: int | None = None

@@ -18,6 +18,8 @@ from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
 from graph.events import queries as event_queries
 from graph.scalars import SCALARS
+from graph.tasks import mutations as task_mutations
+from graph.tasks import queries as task_queries
 
 Query = create_type(
     "Query",
@@ -30,6 +32,11 @@ Query = create_type(
         event_queries.events_by_contact,
         event_queries.free_busy,
         event_queries.calendars,
+        task_queries.task_providers,
+        task_queries.task_boards,
+        task_queries.task_board,
+        task_queries.task_items,
+        task_queries.task_item,
         account.access_token,
     ],
     description="Everything that can be read.",
@@ -43,6 +50,10 @@ Mutation = create_type(
         email_mutations.forward_email,
         email_mutations.delete_email,
         email_mutations.modify_email,
+        task_mutations.create_task_item,
+        task_mutations.update_task_item,
+        task_mutations.delete_task_item,
+        task_mutations.add_task_comment,
     ],
     description="Everything that can be changed; one field per request.",
 )

@@ -1,5 +1,5 @@
 """
-Provider code to opener: the one list of what mail and calendar connectors there are.
+Provider code to opener: the one list of what connectors there are.
 
 The caller brings credentials, origins and connection details; what is remembered of an account
 between requests is kept here, by connection, for the life of the process.
@@ -9,11 +9,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from providers.answers import Answer
+from providers.boards.failures import classify as classify_boards
+from providers.boards.tasks import Tasks as Boards
+from providers.boards.writing import Locks
 from providers.calendar_memory import CalendarMemory
 from providers.failures import ProviderFailure
 from providers.http import Credentials, Origins, Upstream
 from providers.ports import ConnectionInfo, MailPort
 from providers.ports_calendar import CalendarPort
+from providers.ports_tasks import TaskPort
 from providers.provider_a.calendar import Calendars as CalendarsA
 from providers.provider_a.failures import classify as classify_a
 from providers.provider_a.mail import Mail as MailA
@@ -26,11 +30,13 @@ from providers.provider_b.memory import Memory as MemoryB
 Classify = Callable[[Answer], ProviderFailure | None]
 
 CLASSIFIERS: Mapping[str, Classify] = MappingProxyType(
-    {"PROVIDER_A": classify_a, "PROVIDER_B": classify_b}
+    {"PROVIDER_A": classify_a, "PROVIDER_B": classify_b, "BOARDS": classify_boards}
 )
 # Calls under way at once per connection; wire report 2.2 (four per mailbox on provider B).
-CONCURRENCY: Mapping[str, int] = MappingProxyType({"PROVIDER_A": 8, "PROVIDER_B": 4})
-MAIL_PROVIDERS = tuple(CLASSIFIERS)
+CONCURRENCY: Mapping[str, int] = MappingProxyType(
+    {"PROVIDER_A": 8, "PROVIDER_B": 4, "BOARDS": 4}
+)
+MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")
 
 
 def upstream(origins: Origins, info: ConnectionInfo, credentials: Credentials) -> Upstream:
@@ -106,3 +112,26 @@ class CalendarRegistry:
 _CALENDARS: Mapping[str, Callable[[Upstream, CalendarMemory], CalendarPort]] = MappingProxyType(
     {"PROVIDER_A": CalendarsA, "PROVIDER_B": CalendarsB}
 )
+
+
+class TaskRegistry:
+    """Opens task accounts. One object per process."""
+
+    def __init__(self) -> None:
+        self._locks: dict[int, Locks] = {}
+
+    def open(self, info: ConnectionInfo, way: Upstream) -> TaskPort:
+        """
+        Return the task account behind a connection. Cheap: nothing is called.
+
+        Raises:
+            KeyError: No task connector speaks to this provider.
+        """
+        return _TASKS[info.provider](way, self._locks.setdefault(info.id, Locks()))
+
+    def forget(self, connection: int) -> None:
+        """Drop what is remembered of a connection that was removed or reconnected."""
+        self._locks.pop(connection, None)
+
+
+_TASKS: Mapping[str, Callable[[Upstream, Locks], TaskPort]] = MappingProxyType({"BOARDS": Boards})

@@ -97,9 +97,10 @@ class Prefix:
         """Make a row that changes."""
         return self._row("PATCH", path, document, columns)
 
-    def delete(self, path: str, document: str) -> Endpoint:
-        """Make a row that deletes and answers 204."""
-        return self._row("DELETE", path, document, Columns(status=204))
+    def delete(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
+        """Make a row that deletes; it answers 204 unless it has a result to tell."""
+        silent = Columns(status=204) if "result" not in columns else Columns()
+        return self._row("DELETE", path, document, Columns(**{**silent, **columns}))
 
     def _row(self, method: str, path: str, document: str, columns: Columns) -> Endpoint:
         return Endpoint(
@@ -128,6 +129,13 @@ calendar = Prefix(
     surface=Surface.CALENDAR,
     charge=Charge(windows="calendar"),
 )
+tasks = Prefix(
+    path="/api/access/tasks",
+    folder="tasks",
+    surface=Surface.TASKS,
+    charge=Charge(windows="tasks"),
+)
+_PAGE_TOKEN: Mapping[str, str] = MappingProxyType({"cursor": "pageToken", "query": "q"})
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     email.get("/messages", "list_emails"),
@@ -143,5 +151,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     calendar.get("/events/{eventId}", "get_event"),
     calendar.get("/freebusy", "get_free_busy"),
     calendar.get("/calendars", "list_calendars"),
+    tasks.get("/providers", "list_providers"),
+    tasks.get("/boards", "list_boards"),
+    tasks.get("/boards/{boardId}", "get_board"),
+    tasks.get("/boards/{boardId}/items", "list_items", aliases=_PAGE_TOKEN),
+    tasks.get("/items/{itemId}", "get_item"),
+    tasks.post("/boards/{boardId}/items", "create_item", status=201, result="TaskItemResult"),
+    tasks.patch("/items/{itemId}", "update_item", result="TaskItemResult"),
+    tasks.delete("/items/{itemId}", "delete_item", result="TaskOperationResult"),
+    tasks.post("/items/{itemId}/comments", "add_comment", status=201, result="TaskCommentResult"),
     access.get("/token", "get_access_token"),
 )

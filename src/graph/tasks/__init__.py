@@ -1,0 +1,1 @@
+"""The tasks surface: boards, items, comments."""

@@ -1,0 +1,171 @@
+"""Root mutations: `createTaskItem`, `updateTaskItem`, `deleteTaskItem`, `addTaskComment`."""
+
+from typing import Annotated
+
+import strawberry
+
+from graph.context import Context, Info
+from graph.guards import guarded
+from graph.tasks import reading, routing, writing
+from graph.tasks.inputs import AddTaskCommentInput, CreateTaskItemInput, UpdateTaskItemInput
+from graph.tasks.queries import BoardId, ItemId, Provider
+from graph.tasks.types import TaskCommentResult, TaskItemResult, TaskOperationResult
+from graph.tasks.views import TaskCommentView, TaskItemResultView, TaskOperationView
+from policy.refusals import AccessDenied, Detail, InvalidInput, NotFound
+from policy.vocabulary import Code, TaskOp
+from providers.failures import OutcomeUnknown, ProviderFailure
+from providers.ports_tasks import NAME, NewItem, Target
+from providers.records_tasks import TaskBoard, TaskItem
+from providers.taskdesk import Seat
+
+Argument = strawberry.argument
+
+_BOARD = frozenset({"columns", "groups"})
+
+
+@guarded(TaskOp.CREATE_ITEMS, returns=TaskItemResult)
+async def create_task_item(
+    info: Info,
+    board_id: BoardId,
+    written: Annotated[CreateTaskItemInput, Argument(name="input", description="The item.")],
+    *,
+    provider: Provider = "auto",
+) -> TaskItemResultView:
+    """Create an item, once; columns that cannot be set do not prevent it."""
+    context = info.context
+    code = routing.code(provider, context)
+    known = reading.known_id(board_id, "boardId")
+    name = writing.name(written.name)
+    given = writing.fields(written.fields, required=False)
+    seat = routing.seat(code, context)
+    routing.require_writable(seat)
+    routing.require_creation(context, seat, known)
+    _never_twice(context)
+    board = await _board(seat, known)
+    group = _group(written.group_id, board)
+    accepted = writing.settable(given, board.columns or (), context, renames=False)
+    new = NewItem(board_id=known, name=name, group_id=group, fields=accepted)
+    created = await routing.told(seat.port.create(new), what="board")
+    return TaskItemResultView(
+        provider=seat.connection.provider,
+        success=True,
+        item_id=created.item_id,
+        item=await _item(info, seat, created.item_id),
+        rejected_fields=writing.rejected(given, accepted, created.rejected),
+    )
+
+
+@guarded(TaskOp.UPDATE_ITEMS, returns=TaskItemResult)
+async def update_task_item(
+    info: Info,
+    item_id: ItemId,
+    written: Annotated[UpdateTaskItemInput, Argument(name="input", description="What to change.")],
+    *,
+    provider: Provider = "auto",
+) -> TaskItemResultView:
+    """Set columns of an item; what cannot be set is named, the rest is done."""
+    context = info.context
+    code = routing.code(provider, context)
+    known = reading.known_id(item_id, "itemId")
+    given = writing.fields(written.fields, required=True)
+    if given.get(NAME, "").strip():
+        writing.name(given[NAME], "fields.name")
+    seat, target = await _target(context, code, known)
+    accepted = writing.settable(given, target.columns, context, renames=True)
+    if not accepted:
+        raise AccessDenied(
+            "None of these fields can be set with this token.", code=Code.NO_WRITABLE_FIELDS
+        )
+    refused = await routing.told(seat.port.update(target, accepted), what="item")
+    success = len(refused) < len(accepted)
+    return TaskItemResultView(
+        provider=seat.connection.provider,
+        success=success,
+        item_id=target.item_id,
+        item=await _item(info, seat, target.item_id) if success else None,
+        rejected_fields=writing.rejected(given, accepted, refused),
+    )
+
+
+@guarded(TaskOp.DELETE_ITEMS, returns=TaskOperationResult)
+async def delete_task_item(
+    info: Info, item_id: ItemId, *, provider: Provider = "auto"
+) -> TaskOperationView:
+    """Delete an item; the provider does not keep it."""
+    code = routing.code(provider, info.context)
+    known = reading.known_id(item_id, "itemId")
+    seat, target = await _target(info.context, code, known)
+    await routing.told(seat.port.delete(target), what="item")
+    return TaskOperationView(provider=seat.connection.provider)
+
+
+@guarded(TaskOp.ADD_COMMENTS, returns=TaskCommentResult)
+async def add_task_comment(
+    info: Info,
+    item_id: ItemId,
+    written: Annotated[AddTaskCommentInput, Argument(name="input", description="The comment.")],
+    *,
+    provider: Provider = "auto",
+) -> TaskCommentView:
+    """Add a comment to an item, once."""
+    context = info.context
+    code = routing.code(provider, context)
+    known = reading.known_id(item_id, "itemId")
+    body = writing.comment(written.body)
+    _never_twice(context)
+    seat, target = await _target(context, code, known)
+    made = await routing.told(seat.port.comment(target, body), what="item")
+    return TaskCommentView(provider=seat.connection.provider, comment_id=made)
+
+
+async def _target(context: Context, code: str, item_id: str) -> tuple[Seat, Target]:
+    """Find the item that is to be changed, and see that the token may."""
+    seat = routing.seat(code, context)
+    routing.require_writable(seat)
+    target = await routing.told(seat.port.target(item_id), what="item")
+    routing.require_any(context, seat, target.boards)
+    return seat, target
+
+
+async def _board(seat: Seat, board_id: str) -> TaskBoard:
+    """Read the board of a new item; one that is not there is as one that may not be seen."""
+    try:
+        return await routing.told(seat.port.board(board_id, wanted=_BOARD), what="board")
+    except NotFound as missing:
+        raise routing.outside() from missing
+
+
+def _group(group_id: str | None, board: TaskBoard) -> str | None:
+    if group_id is None or not group_id.strip():
+        return None
+    if not any(one.id == group_id for one in board.groups or ()):
+        why = "The board has no group with this id."
+        raise InvalidInput(
+            f"groupId: {why}",
+            code=Code.VALIDATION_ERROR,
+            details=[Detail("input.groupId", why)],
+        )
+    return group_id
+
+
+async def _item(info: Info, seat: Seat, item_id: str) -> TaskItem | None:
+    """Read back what was written, as a read would show it; the write stands whatever comes."""
+    context = info.context
+    sight = reading.sight(info, routing.boards(context, seat))
+    if not sight.wanted or not context.caller.allows(TaskOp.VIEW_ITEMS):
+        return None
+    try:
+        return await seat.port.item(item_id, sight=sight)
+    except ProviderFailure:
+        return None
+
+
+def _never_twice(context: Context) -> None:
+    """
+    Refuse a new try of an intent that may have been carried out: nothing tells whether it was.
+
+    Raises:
+        OutcomeUnknown: It is one.
+    """
+    if context.delivery is not None and context.delivery.maybe_sent:
+        raise OutcomeUnknown

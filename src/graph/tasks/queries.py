@@ -1,0 +1,219 @@
+"""Root queries: `taskProviders`, `taskBoards`, `taskBoard`, `taskItems`, `taskItem`."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import strawberry
+
+from graph import page_tokens
+from graph.context import Context, Info
+from graph.guards import guarded
+from graph.tasks import reading, routing
+from graph.tasks.types import (
+    TaskBoardAnswer,
+    TaskBoardPage,
+    TaskItemAnswer,
+    TaskItemPage,
+    TaskProvider,
+)
+from graph.tasks.views import (
+    TaskBoardAnswerView,
+    TaskBoardPageView,
+    TaskItemAnswerView,
+    TaskItemPageView,
+    TaskProviderView,
+)
+from graph.wanted import wanted
+from graph.warnings import warnings
+from policy.vocabulary import Surface, TaskField, TaskOp
+from providers.ports_tasks import BoardQuery, ItemQuery, TaskPosition
+from providers.taskdesk import DISPLAY_NAMES, Seat
+
+Argument = strawberry.argument
+Provider = Annotated[
+    str | None,
+    Argument(description="The provider's code, in any case; `auto`: the default or only one."),
+]
+PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the page before.")]
+Limit = Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")]
+BoardId = Annotated[str, Argument(description="The provider's id of the board.")]
+ItemId = Annotated[str, Argument(description="The provider's id of the item.")]
+
+
+@guarded(returns=list[TaskProvider], surface=Surface.TASKS)
+async def task_providers(info: Info) -> list[TaskProviderView]:
+    """List the task accounts on the token's resources; needs no operation."""
+    return [
+        TaskProviderView(
+            provider_code=one.provider,
+            provider_display_name=DISPLAY_NAMES.get(one.provider, one.provider),
+            connection_id=one.id,
+            status=one.status,
+        )
+        for one in routing.connections(info.context)
+    ]
+
+
+@guarded(TaskOp.VIEW_BOARDS, returns=TaskBoardPage, max_limit=reading.MAX_LIMIT)
+async def task_boards(  # noqa: PLR0913 - the documented parameters, name by name
+    info: Info,
+    *,
+    q: Annotated[str | None, Argument(description="Part of the name, any case.")] = None,
+    include_archived: Annotated[
+        bool | None, Argument(description="True: archived boards too.")
+    ] = False,
+    limit: Limit = reading.USUAL_LIMIT,
+    page_token: PageToken = None,
+    provider: Provider = "auto",
+) -> TaskBoardPageView:
+    """List the boards that the token may see."""
+    context = info.context
+    code = routing.code(provider, context)
+    text = reading.text(q, "q")
+    size = reading.applied_limit(limit, context)
+    seat = routing.seat(code, context)
+    filters = {"q": text, "includeArchived": bool(include_archived)}
+    query = BoardQuery(
+        text=text,
+        only=routing.boards(context, seat),
+        archived=bool(include_archived),
+        limit=size,
+    )
+    after = _read_position(context, seat, "taskBoards", filters, page_token)
+    page = await routing.told(
+        seat.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what="board"
+    )
+    return TaskBoardPageView(
+        provider=seat.connection.provider,
+        boards=page.boards,
+        next_page_token=_token(context, seat, "taskBoards", filters, page.position),
+        has_more=page.position is not None,
+        access_info=context.caller.access_info(Surface.TASKS),
+        auth_warnings=warnings(context, Surface.TASKS, ()),
+    )
+
+
+@guarded(TaskOp.VIEW_BOARDS, returns=TaskBoardAnswer)
+async def task_board(
+    info: Info, board_id: BoardId, *, provider: Provider = "auto"
+) -> TaskBoardAnswerView:
+    """Read one board with its groups, columns and tags."""
+    context = info.context
+    code = routing.code(provider, context)
+    known = reading.known_id(board_id, "boardId")
+    seat = routing.seat(code, context)
+    routing.require_board(context, seat, known)
+    board = await routing.told(
+        seat.port.board(known, wanted=wanted(info.raw, "TaskBoard")), what="board"
+    )
+    return TaskBoardAnswerView(
+        provider=seat.connection.provider,
+        board=board,
+        access_info=context.caller.access_info(Surface.TASKS),
+    )
+
+
+@guarded(TaskOp.VIEW_ITEMS, returns=TaskItemPage, max_limit=reading.MAX_LIMIT)
+async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
+    info: Info,
+    board_id: BoardId,
+    *,
+    group_id: Annotated[str | None, Argument(description="Items of one group.")] = None,
+    q: Annotated[str | None, Argument(description="Part of the name, any case.")] = None,
+    status: Annotated[str | None, Argument(description="The status, any case.")] = None,
+    assignee: Annotated[
+        str | None, Argument(description="Part of an assignee's name, any case.")
+    ] = None,
+    limit: Limit = reading.USUAL_LIMIT,
+    page_token: PageToken = None,
+    provider: Provider = "auto",
+) -> TaskItemPageView:
+    """List the items of a board, in the board's order, without comments."""
+    context = info.context
+    code = routing.code(provider, context)
+    known = reading.known_id(board_id, "boardId")
+    query = ItemQuery(
+        group_id=reading.text(group_id, "groupId"),
+        text=reading.text(q, "q"),
+        status=reading.text(status, "status"),
+        assignee=reading.text(assignee, "assignee"),
+        limit=reading.applied_limit(limit, context),
+    )
+    seat = routing.seat(code, context)
+    routing.require_board(context, seat, known)
+    _close_side_doors(query, context)
+    filters = {
+        "boardId": known,
+        "groupId": query.group_id,
+        "q": query.text,
+        "status": query.status,
+        "assignee": query.assignee,
+    }
+    after = _read_position(context, seat, "taskItems", filters, page_token)
+    sight = reading.sight(info, routing.boards(context, seat))
+    page = await routing.told(seat.port.items(known, query, after=after, sight=sight), what="board")
+    return TaskItemPageView(
+        provider=seat.connection.provider,
+        items=page.items,
+        next_page_token=_token(context, seat, "taskItems", filters, page.position),
+        has_more=page.position is not None,
+        total_count=page.total,
+        access_info=context.caller.access_info(Surface.TASKS),
+    )
+
+
+@guarded(TaskOp.VIEW_ITEMS, returns=TaskItemAnswer)
+async def task_item(
+    info: Info, item_id: ItemId, *, provider: Provider = "auto"
+) -> TaskItemAnswerView:
+    """Read one item; its comments need `view_comments` besides."""
+    context = info.context
+    code = routing.code(provider, context)
+    known = reading.known_id(item_id, "itemId")
+    seat = routing.seat(code, context)
+    allowed = routing.boards(context, seat)
+    if allowed is not None:
+        target = await routing.told(seat.port.target(known), what="item")
+        routing.require_any(context, seat, target.boards)
+    item = await routing.told(
+        seat.port.item(known, sight=reading.sight(info, allowed)), what="item"
+    )
+    return TaskItemAnswerView(
+        provider=seat.connection.provider,
+        item=item,
+        access_info=context.caller.access_info(Surface.TASKS),
+    )
+
+
+def _close_side_doors(query: ItemQuery, context: Context) -> None:
+    for name, value, field in (
+        ("q", query.text, TaskField.NAME),
+        ("status", query.status, TaskField.STATUS),
+        ("assignee", query.assignee, TaskField.ASSIGNEES),
+    ):
+        if value:
+            context.caller.require_visible(f"The filter {name}", field)
+
+
+def _binding(seat: Seat, filters: Mapping[str, object]) -> dict[str, object]:
+    return {**filters, "connection": seat.connection.id}
+
+
+def _read_position(
+    context: Context, seat: Seat, route: str, filters: Mapping[str, object], token: str | None
+) -> TaskPosition | None:
+    if not token:
+        return None
+    return page_tokens.unseal(context, route, _binding(seat, filters), token, TaskPosition)
+
+
+def _token(
+    context: Context,
+    seat: Seat,
+    route: str,
+    filters: Mapping[str, object],
+    position: TaskPosition | None,
+) -> str | None:
+    if position is None:
+        return None
+    return page_tokens.seal(context, route, _binding(seat, filters), position)

@@ -1,0 +1,82 @@
+"""What the task fields return: records put into the shape of the schema's types."""
+
+from providers.records import Record
+from providers.records_tasks import TaskBoard, TaskItem
+
+
+class TaskProviderView(Record, frozen=True, kw_only=True):
+    """See the type TaskProvider."""
+
+    provider_code: str
+    provider_display_name: str
+    connection_id: int
+    status: str
+
+
+class TaskBoardPageView(Record, frozen=True, kw_only=True):
+    """See the type TaskBoardPage."""
+
+    provider: str
+    boards: tuple[TaskBoard, ...]
+    next_page_token: str | None
+    has_more: bool
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None
+
+
+class TaskBoardAnswerView(Record, frozen=True, kw_only=True):
+    """See the type TaskBoardAnswer."""
+
+    provider: str
+    board: TaskBoard
+    access_info: str | None
+
+
+class TaskItemPageView(Record, frozen=True, kw_only=True):
+    """See the type TaskItemPage."""
+
+    provider: str
+    items: tuple[TaskItem, ...]
+    next_page_token: str | None
+    has_more: bool
+    total_count: int | None
+    access_info: str | None
+
+
+class TaskItemAnswerView(Record, frozen=True, kw_only=True):
+    """See the type TaskItemAnswer."""
+
+    provider: str
+    item: TaskItem
+    access_info: str | None
+
+
+class TaskItemResultView(Record, frozen=True, kw_only=True):
+    """See the type TaskItemResult."""
+
+    provider: str
+    success: bool
+    item_id: str
+    item: TaskItem | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    rejected_fields: tuple[str, ...] | None = None
+
+
+class TaskOperationView(Record, frozen=True, kw_only=True):
+    """See the type TaskOperationResult."""
+
+    provider: str
+    success: bool = True
+    error_code: str | None = None
+    error_message: str | None = None
+
+
+class TaskCommentView(Record, frozen=True, kw_only=True):
+    """See the type TaskCommentResult."""
+
+    provider: str
+    comment_id: str
+    success: bool = True
+    error_code: str | None = None
+    error_message: str | None = None

@@ -1,0 +1,1 @@
+"""The board provider, over its GraphQL wire protocol."""
