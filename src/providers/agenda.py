@@ -16,6 +16,7 @@ from uuid import UUID, uuid5
 from msgspec import structs
 
 from providers import event_matching, freebusy
+from providers.calendar_shelf import CALENDARS, Shelf, Target
 from providers.failures import Missing, ProviderFailure, TooMuch
 from providers.fanout import PATIENCE, ConnectionWarning, every, in_time, whole_failure
 from providers.ports import ConnectionInfo
@@ -29,7 +30,6 @@ from providers.ports_calendar import (
     Span,
 )
 from providers.records_calendar import Event, FreeBusyCalendar, NamedCalendar
-from providers.calendar_shelf import CALENDARS, Shelf, Target
 
 # Whole days are days of the calendar's zone upstream and UTC days here, so a range is asked for
 # with as much more on either side as zones differ from UTC.
@@ -179,7 +179,7 @@ class Agenda:
         if span.empty:
             shown = tuple(_free_busy(one, (), span) for one in targets)
             return FreeBusyList(calendars=shown, warnings=tuple(warnings))
-        taken = await self._taken(targets, span)
+        taken = await self._taken(targets, _whole_seconds(span))
         lists, failed = _parted(targets, taken, warnings)
         return FreeBusyList(
             calendars=tuple(_free_busy(target, spans, span) for target, spans in lists),
@@ -271,6 +271,15 @@ def _widened(span: Span) -> Span:
     earliest, latest = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     start = span.start - MARGIN if span.start - earliest > MARGIN else earliest
     return Span(start, span.end + MARGIN if latest - span.end > MARGIN else latest)
+
+
+def _whole_seconds(span: Span) -> Span:
+    """Widen to whole seconds: what upstream makes of fractions is not told."""
+    end = span.end.replace(microsecond=0)
+    return Span(
+        span.start.replace(microsecond=0),
+        end if end == span.end else end + timedelta(seconds=1),
+    )
 
 
 def _free_busy(target: Target, taken: Sequence[Span], span: Span) -> FreeBusyCalendar:

@@ -18,6 +18,10 @@ MAX_ADDRESSES = 50  # decisions 6.2
 MIN_CONTACT = 2  # characters; decisions 6.4
 MAX_FREE_BUSY = timedelta(days=366)  # decisions 6.5
 MAX_CALENDARS = 1000  # ids of one question, as many as a token may be restricted to
+# A longer range is cut to what lies so near: recurring events have no end, and upstream would
+# have to expand them all. `meta` tells the range that was read.
+LONGEST_RANGE = timedelta(days=3653)
+FAR_BACK, FAR_AHEAD = timedelta(days=7305), timedelta(days=1827)
 CONTACT_DAYS = 180  # either way, without a window of the token's; decisions 16
 
 # Where `q` may look -> the record attribute.
@@ -127,11 +131,13 @@ def listed_range(start: datetime | None, end: datetime | None, context: Context)
     """
     Return the range to list: filled in, within the token's window, no finer than it may see.
 
+    More than 10 years are cut to the last 20 and the next 5.
+
     Raises:
         InvalidInput: `INVALID_RANGE`.
     """
     now = context.now()
-    meant = timeframe.meant(start, end, grant=context.caller.grant, now=now)
+    meant = _near(timeframe.meant(start, end, grant=context.caller.grant, now=now), now)
     return meant if _sees_times(context) else _coarse(meant, context)
 
 
@@ -150,15 +156,15 @@ def free_busy_range(start: datetime, end: datetime, context: Context) -> Span:
 
 def contact_range(context: Context) -> TimeRange:
     """Return the token's window; a side without a bound reaches 180 days (decisions 16)."""
-    today = context.now()
-    usual = TimeRange(today - timedelta(days=CONTACT_DAYS), today + timedelta(days=CONTACT_DAYS))
-    bounds = timeframe.allowed(context.caller.grant, today)
-    grant = context.caller.grant
-    whole = usual.whole_days()
-    return TimeRange(
-        whole.start if grant.past_days is None else bounds.start,
-        whole.end if grant.future_days is None else bounds.end,
+    now, grant = context.now(), context.caller.grant
+    far = timedelta(days=CONTACT_DAYS)
+    usual = TimeRange(now - far, now + far).whole_days()
+    bounds = timeframe.allowed(grant, now)
+    window = TimeRange(
+        usual.start if grant.past_days is None else bounds.start,
+        usual.end if grant.future_days is None else bounds.end,
     )
+    return _near(window, now)
 
 
 def searched(context: Context) -> frozenset[str]:
@@ -189,6 +195,12 @@ def coarse(context: Context) -> bool:
 
 def _sees_times(context: Context) -> bool:
     return not (context.caller.strict and context.caller.hides(CalendarField.TIMES))
+
+
+def _near(meant: TimeRange, now: datetime) -> TimeRange:
+    if meant.end - meant.start <= LONGEST_RANGE:
+        return meant
+    return meant.clamp(TimeRange(now - FAR_BACK, now + FAR_AHEAD).whole_days())
 
 
 def _coarse(meant: TimeRange, context: Context) -> TimeRange:

@@ -246,6 +246,6 @@ def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> E
             total_count=page.total,
             has_more=skipped + len(page.events) < page.total,
             from_=span.start,
-            to=span.end,
+            to=max(span.start, span.end),
         ),
     )

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
+from providers import freebusy
 from providers.calendar_memory import CalendarMemory
 from providers.failures import Broken, ProviderFailure, TooMuch
 from providers.http import Upstream
@@ -19,6 +20,7 @@ from providers.records_calendar import Calendar
 from providers.records_calendar import Event as EventRecord
 
 PAGE = 500  # events; upstream gives a thousand at most (wire report 1B.1)
+LONGEST = timedelta(days=1825)  # of one question; longer ones are refused
 
 # On every page again; wire report, 6 (17).
 PREFER = {
@@ -105,7 +107,20 @@ class Calendars:
     async def _view(
         self, calendar: str, span: Span, params: calendar_fields.Params
     ) -> tuple[list[Event], bool]:
-        """Read what overlaps a span, series as their single times; say whether that is all."""
+        """
+        Read what overlaps a span, series as their single times; say whether that is all.
+
+        What lies over the edge of two questions comes twice.
+        """
+        async with self._memory.trusting(calendar):
+            parts = await asyncio.gather(
+                *(self._piece(calendar, one, params) for one in freebusy.pieces(span, LONGEST))
+            )
+        return [one for found, _ in parts for one in found], all(whole for _, whole in parts)
+
+    async def _piece(
+        self, calendar: str, span: Span, params: calendar_fields.Params
+    ) -> tuple[list[Event], bool]:
         found: list[Event] = []
         options = (
             ("startDateTime", _utc(span.start)),
@@ -114,13 +129,12 @@ class Calendars:
             ("$top", str(PAGE)),
             *params,
         )
-        async with self._memory.trusting(calendar):
-            pages = self._pages(("calendars", calendar, "calendarView"), options, Events)
-            async with aclosing(pages):
-                async for page in pages:
-                    found += page.value
-                    if len(found) >= MOST_EVENTS and page.next_link:
-                        return found, False
+        pages = self._pages(("calendars", calendar, "calendarView"), options, Events)
+        async with aclosing(pages):
+            async for page in pages:
+                found += page.value
+                if len(found) >= MOST_EVENTS and page.next_link:
+                    return found, False
         return found, True
 
     async def _pages(
