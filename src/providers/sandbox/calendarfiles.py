@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from providers.sandbox import calendarlines
-from providers.sandbox.calendarlines import Component, Line
+from providers.sandbox.calendarlines import Component, Length, Line
 from providers.sandbox.calendarmembers import content_of, number
 from providers.sandbox.calendarrecords import (
     Content,
@@ -242,7 +242,7 @@ class _Reader:
 
     def _period(self, line: Line, text: str, start: When) -> tuple[When, When | None]:
         first, slash, last = text.partition("/")
-        when = self._read(first, line, start.zone)
+        when = _of_its_kind(self._read(first, line, start.zone), start)
         if not slash:
             return when, None
         if "P" in last.upper():
@@ -322,13 +322,21 @@ def _occurrence_of(master: _Event, original: When) -> When:
 # Times
 
 
-def _after(start: When, long: timedelta) -> When:
+def _after(start: When, long: Length) -> When:
     """Add a duration: days by the clock, hours as they pass."""
-    days = timedelta(days=long.days)
-    if start.is_day or long == days:
-        return start.later(long)
-    later = start.later(days)
-    return moment(later.instant + (long - days), start.zone)
+    later = start.later(long.days)
+    if start.is_day:
+        return later
+    return moment(later.instant + long.exact, start.zone)
+
+
+def _of_its_kind(when: When, start: When) -> When:
+    """Make a date of a timed series one of its times, and a time of whole days a day."""
+    if when.is_day == start.is_day:
+        return when
+    if start.is_day:
+        return by_clock(when.local, when.zone, is_day=True)
+    return by_clock(datetime.combine(when.local, start.local.time()), start.zone)
 
 
 def _like(start: When, end: When) -> When:

@@ -9,9 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from icalendar.parser import Contentline
-
 _FOLD = re.compile(r"\r?\n[ \t]|\r[ \t]")
+_PARAM = re.compile(r';\s*([A-Za-z0-9-]+)\s*=\s*((?:"[^"]*"|[^";:])*)')
+_LINE = re.compile(
+    r"""(?P<name>[A-Za-z0-9-]+)\s*
+        (?P<params>(?:;\s*[A-Za-z0-9-]+\s*=\s*(?:"[^"]*"|[^";:])*)*)
+        :(?P<value>.*)""",
+    re.DOTALL | re.VERBOSE,
+)
+_CARET = re.compile(r"\^[n^']")  # RFC 6868
 _ESCAPED = re.compile(r"\\([\\;,nN])")
 _DURATION = re.compile(
     r"([+-])?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.ASCII
@@ -37,6 +43,14 @@ class Line:
     def text(self) -> str:
         """The value as text, escapes undone."""
         return unescaped(self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Length:
+    """A duration: *days* are counted by the clock, what is *exact* passes."""
+
+    days: timedelta
+    exact: timedelta
 
 
 @dataclass(slots=True)
@@ -122,7 +136,7 @@ def unescaped(value: str) -> str:
     return _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value)
 
 
-def duration(text: str) -> timedelta:
+def duration(text: str) -> Length:
     """
     Read a duration.
 
@@ -133,25 +147,33 @@ def duration(text: str) -> timedelta:
     if found is None or text.strip().upper()[-1:] in {"P", "T"}:
         raise ValueError(f"not a duration: {text}")
     weeks, days, hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
-    long = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
-    return -long if found[1] == "-" else long
+    sign = -1 if found[1] == "-" else 1
+    return Length(
+        days=sign * timedelta(weeks=weeks, days=days),
+        exact=sign * timedelta(hours=hours, minutes=minutes, seconds=seconds),
+    )
 
 
 def _line(raw: str) -> Line | None:
-    if not raw.strip():
+    found = _LINE.fullmatch(raw.strip())
+    if found is None:
         return None
-    try:
-        name, params, value = Contentline(raw.strip()).parts()  # type: ignore[no-untyped-call]  # its library is half typed
-    except (ValueError, TypeError):
-        return None
-    return Line(
-        str(name).upper(),
-        {
-            str(key).upper(): str(one[0] if isinstance(one, (list, tuple)) and one else one)
-            for key, one in params.items()
-        },
-        str(value),
-    )
+    params = {
+        name.upper(): _CARET.sub(_uncareted, _first(value))
+        for name, value in _PARAM.findall(found["params"])
+    }
+    return Line(found["name"].upper(), params, found["value"])
+
+
+def _first(value: str) -> str:
+    """Return the first of a parameter's values, without its quotes."""
+    if value.startswith('"'):
+        return value[1:].partition('"')[0]
+    return value.partition(",")[0].strip()
+
+
+def _uncareted(found: re.Match[str]) -> str:
+    return {"^^": "^", "^'": '"'}.get(found[0], "\n")
 
 
 def _close(open_ones: list[Component], name: str) -> None:

@@ -78,8 +78,9 @@ def _reminder(component: Component) -> int | None:
         if line is None or line.params.get("RELATED", "START").upper() != "START":
             continue
         try:
-            minutes.append(int(-calendarlines.duration(line.value).total_seconds() // 60))
-        except ValueError:
+            long = calendarlines.duration(line.value)
+            minutes.append(int(-(long.days + long.exact).total_seconds() // 60))
+        except (ValueError, OverflowError):
             continue
     return max((one for one in minutes if one >= 0), default=None)
 

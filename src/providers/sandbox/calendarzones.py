@@ -91,14 +91,11 @@ def _alike(definition: Component, tzid: str, year: int) -> str:
         ) from problem
     start = datetime(max(1, min(year, 9990)), 1, 3, tzinfo=UTC)
     moments = [start + number * _SAMPLE for number in range(_SAMPLES)]
-    for name in sorted(available_timezones(), key=lambda one: (not _usual(one), one)):
+    # Zones that others are named after come first, so that the usual ones are found.
+    for name in dict.fromkeys((*WINDOWS_TO_OLSON.values(), *sorted(available_timezones()))):
         if _same(own, zone(name), moments):
             return name
     raise UnknownZone(f"the time zone {tzid!r} is like none that is known")
-
-
-def _usual(name: str) -> bool:
-    return name.partition("/")[0] in {"Europe", "America", "Asia", "Africa", "Australia", "Pacific"}
 
 
 def _same(one: tzinfo, other: tzinfo, moments: list[datetime]) -> bool:
