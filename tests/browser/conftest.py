@@ -1,14 +1,9 @@
 """A demo gateway on a free loopback port, and headless Chromium looking at it."""
 
-import json
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-from pathlib import Path
 
+import demo_process
 import pytest
 from playwright.sync_api import sync_playwright
 
@@ -27,34 +22,8 @@ QUIET = [
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
     """The demo's manifest; the server runs as long as the session."""
-    folder = tmp_path_factory.mktemp("demo")
-    manifest = folder / "manifest.json"
-    command = [sys.executable, "-m", "gateway", "demo", "--port", "0"]
-    command += ["--data", str(folder / "data"), "--manifest", str(manifest)]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log)
-    try:
-        yield _when_ready(manifest, server, folder / "log")
-    finally:
-        server.terminate()
-        server.wait(10)
-
-
-def _when_ready(manifest: Path, server: subprocess.Popen, log: Path) -> dict:
-    for _ in range(600):
-        if server.poll() is not None:
-            break
-        if manifest.exists():
-            try:
-                told = json.loads(manifest.read_text())
-                port = int(told["baseUrl"].rpartition(":")[2])
-                socket.create_connection(("127.0.0.1", port), 1).close()
-            except (ValueError, OSError):
-                pass
-            else:
-                return told
-        time.sleep(0.1)
-    pytest.fail(f"The demo did not start:\n{log.read_text()[-2000:]}")
+    with demo_process.running(tmp_path_factory.mktemp("demo")) as manifest:
+        yield manifest
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,43 @@
+"""A demo gateway in a process of its own, on a free loopback port."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def running(folder: Path, **settings: str) -> Iterator[dict]:
+    """Run the demo in *folder* with `AGW_…` *settings*, and yield its manifest."""
+    manifest = folder / "manifest.json"
+    command = [sys.executable, "-m", "gateway", "demo", "--port", "0"]
+    command += ["--data", str(folder / "data"), "--manifest", str(manifest)]
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **settings})
+    try:
+        yield _when_ready(manifest, server, folder / "log")
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def _when_ready(manifest: Path, server: subprocess.Popen, log: Path) -> dict:
+    for _ in range(600):
+        if server.poll() is not None:
+            break
+        if manifest.exists():
+            try:
+                told = json.loads(manifest.read_text())
+                port = int(told["baseUrl"].rpartition(":")[2])
+                socket.create_connection(("127.0.0.1", port), 1).close()
+            except (ValueError, OSError):
+                pass
+            else:
+                return told
+        time.sleep(0.1)
+    raise RuntimeError(f"The demo did not start:\n{log.read_text()[-2000:]}")

@@ -1,0 +1,57 @@
+"""
+Generated GraphQL documents against a running gateway: refused or answered, never broken.
+
+Schemathesis counts every error in a GraphQL answer as the server's, so its generator is used here
+with a check of our own: no HTTP 5xx, and no `INTERNAL_ERROR` in the answer. `FUZZ_DOCUMENTS` sets
+how many of each kind are sent.
+"""
+
+import os
+from pathlib import Path
+
+import demo_process
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis_graphql import mutations, queries
+
+pytestmark = pytest.mark.slow
+
+DOCUMENTS = int(os.environ.get("FUZZ_DOCUMENTS", "400"))
+SDL = (Path(__file__).parents[2] / "schema.graphql").read_text()
+GENEROUS = settings(
+    max_examples=DOCUMENTS, deadline=None, suppress_health_check=list(HealthCheck), database=None
+)
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    with (
+        demo_process.running(tmp_path_factory.mktemp("graph"), AGW_RATE_LIMITS="off") as manifest,
+        httpx.Client(
+            base_url=manifest["baseUrl"],
+            headers={"Authorization": f"Bearer {manifest['tokens']['full']}"},
+            timeout=60,
+        ) as client,
+    ):
+        yield client
+
+
+def check(graph, document):
+    answer = graph.post("/graphql", json={"query": document})
+
+    assert answer.status_code in {200, 400}, (document, answer.text)
+    codes = [error["extensions"]["code"] for error in answer.json().get("errors", [])]
+    assert "INTERNAL_ERROR" not in codes, (document, answer.text)
+
+
+@GENEROUS
+@given(document=queries(SDL))
+def test_no_generated_query_breaks_the_graph(graph, document):
+    check(graph, document)
+
+
+@GENEROUS
+@given(document=mutations(SDL))
+def test_no_generated_mutation_breaks_the_graph(graph, document):
+    check(graph, document)
