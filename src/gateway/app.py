@@ -16,7 +16,7 @@ from typing import Any
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway import pages, tokens
+from gateway import graphql_endpoint, pages, tokens
 from gateway.accounts import Accounts
 from gateway.background import Background
 from gateway.callers import Callers
@@ -24,6 +24,7 @@ from gateway.credentials import Vault
 from gateway.database import Database
 from gateway.door import Door
 from gateway.edge import Edge
+from gateway.front import Front
 from gateway.idempotency import Deliveries
 from gateway.keyring import Keyring
 from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
@@ -122,10 +123,10 @@ def assemble(
     app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
     pages.install(app, door=door, graph=_graph(), sandbox=sandbox)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
-    app.router.default = rest_app(
-        _endpoints(settings), graph=_Documents(), door=door, ledger=ledger
-    )
-    edge = Edge(app, peek=door.peek)
+    table = rest_app(_endpoints(settings), graph=_Documents(), door=door, ledger=ledger)
+    app.router.default = table
+    front = Front(app, table=table, graphql=graphql_endpoint.endpoint(door, _graph()))
+    edge = Edge(front, peek=door.peek)
     return Gateway(parts=parts, app=app, edge=edge, background=background)
 
 

@@ -1,6 +1,6 @@
 """`/graphql` over HTTP: POST runs a document; a browser that GETs it is sent to the explorer."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
@@ -19,10 +19,9 @@ from rest_compat.body import read_body
 from rest_compat.ports import Problem
 
 
-def install(app: FastAPI, *, door: Door, graph: Graph) -> None:
-    """Add the endpoint to *app*."""
+def endpoint(door: Door, graph: Graph) -> Callable[[Request], Awaitable[Response]]:
+    """Make what answers POST."""
 
-    @app.post("/graphql", include_in_schema=False)
     async def run(request: Request) -> Response:
         async def admit(costs: Mapping[str, int]) -> Context:
             return await door.open(request.scope, costs)
@@ -45,6 +44,13 @@ def install(app: FastAPI, *, door: Door, graph: Graph) -> None:
             return _refused(refusal.message, told, request_id)
         headers = {**reply.headers, "Content-Type": reply.content_type}
         return Response(reply.body, status_code=reply.status, headers=headers)
+
+    return run
+
+
+def install(app: FastAPI, *, door: Door, graph: Graph) -> None:
+    """Add the endpoint to *app*."""
+    app.post("/graphql", include_in_schema=False)(endpoint(door, graph))
 
     @app.get("/graphql", include_in_schema=False)
     async def explore(request: Request) -> Response:

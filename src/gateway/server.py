@@ -1,5 +1,6 @@
 """Runs an application on a socket: uvicorn with uvloop and httptools, and nothing it adds."""
 
+import gc
 import os
 import socket
 import sys
@@ -23,7 +24,9 @@ def create() -> Gateway:
     """Build the application of one worker process, as the environment configures it."""
     settings = Settings()
     observability.configure(level=settings.log_level, form=settings.log_format)
-    return assemble(settings, sandbox=sandbox_of(settings))
+    made = assemble(settings, sandbox=sandbox_of(settings))
+    settle()
+    return made
 
 
 def sandbox_of(settings: Settings) -> ASGIApp | None:
@@ -39,7 +42,9 @@ def run(settings: Settings) -> None:
     """Serve in this process until told to stop."""
     listener, settings = _listen(settings)
     observability.configure(level=settings.log_level, form=settings.log_format)
-    run_app(assemble(settings, sandbox=sandbox_of(settings)), listener)
+    made = assemble(settings, sandbox=sandbox_of(settings))
+    settle()
+    run_app(made, listener)
 
 
 def run_many(settings: Settings) -> None:
@@ -48,6 +53,18 @@ def run_many(settings: Settings) -> None:
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
     config = _config("gateway.server:create", factory=True, workers=settings.workers)
     Multiprocess(config, sockets=[listener]).run()
+
+
+def settle() -> None:
+    """
+    Let the garbage collector pass over what start-up made, and come less often.
+
+    Records, shapes and answers hold no cycles: without this, a large page of them costs a fifth to
+    a half more, for collections that find nothing.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _listen(settings: Settings) -> tuple[socket.socket, Settings]:

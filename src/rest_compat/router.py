@@ -62,11 +62,11 @@ class Router:
 
     def __init__(self, rows: Sequence[Responder], *, door: Door) -> None:
         self._door = door
-        self._by_length: dict[int, list[tuple[tuple[str, ...], Responder]]] = {}
+        self._rows: dict[tuple[int, tuple[str, ...]], list[tuple[tuple[str, ...], Responder]]] = {}
         self._prefixes: dict[tuple[str, ...], Endpoint] = {}
         for row in rows:
             pattern = split(row.endpoint.path)
-            self._by_length.setdefault(len(pattern), []).append((pattern, row))
+            self._rows.setdefault(_shelf(pattern), []).append((pattern, row))
             self._prefixes[split(row.endpoint.prefix)] = row.endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,7 +84,7 @@ class Router:
     async def _answer(self, call: Call) -> Answer:
         candidates = [
             (row, found)
-            for pattern, row in self._by_length.get(len(call.segments), ())
+            for pattern, row in self._rows.get(_shelf(call.segments), ())
             if (found := match(pattern, call.segments)) is not None
         ]
         method = "GET" if call.method == "HEAD" else call.method
@@ -121,6 +121,14 @@ class Router:
             if segments[:length] in self._prefixes:
                 return self._prefixes[segments[:length]]
         return None
+
+
+def _shelf(segments: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    """Return what rows and requests must have in common: length, and "api/access/…" to begin."""
+    return len(segments), segments[:_ALIKE]
+
+
+_ALIKE = 3  # no parameter of the table stands before the fourth segment
 
 
 def split(path: str) -> tuple[str, ...]:

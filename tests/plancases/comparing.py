@@ -120,12 +120,14 @@ def _plain(data: Any) -> Any:
         return [_plain(value) for value in data]
     if type(data).__name__ == "datetime":
         return msgspec.to_builtins(data)
-    return data if isinstance(data, str | int | None) else _ADDRESS.sub("", repr(data))
+    if isinstance(data, str):
+        return _ADDRESS.sub("", data)
+    return data if isinstance(data, int | None) else _ADDRESS.sub("", repr(data))
 
 
 def _json(data: Any) -> Any:
     try:
-        return msgspec.json.encode(data)
+        return _ADDRESS.sub("", msgspec.json.encode(data).decode())
     except (TypeError, ValueError, OverflowError) as problem:
         return type(problem).__name__
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import strawberry
 from graphql import GraphQLSchema, get_named_type, is_non_null_type, is_object_type
+from plancases.values import Soon
 from strawberry.schema.config import StrawberryConfig
 
 from graph import masks
@@ -193,7 +194,7 @@ def _giving(*, asynchronous: bool) -> Callable:
         )
         return info.context.give(info)
 
-    async def give_soon(source, info, **arguments):
-        return give(source, info, **arguments)
+    def give_soon(source, info, **arguments):
+        return Soon(lambda: give(source, info, **arguments))
 
     return give_soon if asynchronous else give

@@ -1,6 +1,7 @@
 """Records for any type of a schema: right ones, and wrong ones in every way that was thought of."""
 
 from collections import deque
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import StrEnum
@@ -119,8 +120,8 @@ class Values:
             self.random.choice(_ODD),
             self.random.choice(_ODD),
             lambda: ValueError("returned"),
-            lambda: Soon(self.right(type_, depth)),
-            lambda: Soon(LookupError("in vain")),
+            lambda: Soon(lambda: self.right(type_, depth)),
+            lambda: Soon(_fail),
             lambda: [self.of(type_, depth + 1)],
             lambda: {self.right(named, depth)} if not is_object_type(named) else Loud(),
             lambda: (one for one in [self.right(named, depth)]),
@@ -218,11 +219,13 @@ def _nullable(type_: Any) -> Any:
 class Soon:
     """Awaitable, without the warning of a coroutine that nobody awaits."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, give: Callable[[], Any]) -> None:
+        self.give = give
 
     def __await__(self):
         yield from ()
-        if isinstance(self.value, LookupError):
-            raise self.value
-        return self.value
+        return self.give()
+
+
+def _fail() -> None:
+    raise LookupError("in vain")
