@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
+from urllib.parse import unquote
 
 from providers.sandbox.collab.answers import bad
 
@@ -77,7 +78,10 @@ def entry(text: str, fields: Mapping[str, str]) -> Entry:
     """Make an entry of a text and its fields."""
     said = " ".join(split(text))
     return Entry(
-        fields={name: value.casefold() for name, value in fields.items()},
+        fields={
+            name: (unquote(value) if name == "path" else value).casefold()
+            for name, value in fields.items()
+        },
         text=f" {said} ",
         words=frozenset(said.split()),
     )
@@ -219,6 +223,7 @@ class _Reader:
             return _sized(op, value)
         wanted = value.casefold().rstrip("*").strip()
         if name == "path":
+            wanted = unquote(wanted)
             bare = wanted.rstrip("/")
             return lambda one: (
                 f"{one.fields.get(name, '')}/".startswith(f"{bare}/")

@@ -91,6 +91,7 @@ def create(call: Call, site: str, one: str) -> Answer:
         kind = next((one.id for one in types if one.id == wanted["id"]), "")
         if not kind:
             raise bad("The content type is not one of the list's.")
+    fields = {name: value for name, value in checked(found, given).items() if value is not None}
     now = call.shelf.now()
     row = r.Row(
         list_id=found.id,
@@ -100,7 +101,7 @@ def create(call: Call, site: str, one: str) -> Answer:
         modified=now,
         author=call.by(),
         editor=call.by(),
-        fields={name: value for name, value in checked(found, given).items() if value is not None},
+        fields=fields,
         content_type=kind,
     )
     call.shelf.put(row)

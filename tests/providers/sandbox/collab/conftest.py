@@ -181,7 +181,7 @@ def check_body(body: dict[str, Any], status: int) -> None:
     kind = KINDS.get(last)
     if last == "items" and "/lists(" in context:
         kind = "listItem"
-    if kind is None:
+    if kind is None or "/collab/beta/" in body["@odata.context"]:  # published for v1.0 alone
         return
     many = not is_one and isinstance(body.get("value"), list)
     for record in body["value"] if many else [body]:

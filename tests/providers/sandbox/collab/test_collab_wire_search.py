@@ -1,0 +1,179 @@
+"""Search over everything: the keyword language, and what hits look like."""
+
+import pytest
+
+ALL = ["driveItem", "listItem", "list", "site"]
+
+
+def code(response):
+    return response.status_code, response.json()["error"]["code"]
+
+
+async def ask(client, text, kinds=ALL, **more):
+    body = {"requests": [{"entityTypes": kinds, "query": {"queryString": text}, **more}]}
+    return await client.post("/search/query", json=body)
+
+
+async def container(client, text, kinds=ALL, **more):
+    response = await ask(client, text, kinds, **more)
+    assert response.status_code == 200, response.text
+    return response.json()["value"][0]["hitsContainers"][0]
+
+
+async def titles(client, text, kinds=ALL, **more):
+    found = (await container(client, text, kinds, **more)).get("hits", ())
+    resources = [hit["resource"] for hit in found]
+    return sorted(
+        one.get("name") or one.get("displayName") or one["fields"]["title"] for one in resources
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("keel", ["Plan é.docx"]),
+        ("keel oak", ["Plan é.docx"]),
+        ("keel varnish", []),
+        ("keel OR varnish", ["Plan é.docx", "notes.txt"]),
+        ("keel AND oak", ["Plan é.docx"]),
+        ("(keel OR varnish) -oakum", ["Plan é.docx"]),
+        ("varnish NOT oakum", []),
+        ('"keel of oak"', ["Plan é.docx"]),
+        ('"oak of keel"', []),
+        ("oak*", ["Plan é.docx", "notes.txt"]),
+        ("filetype:docx", ["Plan é.docx"]),
+        ("filetype:docx OR filetype:txt", ["Plan é.docx", "notes.txt"]),
+        ("filename:notes.txt", ["notes.txt"]),
+        ("filename:no*", ["notes.txt"]),
+        ('title:"berth 3"', ["Berth 3"]),
+        ("title:berth*", ["Berth 1", "Berth 2", "Berth 3", "Berth 4", "Berth 5", "Berth 6",
+                          "Berth 7", "Berths"]),
+        ('author:"Ann Miller" filetype:txt', ["notes.txt"]),
+        ("author:bob filetype:txt", []),
+        ('path:"https://content.x.test/sites/yard/Shared Documents/Boats" filetype:docx',
+         ["Plan é.docx"]),
+        ('path:"https://content.x.test/sites/ya" filetype:docx', []),
+        ("contenttype:Folder boats", ["Boats"]),
+        ("lastmodifiedtime>=2026-01-05 filetype:txt", ["notes.txt"]),
+        ("lastmodifiedtime>2026-01-05 filetype:txt", []),
+        ("lastmodifiedtime<=2026-01-05 filetype:txt", ["notes.txt"]),
+        ("lastmodifiedtime<2026-01-05 filetype:txt", []),
+        ("lastmodifiedtime:2026-01-01..2026-01-31 filetype:txt", ["notes.txt"]),
+        ("isDocument:true oak*", ["Plan é.docx", "notes.txt"]),
+        ("-filetype:docx oak*", ["notes.txt"]),
+        ("size>100 oak*", ["Plan é.docx"]),
+        ("yard", ["yard"]),
+        ("nothing", []),
+        ("VARNISH", ["notes.txt"]),
+    ],
+)  # fmt: skip
+async def test_the_language_is_understood(client, text, found):
+    assert await titles(client, text) == found
+
+
+@pytest.mark.parametrize("text", ['"open', "(open", "open)", "a AND", "lastmodifiedtime>soon", " "])
+async def test_a_text_that_makes_no_sense_is_refused(client, text):
+    response = await ask(client, text)
+
+    assert response.status_code in {200, 400}
+    if text != "a AND":
+        assert code(response) == (400, "BadRequest")
+
+
+async def test_what_the_user_may_not_see_is_not_found(client, world):
+    assert await titles(client, "minutes") == []
+    assert await titles(client, "secret") == []
+
+
+async def test_each_kind_has_its_own_ids(client, world):
+    hits = {}
+    for text, kind in (("keel", "driveItem"), ('title:"berth 3"', "listItem"),
+                       ("title:berths", "list"), ("title:yard", "site")):  # fmt: skip
+        [hit] = (await container(client, text, [kind]))["hits"]
+        hits[kind] = hit["resource"]
+
+    assert hits["driveItem"]["id"] == world.plan.id
+    assert hits["driveItem"]["parentReference"]["driveId"] == world.plan.drive_id
+    assert hits["driveItem"]["@odata.type"] == "#microsoft.graph.driveItem"
+    assert hits["listItem"]["parentReference"] == {
+        "siteId": world.yard.id,
+        "sharepointIds": {"listId": world.berths.id},
+    }
+    assert hits["listItem"]["sharepointIds"]["listItemId"] == "3"
+    assert hits["listItem"]["fields"] == {"title": "Berth 3"}
+    assert (hits["list"]["id"], hits["list"]["parentReference"]["siteId"]) == (
+        world.berths.id,
+        world.yard.id,
+    )
+    assert hits["site"]["id"] == world.yard.id
+
+
+async def test_named_fields_come_with_list_items(client):
+    [hit] = (await container(client, 'title:"berth 3"', ["listItem"], fields=["Length", "paid"]))[
+        "hits"
+    ]
+
+    assert hit["resource"]["fields"] == {"title": "Berth 3", "Length": 6, "paid": False}
+
+
+async def test_a_file_is_a_list_item_when_only_those_are_asked_for(client, world):
+    [hit] = (await container(client, "keel", ["listItem"]))["hits"]
+
+    assert hit["resource"]["@odata.type"] == "#microsoft.graph.listItem"
+    assert hit["resource"]["sharepointIds"]["listItemId"] == str(world.plan.number)
+
+
+async def test_a_file_can_be_found_twice(client, world):
+    world.shelf.settings.doubles_hits = True
+    found = await container(client, "keel")
+    kinds = [hit["resource"]["@odata.type"] for hit in found["hits"]]
+
+    assert found["total"] == 2
+    assert kinds == ["#microsoft.graph.driveItem", "#microsoft.graph.listItem"]
+    assert len({hit["resource"]["webUrl"] for hit in found["hits"]}) == 1
+
+
+async def test_pages_are_cut_out_of_the_whole(client):
+    first = await container(client, "title:berth*", size=5)
+    second = await container(client, "title:berth*", size=5, **{"from": 5})
+
+    assert (first["total"], first["moreResultsAvailable"], len(first["hits"])) == (8, True, 5)
+    assert (second["moreResultsAvailable"], [hit["rank"] for hit in second["hits"]]) == (
+        False,
+        [6, 7, 8],
+    )
+
+
+async def test_no_hits_are_absent_rather_than_empty(client):
+    assert await container(client, "nothing") == {"total": 0, "moreResultsAvailable": False}
+
+
+async def test_a_summary_marks_what_was_found(client):
+    [hit] = (await container(client, "varnish"))["hits"]
+
+    assert hit["summary"] == "<c0>varnish</c0> and oakum"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"requests": []},
+        {"requests": [{}, {}]},
+        {"requests": [{"entityTypes": [], "query": {"queryString": "x"}}]},
+        {"requests": [{"entityTypes": ["nonsense"], "query": {"queryString": "x"}}]},
+        {"requests": [{"entityTypes": ["driveItem", "message"], "query": {"queryString": "x"}}]},
+        {"requests": [{"entityTypes": ["site"], "query": {"queryString": "x"}, "size": 501}]},
+        {"requests": [{"entityTypes": ["site"], "query": {"queryString": "x"}, "from": -1}]},
+        {"requests": [{"entityTypes": ["site"], "query": {}}]},
+    ],
+)
+async def test_a_request_that_upstream_does_not_take_is_refused(client, body):
+    assert code(await client.post("/search/query", json=body)) == (400, "BadRequest")
+
+
+async def test_an_application_names_a_region(client_with):
+    client = client_with("Files.Read.All", "Sites.Read.All", account="other", app_only=True)
+
+    assert code(await ask(client, "keel")) == (400, "BadRequest")
+    assert await titles(client, "keel", region="NAM") == ["Plan é.docx", "minutes.docx"]
