@@ -27,6 +27,8 @@ class Lost(Enum):
 UNKNOWN: Final = Lost.UNKNOWN
 MaybeText: TypeAlias = str | Literal[Lost.UNKNOWN] | None
 
+MAX_TYPES_MET = 4096  # upstream invents types; what was compared is not remembered without end
+
 # An item id within its drive; item ids are unique only there.
 ItemKey = tuple[str, str]
 
@@ -50,7 +52,8 @@ class Facts:
     both are filled in, and a rule about either face counts.
 
     Attributes:
-        item: Drive and item id of a file or folder.
+        item: Drive and item id of a file or folder; UNKNOWN of a list item whose file, if it has
+            one, was not told.
         drive_id: The library it lies in, or is.
         ancestors: Every folder above it, the library's root included.
         site_id: Composite id of the site it belongs to, or is; lower case.
@@ -61,7 +64,7 @@ class Facts:
         content_type_id: Of a list item; compared without regard to case.
     """
 
-    item: ItemKey | None = None
+    item: ItemKey | Literal[Lost.UNKNOWN] | None = None
     drive_id: MaybeText = None
     ancestors: frozenset[ItemKey] | Literal[Lost.UNKNOWN] = frozenset()
     site_id: MaybeText = None
@@ -162,7 +165,8 @@ class Index:
     The rules of one action, by what they match; each key names the lowest rule id that has it.
 
     Keyed patterns (`{drive}:{item}`, `{list}:{number}`) are pairs; bare ones match in any drive or
-    list. `least` is the lowest rule id of each type in use.
+    list. `keyed_drives` and `keyed_lists` are the drives and lists that pairs name,
+    `numbers_in_lists` the numbers they name. `least` is the lowest rule id of each type in use.
     """
 
     items: dict[str, int] = field(default_factory=dict)
@@ -174,13 +178,14 @@ class Index:
     lists: dict[str, int] = field(default_factory=dict)
     item_numbers: dict[str, int] = field(default_factory=dict)
     list_items: dict[ItemKey, int] = field(default_factory=dict)
+    numbers_in_lists: dict[str, int] = field(default_factory=dict)
     mime_types: dict[str, int] = field(default_factory=dict)
     mime_globs: dict[str, int] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     content_types: dict[str, int] = field(default_factory=dict)
     least: dict[RuleType, int] = field(default_factory=dict)
-    keyed_drives: set[str] = field(default_factory=set)
-    keyed_lists: set[str] = field(default_factory=set)
+    keyed_drives: dict[str, int] = field(default_factory=dict)
+    keyed_lists: dict[str, int] = field(default_factory=dict)
     globs_met: dict[str, int | None] = field(default_factory=dict, repr=False)
 
     def add(self, rule: Rule) -> None:
@@ -195,6 +200,7 @@ class Index:
             case RuleType.LIST_ITEM_ID:
                 keyed_lists = self.keyed_lists
                 _file(self.item_numbers, self.list_items, keyed_lists, pattern.lower(), rule.id)
+                self.numbers_in_lists.setdefault(pattern.rpartition(":")[2], rule.id)
             case RuleType.DRIVE_ID:
                 self.drives.setdefault(pattern, rule.id)
             case RuleType.SITE_ID:
@@ -219,9 +225,11 @@ class Index:
 
     def might_match(self, facts: Facts) -> int | None:
         """Return the id of a rule that a lost fact keeps from being ruled out; None when none."""
-        for rule_type, names in ASKS_ABOUT.items():
-            if rule_type in self.least and any(getattr(facts, n) is UNKNOWN for n in names):
-                return self.least[rule_type]
+        for rule_type, suspect in SUSPECTS.items():
+            if rule_type in self.least:
+                found = suspect(self, facts)
+                if found is not None:
+                    return found
         return None
 
     def can_match_below(self, container: Facts) -> bool:
@@ -231,25 +239,40 @@ class Index:
         What cannot be excluded from the container's own ids counts as possible: the listing that
         follows shows only true matches.
         """
-        if container.item or container.drive_id:
-            drive = container.item[0] if container.item else container.drive_id
-            if self.items or self.folders or self.mime_types or self.mime_globs or self.labels:
-                return True
-            if drive in self.keyed_drives or self.content_types:
-                return True
-            return container.list_id in self.keyed_lists
-        if container.list_id:
-            return bool(
-                container.list_id in self.keyed_lists
-                or self.item_numbers
-                or self.content_types
-                or self.labels
-            )
-        return any(rule_type is not RuleType.SITE_ID for rule_type in self.least)
+        if self.can_match_file_below(container):
+            return True
+        if container.item is None and container.drive_id is None and container.list_id is None:
+            return any(rule_type is not RuleType.SITE_ID for rule_type in self.least)
+        if container.list_id is UNKNOWN:
+            return RuleType.LIST_ID in self.least or RuleType.LIST_ITEM_ID in self.least
+        if container.list_id is None:
+            return False
+        return bool(
+            container.list_id in self.keyed_lists
+            or self.item_numbers
+            or self.content_types
+            or self.labels
+        )
+
+    def can_match_file_below(self, container: Facts) -> bool:
+        """Say whether a rule about files may match something inside a library or folder."""
+        drive = container.drive_id
+        if container.item is not None and container.item is not UNKNOWN:
+            drive = container.item[0]
+        if drive is None:
+            return False
+        if self.items or self.folders or self.mime_types or self.mime_globs or self.labels:
+            return True
+        if self.content_types or self.item_numbers:
+            return True
+        lost_site = container.site_id is UNKNOWN and bool(self.sites)
+        return lost_site or (
+            bool(self.keyed_drives) if drive is UNKNOWN else drive in self.keyed_drives
+        )
 
 
 def _item(index: Index, facts: Facts) -> int | None:
-    if facts.item is None:
+    if facts.item is None or facts.item is UNKNOWN:
         return None
     found = index.item_keys.get(facts.item)
     return index.items.get(facts.item[1]) if found is None else found
@@ -298,6 +321,8 @@ def _mime(index: Index, facts: Facts) -> int | None:
         return index.mime_types[mime]
     if mime not in index.globs_met:
         # Few distinct types exist, so each is compared with all patterns once.
+        if len(index.globs_met) >= MAX_TYPES_MET:
+            index.globs_met.clear()
         met = [rule for glob, rule in index.mime_globs.items() if _glob(glob, mime)]
         index.globs_met[mime] = min(met, default=None)
     return index.globs_met[mime]
@@ -332,28 +357,55 @@ MATCHERS: Mapping[RuleType, Callable[[Index, Facts], int | None]] = MappingProxy
     }
 )
 
-# Rule type -> the facts it asks about: when one of them is lost, the rule cannot be ruled out.
-ASKS_ABOUT: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
+
+def _list_item_suspect(index: Index, facts: Facts) -> int | None:
+    """Both parts must agree: one that is known and differs rules a pair out."""
+    number, of = facts.list_item_id, facts.list_id
+    if number is None:
+        return None
+    if number is not UNKNOWN:
+        return index.numbers_in_lists.get(number) if of is UNKNOWN else None
+    if of is UNKNOWN:
+        return index.least[RuleType.LIST_ITEM_ID]
+    bare = next(iter(index.item_numbers.values()), None)  # rules come with rising ids
+    return bare if of is None or bare is not None else index.keyed_lists.get(of)
+
+
+def _lost(rule_type: RuleType, fact: str) -> Callable[[Index, Facts], int | None]:
+    def suspect(index: Index, facts: Facts) -> int | None:
+        return index.least[rule_type] if getattr(facts, fact) is UNKNOWN else None
+
+    return suspect
+
+
+# Rule type -> the rule that cannot be ruled out because a fact it asks about is lost. Asked only
+# when there are rules of the type. Total over RuleType, by test.
+SUSPECTS: Mapping[RuleType, Callable[[Index, Facts], int | None]] = MappingProxyType(
     {
-        RuleType.FOLDER: ("ancestors",),
-        RuleType.DRIVE_ID: ("drive_id",),
-        RuleType.SITE_ID: ("site_id",),
-        RuleType.LIST_ID: ("list_id",),
-        RuleType.LIST_ITEM_ID: ("list_id", "list_item_id"),
-        RuleType.MIME_TYPE: ("mime_type",),
-        RuleType.SENSITIVITY_LABEL_ID: ("label_ids",),
-        RuleType.CONTENT_TYPE_ID: ("content_type_id",),
+        RuleType.FILE_ID: _lost(RuleType.FILE_ID, "item"),
+        RuleType.FOLDER: _lost(RuleType.FOLDER, "ancestors"),
+        RuleType.DRIVE_ID: _lost(RuleType.DRIVE_ID, "drive_id"),
+        RuleType.SITE_ID: _lost(RuleType.SITE_ID, "site_id"),
+        RuleType.LIST_ID: _lost(RuleType.LIST_ID, "list_id"),
+        RuleType.LIST_ITEM_ID: _list_item_suspect,
+        RuleType.MIME_TYPE: _lost(RuleType.MIME_TYPE, "mime_type"),
+        RuleType.SENSITIVITY_LABEL_ID: _lost(RuleType.SENSITIVITY_LABEL_ID, "label_ids"),
+        RuleType.CONTENT_TYPE_ID: _lost(RuleType.CONTENT_TYPE_ID, "content_type_id"),
     }
 )
 
 
 def _file(
-    bare: dict[str, int], keyed: dict[ItemKey, int], seen: set[str], pattern: str, rule_id: int
+    bare: dict[str, int],
+    keyed: dict[ItemKey, int],
+    seen: dict[str, int],
+    pattern: str,
+    rule_id: int,
 ) -> None:
     first, colon, second = pattern.partition(":")
     if colon:
         keyed.setdefault((first, second), rule_id)
-        seen.add(first)
+        seen.setdefault(first, rule_id)
     else:
         bare.setdefault(pattern, rule_id)
 

@@ -1,0 +1,173 @@
+"""
+The engine against the contract's words in SQL, over generated worlds.
+
+    RULE_DECISIONS=2000000 RULE_EXAMPLES=4000 pytest tests/policy/test_rules_oracle.py
+
+makes as many seeded decisions, and as many Hypothesis worlds of about fifty decisions each.
+"""
+
+import os
+from dataclasses import replace
+from random import Random
+
+import ruleoracle
+import ruleworlds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.rules import Reason, Rule, RuleSet
+from policy.vocabulary import RuleAction
+
+DECISIONS = int(os.environ.get("RULE_DECISIONS", "20000"))
+EXAMPLES = int(os.environ.get("RULE_EXAMPLES", "40"))
+SEED = int(os.environ.get("RULE_SEED", "20261120"))
+
+chances = st.randoms(use_true_random=False)
+
+
+def agreed(world):
+    """Hold the engine's verdicts against the oracle's; return how many there were."""
+    parents = ruleworlds.parents_of(world.things)
+    known = [ruleworlds.facts(thing, parents) for thing in world.things]
+    compiled = [
+        RuleSet.compile(rules, allow_by_default=allow_all) for allow_all, rules in world.policies
+    ]
+    count = 0
+    for policy, thing, allowed in ruleoracle.verdicts(world):
+        decided = compiled[policy].decide(known[thing])
+        assert decided.allowed is allowed, (world.policies[policy], world.things[thing], decided)
+        count += 1
+    return count
+
+
+def test_it_decides_like_the_contract_in_seeded_worlds():
+    chance, count = Random(SEED), 0
+    while count < DECISIONS:
+        count += agreed(ruleworlds.world(chance, policies=30))
+
+    assert count >= DECISIONS
+
+
+@settings(max_examples=EXAMPLES)
+@given(chances)
+def test_it_decides_like_the_contract_in_hypothesis_worlds(chance):
+    assert agreed(ruleworlds.world(chance, policies=3)) > 0
+
+
+@settings(max_examples=EXAMPLES)
+@given(chances)
+def test_adding_a_block_dropping_an_allow_and_losing_a_fact_never_grant(chance):
+    world = ruleworlds.world(chance, policies=3)
+    parents = ruleworlds.parents_of(world.things)
+    for allow_all, rules in world.policies:
+        before = RuleSet.compile(rules, allow_by_default=allow_all)
+        block = ruleworlds.rule(chance, world.things, 99, RuleAction.BLOCK)
+        dropped = chance.choice(rules) if rules else None
+        fewer = [one for one in rules if one is not dropped or one.action is RuleAction.BLOCK]
+        narrower = [
+            RuleSet.compile([*rules, block], allow_by_default=allow_all),
+            RuleSet.compile(fewer, allow_by_default=allow_all),
+            RuleSet.compile(rules, allow_by_default=False),
+        ]
+        for thing in world.things:
+            known = ruleworlds.facts(thing, parents)
+            if before.decide(known).allowed:
+                continue
+            assert not any(one.decide(known).allowed for one in narrower)
+            for fact in ruleworlds.FACTS:
+                assert not before.decide(ruleworlds.lose(known, fact)).allowed
+
+
+@settings(max_examples=EXAMPLES)
+@given(chances)
+def test_a_place_that_may_hold_nothing_visible_holds_nothing_visible(chance):
+    """It must never hide what is allowed: refusing to list needs that nothing below is visible."""
+    world = ruleworlds.world(chance, policies=4, lose=0.0)
+    parents = ruleworlds.parents_of(world.things)
+    known = [ruleworlds.facts(thing, parents) for thing in world.things]
+    for allow_all, rules in world.policies:
+        compiled = RuleSet.compile(rules, allow_by_default=allow_all)
+        for place, container in zip(world.things, known, strict=True):
+            blocked = compiled.decide(container).reason is not Reason.DEFAULT
+            if blocked or compiled.may_hold_visible(container):
+                continue
+            inside = [
+                thing
+                for thing, one in zip(world.things, known, strict=True)
+                if one is not container and lies_in(one, place) and compiled.decide(one).allowed
+            ]
+            assert inside == [], (place, rules)
+
+
+def lies_in(one, place):
+    """Say whether what *one* is known of lies inside of *place*."""
+    if place.item:
+        return (place.drive, place.item) in one.ancestors
+    if place.drive:
+        return one.drive_id == place.drive and one.item is not None
+    if place.list:
+        return one.list_id == place.list and one.list_item_id is not None
+    return one.site_id == place.site
+
+
+def test_the_order_of_rules_does_not_matter():
+    chance = Random(7)
+    for _ in range(50):
+        world = ruleworlds.world(chance)
+        parents = ruleworlds.parents_of(world.things)
+        for allow_all, rules in world.policies:
+            shuffled: list[Rule] = list(rules)
+            chance.shuffle(shuffled)
+            first = RuleSet.compile(rules, allow_by_default=allow_all)
+            second = RuleSet.compile(shuffled, allow_by_default=allow_all)
+            for thing in world.things:
+                known = ruleworlds.facts(thing, parents)
+                assert first.decide(known) == second.decide(known)
+
+
+def test_both_forms_of_the_oracle_say_the_same():
+    chance = Random(11)
+    for _ in range(5):
+        world = ruleworlds.world(chance)
+        quick = list(ruleoracle.verdicts(world))
+        assert quick == list(ruleoracle.verdicts(world, quick=False))
+
+
+def test_every_kind_of_rule_and_loss_takes_part():
+    """A generator that never makes a case proves nothing about it."""
+    chance = Random(SEED)
+    met, lost = set(), set()
+    reasons = set()
+    for _ in range(60):
+        world = ruleworlds.world(chance)
+        parents = ruleworlds.parents_of(world.things)
+        for allow_all, rules in world.policies:
+            compiled = RuleSet.compile(rules, allow_by_default=allow_all)
+            for thing in world.things:
+                decided = compiled.decide(ruleworlds.facts(thing, parents))
+                reasons.add((decided.reason, decided.allowed))
+                lost |= thing.lost
+                if decided.reason is Reason.RULE:
+                    rule = next(one for one in rules if one.id == decided.rule_id)
+                    met.add((rule.rule_type, rule.action, ":" in rule.pattern))
+
+    assert lost == set(ruleworlds.FACTS)
+    assert len(met) == 2 * (9 + 3)  # both actions; three types have two forms
+    assert reasons == {
+        (Reason.RULE, True),
+        (Reason.RULE, False),
+        (Reason.UNKNOWN_FACT, False),
+        (Reason.DEFAULT, True),
+        (Reason.DEFAULT, False),
+    }
+
+
+def test_a_thing_that_loses_every_fact_is_blocked_by_any_block():
+    chance = Random(3)
+    world = ruleworlds.world(chance)
+    for thing in world.things:
+        bare = replace(thing, lost=frozenset(ruleworlds.FACTS))
+        block = ruleworlds.rule(chance, world.things, 1, RuleAction.BLOCK)
+        compiled = RuleSet.compile([block], allow_by_default=True)
+        known = ruleworlds.facts(bare, ruleworlds.parents_of(world.things))
+        assert not compiled.decide(known).allowed
