@@ -12,7 +12,7 @@ from random import Random
 
 import ruleoracle
 import ruleworlds
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policy.rules import Reason, Rule, RuleSet
@@ -23,6 +23,11 @@ EXAMPLES = int(os.environ.get("RULE_EXAMPLES", "40"))
 SEED = int(os.environ.get("RULE_SEED", "20261120"))
 
 chances = st.randoms(use_true_random=False)
+# A world is many draws by nature, and stays so when it shrinks.
+worlds = settings(
+    max_examples=EXAMPLES,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
+)
 
 
 def agreed(world):
@@ -48,13 +53,13 @@ def test_it_decides_like_the_contract_in_seeded_worlds():
     assert count >= DECISIONS
 
 
-@settings(max_examples=EXAMPLES)
+@worlds
 @given(chances)
 def test_it_decides_like_the_contract_in_hypothesis_worlds(chance):
     assert agreed(ruleworlds.world(chance, policies=3)) > 0
 
 
-@settings(max_examples=EXAMPLES)
+@worlds
 @given(chances)
 def test_adding_a_block_dropping_an_allow_and_losing_a_fact_never_grant(chance):
     world = ruleworlds.world(chance, policies=3)
@@ -78,7 +83,7 @@ def test_adding_a_block_dropping_an_allow_and_losing_a_fact_never_grant(chance):
                 assert not before.decide(ruleworlds.lose(known, fact)).allowed
 
 
-@settings(max_examples=EXAMPLES)
+@worlds
 @given(chances)
 def test_a_place_that_may_hold_nothing_visible_holds_nothing_visible(chance):
     """It must never hide what is allowed: refusing to list needs that nothing below is visible."""
