@@ -58,9 +58,10 @@ class Diary:
                 return one
         raise Missing
 
-    async def busy(self, calendars, span):
-        self._called("busy", tuple(calendars), span)
-        return {one: self.failures.get(one) or self.busy_of.get(one, ()) for one in calendars}
+    async def busy(self, calendar, span, *, own_answers):
+        self._called("busy", calendar, span, own_answers)
+        self._fail(calendar)
+        return self.busy_of.get(calendar, ())
 
     async def probe(self):
         self._called("probe")

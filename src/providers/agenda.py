@@ -6,7 +6,7 @@ calendar that could not be read is left out and named, never taken for an empty 
 Source: decisions 6.2 to 6.5 and 16; wire report 1B.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -162,6 +162,7 @@ class Agenda:
         *,
         calendar_ids: Sequence[int] | None = None,
         allowed: AbstractSet[int] | None = None,
+        own_answers: bool = True,
     ) -> FreeBusyList:
         """
         Say of each calendar when it is taken and when not.
@@ -170,6 +171,7 @@ class Agenda:
             span: Nothing outside is told of. When it is empty, nobody is asked.
             calendar_ids: The calendars to ask; None for all.
             allowed: Those that exist for the caller; None for all.
+            own_answers: As `CalendarPort.busy`.
 
         Raises:
             NoSuchCalendar: The first one asked for that does not exist for the caller.
@@ -179,7 +181,10 @@ class Agenda:
         if span.empty:
             shown = tuple(_free_busy(one, (), span) for one in targets)
             return FreeBusyList(calendars=shown, warnings=tuple(warnings))
-        taken = await self._taken(targets, _whole_seconds(span))
+        asked = _widened(span)
+        taken = await self._ask(
+            targets, lambda one: one.port.busy(one.calendar.id, asked, own_answers=own_answers)
+        )
         lists, failed = _parted(targets, taken, warnings)
         return FreeBusyList(
             calendars=tuple(_free_busy(target, spans, span) for target, spans in lists),
@@ -192,31 +197,6 @@ class Agenda:
         self, targets: Sequence[Target], read: Callable[[Target], Awaitable[T]]
     ) -> list[T | ProviderFailure]:
         return await every([in_time(read(one), self._patience) for one in targets])
-
-    async def _taken(
-        self, targets: Sequence[Target], span: Span
-    ) -> list[tuple[Span, ...] | ProviderFailure]:
-        """Ask each account once for all its calendars; one answer per target."""
-        accounts: dict[int, list[Target]] = {}
-        for one in targets:
-            accounts.setdefault(one.info.id, []).append(one)
-        answers = await every(
-            [
-                in_time(ones[0].port.busy([one.calendar.id for one in ones], span), self._patience)
-                for ones in accounts.values()
-            ]
-        )
-        by_account = dict(zip(accounts, answers, strict=True))
-        return [_taken_by(by_account[one.info.id], one.calendar.id) for one in targets]
-
-
-def _taken_by(
-    answer: Mapping[str, Sequence[Span] | ProviderFailure] | ProviderFailure, calendar: str
-) -> tuple[Span, ...] | ProviderFailure:
-    if isinstance(answer, ProviderFailure):
-        return answer
-    spans = answer.get(calendar, Missing())
-    return spans if isinstance(spans, ProviderFailure) else tuple(spans)
 
 
 def _parted(
@@ -268,18 +248,11 @@ def event_id(place: CalendarPlace, native: str) -> str:
 
 
 def _widened(span: Span) -> Span:
+    """Widen by the margin, and to whole seconds: what upstream makes of fractions is not told."""
     earliest, latest = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     start = span.start - MARGIN if span.start - earliest > MARGIN else earliest
-    return Span(start, span.end + MARGIN if latest - span.end > MARGIN else latest)
-
-
-def _whole_seconds(span: Span) -> Span:
-    """Widen to whole seconds: what upstream makes of fractions is not told."""
-    end = span.end.replace(microsecond=0)
-    return Span(
-        span.start.replace(microsecond=0),
-        end if end == span.end else end + timedelta(seconds=1),
-    )
+    end = span.end + MARGIN if latest - span.end > MARGIN else latest
+    return Span(start.replace(microsecond=0), end.replace(microsecond=0))
 
 
 def _free_busy(target: Target, taken: Sequence[Span], span: Span) -> FreeBusyCalendar:

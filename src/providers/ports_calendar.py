@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from providers.failures import ProviderFailure
 from providers.records_calendar import Calendar, Event
 
 MOST_EVENTS = 10_000  # of one calendar and range; what lies beyond is told of in a warning
@@ -102,13 +101,19 @@ class CalendarPort(Protocol):
             Missing: The calendar has no such event.
         """
 
-    async def busy(
-        self, calendars: Sequence[str], span: Span
-    ) -> Mapping[str, Sequence[Span] | ProviderFailure]:
+    async def busy(self, calendar: str, span: Span, *, own_answers: bool) -> Sequence[Span]:
         """
-        Return when each calendar is taken, in any order, overlapping and sticking out as it may.
+        Return when a calendar is taken, in any order, overlapping and sticking out as it may.
 
-        A calendar that could not be read has its failure instead; none is left out.
+        Args:
+            calendar: Upstream's own id.
+            span: In whole seconds.
+            own_answers: Whether upstream may be asked what the account's owner declined, which
+                is not busy then. Without it what was declined is busy as well.
+
+        Raises:
+            Missing: There is no such calendar.
+            TooMuch: There is more than we read, and the rest would look free.
         """
 
     async def probe(self) -> None:

@@ -178,7 +178,11 @@ async def free_busy(
     context.caller.require_visible("Free and busy times", CalendarField.TIMES)
     found = await _asked(
         context.agenda.free_busy(
-            span, calendar_ids=chosen, allowed=context.caller.grant.calendar_ids
+            span,
+            calendar_ids=chosen,
+            allowed=context.caller.grant.calendar_ids,
+            # What the owner answered is told of attendees too, so it is hidden with them.
+            own_answers=not context.caller.hides(CalendarField.ATTENDEES),
         )
     )
     return FreeBusyAnswerView(

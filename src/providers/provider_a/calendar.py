@@ -1,24 +1,24 @@
 """The calendars of one account of provider A. Source: wire report, 1B; decisions 6."""
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import datetime, timedelta
+from contextlib import aclosing
+from datetime import datetime
+from typing import TypeVar
 
-from providers import freebusy
 from providers.calendar_memory import CalendarMemory
-from providers.failures import Broken, Missing, ProviderFailure
+from providers.failures import Broken, Missing, TooMuch
 from providers.http import Upstream
 from providers.ports_calendar import MOST_EVENTS, EventList, Span
 from providers.provider_a import calendar_fields, calendar_mapping
-from providers.provider_a.calendar_shapes import Busy, Entries, Event, Events, FreeBusy
+from providers.provider_a.calendar_shapes import Entries, Event, Events
 from providers.records_calendar import Calendar
 from providers.records_calendar import Event as EventRecord
 
 ROOT = ("calendar", "v3")
 PAGE = 2500  # events, the most that upstream gives at once; wire report 1B.1
-MOST_CALENDARS = 50  # of one question; wire report 1B.4
-LONGEST = timedelta(days=60)  # of one question; longer ones are refused (wire report 1B.4)
+
+Listing = TypeVar("Listing", Events, Entries)
 
 
 class Calendars:
@@ -38,29 +38,11 @@ class Calendars:
     ) -> EventList:
         """Return what may overlap a span; see `CalendarPort.events`."""
         params = (
-            ("singleEvents", "true"),
-            ("orderBy", "startTime"),
-            ("timeMin", _rfc3339(span.start)),
-            ("timeMax", _rfc3339(span.end)),
-            ("maxResults", str(PAGE)),
             ("showDeleted", "true" if include_cancelled else "false"),
             *calendar_fields.events(frozenset(wanted)),
         )
-        found: list[EventRecord] = []
-        async with self._memory.trusting(calendar):
-            page = await self._page(calendar, params, None)
-            seen: set[str] = set()
-            while True:
-                found += _records(page.items, wanted)
-                token = page.next_page_token
-                if not token:
-                    return EventList(found)
-                if len(found) >= MOST_EVENTS:
-                    return EventList(found, complete=False)
-                if token in seen:
-                    raise Broken
-                seen.add(token)
-                page = await self._page(calendar, params, token)
+        found, complete = await self._listed(calendar, span, params)
+        return EventList(_records(found, wanted), complete)
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
         """Read one event; see `CalendarPort.event`."""
@@ -75,26 +57,18 @@ class Calendars:
         )
         return calendar_mapping.event(answer.decode(Event), wanted)
 
-    async def busy(
-        self, calendars: Sequence[str], span: Span
-    ) -> Mapping[str, Sequence[Span] | ProviderFailure]:
-        """Return when calendars are taken; see `CalendarPort.busy`."""
-        answers = await asyncio.gather(
-            *(
-                self._free_busy(calendars[at : at + MOST_CALENDARS], piece)
-                for at in range(0, len(calendars), MOST_CALENDARS)
-                for piece in freebusy.pieces(span, LONGEST)
-            )
-        )
-        found: dict[str, list[Span] | ProviderFailure] = {one: [] for one in calendars}
-        for answer in answers:
-            for calendar, taken in answer.items():
-                so_far = found.get(calendar)
-                if isinstance(taken, ProviderFailure):
-                    found[calendar] = taken
-                elif isinstance(so_far, list):
-                    so_far += taken
-        return found
+    async def busy(self, calendar: str, span: Span, *, own_answers: bool) -> Sequence[Span]:
+        """
+        Return when a calendar is taken; see `CalendarPort.busy`.
+
+        Upstream's own question for this counts whole days by the calendar's clock, and so would
+        contradict the events that callers see.
+        """
+        params = calendar_fields.busy(own_answers=own_answers)
+        found, complete = await self._listed(calendar, span, params)
+        if not complete:
+            raise TooMuch  # the rest would look free
+        return [calendar_mapping.times(one) for one in found if calendar_mapping.is_busy(one)]
 
     async def probe(self) -> None:
         """Make one harmless read."""
@@ -105,53 +79,52 @@ class Calendars:
 
     async def _read_calendars(self) -> Sequence[Calendar]:
         found: list[Calendar] = []
-        tokens: set[str] = set()
-        token: str | None = None
+        path = ("users", "me", "calendarList")
+        pages = self._pages(path, calendar_fields.CALENDARS, Entries)
+        async with aclosing(pages):
+            async for page in pages:
+                found += [calendar_mapping.calendar(one) for one in page.items]
+        return found
+
+    async def _listed(
+        self, calendar: str, span: Span, params: calendar_fields.Params
+    ) -> tuple[list[Event], bool]:
+        """Read what overlaps a span, series as their single times; say whether that is all."""
+        options = (
+            ("singleEvents", "true"),
+            ("orderBy", "startTime"),
+            ("timeMin", _rfc3339(span.start)),
+            ("timeMax", _rfc3339(span.end)),
+            ("maxResults", str(PAGE)),
+            *params,
+        )
+        found: list[Event] = []
+        async with self._memory.trusting(calendar):
+            pages = self._pages(("calendars", calendar, "events"), options, Events)
+            async with aclosing(pages):
+                async for page in pages:
+                    found += page.items
+                    if len(found) >= MOST_EVENTS and page.next_page_token:
+                        return found, False
+        return found, True
+
+    async def _pages(
+        self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[Listing]
+    ) -> AsyncGenerator[Listing]:
+        """Yield one page after the other, by upstream's tokens."""
+        seen: set[str] = set()
+        more: tuple[tuple[str, str], ...] = ()
         while True:
-            params = (*calendar_fields.CALENDARS, *((("pageToken", token),) if token else ()))
-            answer = await self._upstream.call(
-                "GET", *ROOT, "users", "me", "calendarList", params=params
-            )
-            entries = answer.decode(Entries)
-            found += [calendar_mapping.calendar(one) for one in entries.items]
-            token = entries.next_page_token
+            answer = await self._upstream.call("GET", *ROOT, *path, params=(*params, *more))
+            page = answer.decode(shape)
+            yield page
+            token = page.next_page_token
             if not token:
-                return found
-            if token in tokens:
+                return
+            if token in seen:
                 raise Broken
-            tokens.add(token)
-
-    async def _page(
-        self, calendar: str, params: Sequence[tuple[str, str]], token: str | None
-    ) -> Events:
-        answer = await self._upstream.call(
-            "GET",
-            *ROOT,
-            "calendars",
-            calendar,
-            "events",
-            params=(*params, *((("pageToken", token),) if token else ())),
-        )
-        return answer.decode(Events)
-
-    async def _free_busy(
-        self, calendars: Sequence[str], span: Span
-    ) -> Mapping[str, list[Span] | ProviderFailure]:
-        """Ask about some calendars and a span that is short enough."""
-        answer = await self._upstream.call(
-            "POST",
-            *ROOT,
-            "freeBusy",
-            json={
-                "timeMin": _rfc3339(span.start),
-                "timeMax": _rfc3339(span.end),
-                "timeZone": "UTC",
-                "items": [{"id": one} for one in calendars],
-            },
-            retry=True,  # it changes nothing
-        )
-        told = answer.decode(FreeBusy).calendars
-        return {one: _taken(told.get(one)) for one in calendars}
+            seen.add(token)
+            more = (("pageToken", token),)
 
 
 def _records(items: Sequence[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
@@ -163,15 +136,6 @@ def _records(items: Sequence[Event], wanted: AbstractSet[str]) -> list[EventReco
         except Missing:
             continue
     return found
-
-
-def _taken(told: Busy | None) -> list[Span] | ProviderFailure:
-    if told is None:
-        return Broken()
-    if told.errors:
-        return Missing() if told.errors[0].reason == "notFound" else Broken()
-    moment = calendar_mapping.moment
-    return [Span(moment(one.start), moment(one.end)) for one in told.busy]
 
 
 def _rfc3339(moment: datetime) -> str:

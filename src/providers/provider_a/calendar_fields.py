@@ -37,6 +37,17 @@ def events(wanted: AbstractSet[str]) -> Params:
     return (("fields", f"items({_mask(wanted)}),nextPageToken"), ("timeZone", "UTC"))
 
 
+def busy(*, own_answers: bool) -> Params:
+    """Return what says when somebody is taken; *own_answers*: and what the owner declined."""
+    members = ",".join((*_ALWAYS, "transparency"))
+    if not own_answers:
+        return (("fields", f"items({members}),nextPageToken"), ("timeZone", "UTC"))
+    # Of many attendees, the owner is the one who is told of.
+    own = "attendees(responseStatus,self)"
+    mask = f"items({members},{own}),nextPageToken"
+    return (("fields", mask), ("maxAttendees", "1"), ("timeZone", "UTC"))
+
+
 def _mask(wanted: AbstractSet[str]) -> str:
     members = [
         name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names

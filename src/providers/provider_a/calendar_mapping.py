@@ -4,6 +4,7 @@ from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 
 from providers.failures import Broken, Missing
+from providers.ports_calendar import Span
 from providers.provider_a.calendar_shapes import Entry, Event, Person, When
 from providers.records_calendar import Attendee, Calendar
 from providers.records_calendar import Event as EventRecord
@@ -34,14 +35,14 @@ def event(one: Event, wanted: AbstractSet[str]) -> EventRecord:
         Missing: It has no time at all.
         Broken: Its times cannot be read.
     """
-    start, end, all_day = _times(one)
+    span, all_day = times(one), _is_all_day(one)
     return EventRecord(
         id=one.id,
         title=one.summary or "" if "title" in wanted else None,
         description=one.description if "description" in wanted else None,
         location=one.location if "location" in wanted else None,
-        start_utc=start,
-        end_utc=end,
+        start_utc=span.start,
+        end_utc=span.end,
         all_day=all_day if "all_day" in wanted else None,
         status=_status(one) if "status" in wanted else None,
         organizer=_organizer(one) if "organizer" in wanted else None,
@@ -52,34 +53,45 @@ def event(one: Event, wanted: AbstractSet[str]) -> EventRecord:
     )
 
 
-def moment(text: str) -> datetime:
+def times(one: Event) -> Span:
     """
-    Read RFC 3339 as UTC.
+    Return from when to when an event is; of a bare cancelled one, when it was.
 
     Raises:
-        Broken: It is something else.
+        Missing: It has no time at all.
+        Broken: Its times cannot be read.
     """
-    try:
-        read = datetime.fromisoformat(text)
-        return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        raise Broken from None
-
-
-def _times(one: Event) -> tuple[datetime, datetime, bool]:
-    """Return start, end, and whether these are days; of a bare cancelled one, where it was."""
-    start = one.start or one.original_start_time
-    if start is None or not (start.date or start.date_time):
+    start = _start(one)
+    if start is None:
         raise Missing
     first = _instant(start)
-    all_day = start.date is not None
     if one.end is not None and (one.end.date or one.end.date_time):
-        return first, max(_instant(one.end), first), all_day
-    return first, first + _DAY if all_day else first, all_day
+        return Span(first, max(_instant(one.end), first))
+    return Span(first, first + _DAY if start.date else first)
+
+
+def is_busy(one: Event) -> bool:
+    """Whether an event, none that is cancelled, takes time."""
+    declined = any(person.self and person.response_status == "declined" for person in one.attendees)
+    return not declined and one.transparency != "transparent" and _start(one) is not None
+
+
+def _start(one: Event) -> When | None:
+    start = one.start or one.original_start_time
+    return start if start is not None and (start.date or start.date_time) else None
+
+
+def _is_all_day(one: Event) -> bool:
+    start = _start(one)
+    return start is not None and start.date is not None
 
 
 def _instant(when: When) -> datetime:
-    return moment(when.date_time or f"{when.date}T00:00:00Z")
+    try:
+        read = datetime.fromisoformat(when.date_time or f"{when.date}T00:00:00Z")
+        return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise Broken from None
 
 
 def _status(one: Event) -> str:

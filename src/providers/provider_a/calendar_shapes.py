@@ -1,9 +1,5 @@
 """Provider A's calendar JSON, decoded typed. Source: wire report, 1B."""
 
-from collections.abc import Mapping
-
-import msgspec
-
 from providers.provider_a.message import Wire
 
 
@@ -15,6 +11,9 @@ class When(Wire):
 
 
 class Person(Wire):
+    """*self* tells the account's owner."""
+
+    self: bool = False
     email: str | None = None
     display_name: str | None = None
     response_status: str | None = None
@@ -46,6 +45,7 @@ class Event(Wire):
     conference_data: Conference | None = None
     recurring_event_id: str | None = None
     recurrence: tuple[str, ...] = ()
+    transparency: str | None = None
 
 
 class Events(Wire):
@@ -68,21 +68,3 @@ class Entry(Wire):
 class Entries(Wire):
     items: tuple[Entry, ...] = ()
     next_page_token: str | None = None
-
-
-class Taken(Wire):
-    start: str
-    end: str
-
-
-class Problem(Wire):
-    reason: str = ""
-
-
-class Busy(Wire):
-    busy: tuple[Taken, ...] = ()
-    errors: tuple[Problem, ...] = ()
-
-
-class FreeBusy(Wire):
-    calendars: Mapping[str, Busy] = msgspec.field(default_factory=dict)

@@ -1,7 +1,7 @@
 """The calendars of one account of provider B. Source: wire report, 1B; decisions 6."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from providers import freebusy
 from providers.calendar_memory import CalendarMemory
-from providers.failures import Broken, ProviderFailure, TooMuch
+from providers.failures import Broken, TooMuch
 from providers.http import Upstream
 from providers.ids import is_provider_b
 from providers.ports_calendar import MOST_EVENTS, EventList, Span
@@ -71,12 +71,13 @@ class Calendars:
         )
         return calendar_mapping.event(answer.decode(Event), wanted)
 
-    async def busy(
-        self, calendars: Sequence[str], span: Span
-    ) -> Mapping[str, Sequence[Span] | ProviderFailure]:
-        """Return when calendars are taken; see `CalendarPort.busy`."""
-        answers = await asyncio.gather(*(self._taken(one, span) for one in calendars))
-        return dict(zip(calendars, answers, strict=True))
+    async def busy(self, calendar: str, span: Span, *, own_answers: bool) -> Sequence[Span]:
+        """Return when a calendar is taken; see `CalendarPort.busy`."""
+        params = calendar_fields.busy(own_answers=own_answers)
+        found, complete = await self._view(calendar, span, params)
+        if not complete:
+            raise TooMuch  # the rest would look free
+        return [calendar_mapping.times(one) for one in found if calendar_mapping.is_busy(one)]
 
     async def probe(self) -> None:
         """Make one harmless read."""
@@ -94,15 +95,6 @@ class Calendars:
         if not all(is_provider_b(one.id) for one in found):
             raise Broken
         return found
-
-    async def _taken(self, calendar: str, span: Span) -> Sequence[Span] | ProviderFailure:
-        try:
-            found, complete = await self._view(calendar, span, calendar_fields.BUSY)
-        except ProviderFailure as failure:
-            return failure
-        if not complete:
-            return TooMuch()  # the rest would look free
-        return [calendar_mapping.times(one) for one in found if calendar_mapping.is_busy(one)]
 
     async def _view(
         self, calendar: str, span: Span, params: calendar_fields.Params

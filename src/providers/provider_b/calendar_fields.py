@@ -21,7 +21,6 @@ _ALWAYS = ("id", "start", "end", "isCancelled")
 Params = tuple[tuple[str, str], ...]
 
 CALENDARS: Params = (("$select", "id,name,isDefaultCalendar"), ("$top", "100"))
-BUSY: Params = (("$select", "start,end,showAs,isCancelled,responseStatus"),)
 
 
 @lru_cache(maxsize=512)
@@ -29,3 +28,9 @@ def event(wanted: AbstractSet[str]) -> Params:
     """Return the options that select what is wanted of an event or of each of a list."""
     names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
     return (("$select", ",".join((*_ALWAYS, *names))),)
+
+
+def busy(*, own_answers: bool) -> Params:
+    """Return what says when somebody is taken; *own_answers*: and what the owner declined."""
+    own = ("responseStatus",) if own_answers else ()
+    return (("$select", ",".join(("start", "end", "showAs", "isCancelled", *own))),)
