@@ -71,6 +71,10 @@ class UploadTooLarge(Exception):
     """More bytes came than `MAX_UPLOAD`; nothing is left upstream (413)."""
 
 
+class UploadCut(Exception):
+    """Not as many bytes came as were announced; nothing is left upstream (400)."""
+
+
 class NoLink(Exception):
     """What is asked for has no bytes: a folder or a notebook (400)."""
 
@@ -412,9 +416,9 @@ class CollabPort(Protocol):
 
     # -- everything
 
-    async def search(self, query: SearchQuery, *, wanted: AbstractSet[str]) -> SearchPage:
+    async def search(self, query: SearchQuery) -> SearchPage:
         """
-        Search over everything in sight.
+        Search over everything in sight; hits carry the facts that upstream's search tells.
 
         Raises:
             InvalidSearch: The text does not parse.

@@ -25,6 +25,7 @@ class Untold(Enum):
 
 UNKNOWN: Final = Untold.UNKNOWN
 Fact: TypeAlias = str | Literal[Untold.UNKNOWN] | None
+Unknown: TypeAlias = Literal[Untold.UNKNOWN]
 
 
 class Site(Record, frozen=True):

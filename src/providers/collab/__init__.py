@@ -1,0 +1,1 @@
+"""Collaboration content over its wire protocol: sites, libraries, files, lists, search, labels."""
