@@ -2,14 +2,16 @@
 From an Authorization header to a Caller, once per request. Decisions 2, step 2.
 
 Nothing about the verdict is cached: the token's row and its connections are read every time, so a
-revocation holds at the next request in every process. Only the compiled Grant is kept, under
-(token id, policy revision).
+revocation holds at the next request in every process. Only what is compiled, Grant and rules, is
+kept, under (token id, policy revision).
 """
 
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -17,14 +19,15 @@ import orjson
 from gateway import token_text
 from gateway.lookup import Lookup, Row
 from gateway.moments import from_ms, now_ms
-from policy.caller import Caller
+from policy.caller import NOTHING_ALLOWED, Caller
 from policy.grants import Grant
 from policy.refusals import Unauthenticated
-from policy.vocabulary import UnauthorizedReason
+from policy.rules import Rule, RuleSet
+from policy.vocabulary import RuleAction, RuleType, UnauthorizedReason
 from providers.ports import ConnectionInfo
 
 _HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
-_MAX_GRANTS = 1024
+_MAX_COMPILED = 1024
 _MAX_CONNECTIONS = 4096
 _LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
 
@@ -34,6 +37,7 @@ SELECT id, name, key_id, digest, previous_until, operator_id, policy_rev,
   FROM access_tokens WHERE digest = :digest OR previous_digest = :digest
 """
 _SETTINGS = "SELECT settings, policy_rev FROM access_tokens WHERE id = :id"
+_RULES = "SELECT id, rule_type, pattern, action FROM collab_rules WHERE token_id = :id"
 _CONNECTIONS = """
 SELECT c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
        c.base_url, c.selected_site_ids, c.granted_scopes
@@ -41,8 +45,18 @@ SELECT c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_w
  WHERE t.token_id = :id ORDER BY c.id
 """
 
+_RULE_TYPES: Mapping[str, RuleType] = MappingProxyType({one.value: one for one in RuleType})
+_ACTIONS: Mapping[str, RuleAction] = MappingProxyType({one.value: one for one in RuleAction})
+
 Settings = Mapping[str, object]
 Touch = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compiled:
+    grant: Grant
+    settings: Settings
+    rules: RuleSet
 
 
 class Callers:
@@ -69,7 +83,7 @@ class Callers:
         self._base_url = base_url
         self._touch = touch
         self._clock = clock
-        self._grants: OrderedDict[tuple[int, int], tuple[Grant, Settings]] = OrderedDict()
+        self._compiled: OrderedDict[tuple[int, int], _Compiled] = OrderedDict()
         # Equal rows make equal connections: the row is read every time, but decoded once.
         self._decoded = lru_cache(_MAX_CONNECTIONS)(self._connection)
 
@@ -96,7 +110,7 @@ class Callers:
             raise Unauthenticated(UnauthorizedReason.REVOKED)  # replaced by a rotation
         if expires is not None and expires <= now:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
-        grant, settings = await self._grant(token, rev)
+        compiled = await self._policy(token, rev)
         connections = await self._lookup.rows(_CONNECTIONS, {"id": token})
         if used is None or now - used >= _LAST_USED_STEP:
             self._touch(token, now)
@@ -107,25 +121,42 @@ class Callers:
             expires_at=None if expires is None else from_ms(expires),
             policy_rev=rev,
             operator_id=operator,
-            grant=grant,
-            settings=settings,
+            grant=compiled.grant,
+            settings=compiled.settings,
+            rules=compiled.rules,
             connections=tuple(self._decoded(tuple(row)) for row in connections),
         )
 
-    async def _grant(self, token: int, rev: int) -> tuple[Grant, Settings]:
-        kept = self._grants.get((token, rev))
+    async def _policy(self, token: int, rev: int) -> "_Compiled":
+        kept = self._compiled.get((token, rev))
         if kept is not None:
-            self._grants.move_to_end((token, rev))
+            self._compiled.move_to_end((token, rev))
             return kept
         found = await self._lookup.rows(_SETTINGS, {"id": token})
         if not found:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        settings = _json(found[0][0], {})
-        read = (Grant.read(settings), settings)
-        self._grants[(token, int(found[0][1]))] = read
-        while len(self._grants) > _MAX_GRANTS:
-            self._grants.popitem(last=False)
-        return read
+        settings, read_rev = _json(found[0][0], {}), int(found[0][1])
+        grant = Grant.read(settings)
+        # Read after the revision: rules may be newer than what they are kept under, never older.
+        rules = await self._rules(token, grant)
+        compiled = _Compiled(grant=grant, settings=settings, rules=rules)
+        self._compiled[(token, read_rev)] = compiled
+        while len(self._compiled) > _MAX_COMPILED:
+            self._compiled.popitem(last=False)
+        return compiled
+
+    async def _rules(self, token: int, grant: Grant) -> RuleSet:
+        """Compile a token's rules; a block that cannot be read allows nothing at all."""
+        if not grant.collab_enabled:
+            return NOTHING_ALLOWED
+        rules = []
+        for rule_id, rule_type, pattern, action in await self._lookup.rows(_RULES, {"id": token}):
+            if rule_type in _RULE_TYPES and action in _ACTIONS:
+                read = (_RULE_TYPES[rule_type], pattern, _ACTIONS[action])
+                rules.append(Rule(rule_id, *read))
+            elif action != RuleAction.ALLOW.value:
+                return NOTHING_ALLOWED
+        return RuleSet.compile(rules, allow_by_default=grant.collab_allow_all)
 
     def _connection(self, row: Row) -> ConnectionInfo:
         return ConnectionInfo(

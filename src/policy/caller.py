@@ -1,14 +1,17 @@
 """Caller: who is asking, and the one object every resolver puts its policy questions to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from policy import describe, gates
 from policy.gates import Connection
 from policy.grants import Grant
 from policy.refusals import FieldNotVisible, NoUsableConnection
+from policy.rules import RuleSet
 from policy.vocabulary import Field, MaskMode, Operation, Surface
+
+NOTHING_ALLOWED = RuleSet.compile((), allow_by_default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +25,7 @@ class Caller:
         key_id: The token's displayable beginning; not a secret.
         policy_rev: Grows with every change that matters; compiled policy is kept under it.
         settings: The stored settings object, for display alone. Decisions read *grant*.
+        rules: Layer 3 of the collab surface, compiled; without them nothing there is allowed.
         connections: Every connection on the token's resources, in any status, lowest id first.
     """
 
@@ -34,6 +38,7 @@ class Caller:
     grant: Grant
     settings: Mapping[str, object]
     connections: tuple[Connection, ...]
+    rules: RuleSet = field(default=NOTHING_ALLOWED, repr=False)
 
     def admit(self, surface: Surface, *operations: Operation) -> None:
         """
@@ -98,4 +103,6 @@ class Caller:
 
     def access_info(self, surface: Surface) -> str | None:
         """Describe the token's restrictions on *surface*; None when there are none."""
-        return describe.access_info(surface, self.grant)
+        return describe.access_info(
+            surface, self.grant, has_block_rules=self.rules.blocks_something
+        )

@@ -153,6 +153,11 @@ class RuleSet:
     def _unblocked(self, facts: Facts) -> bool:
         return self.block.match(facts) is None and self.block.might_match(facts) is None
 
+    @property
+    def blocks_something(self) -> bool:
+        """Whether there are block rules at all."""
+        return bool(self.block.least)
+
     @cached_property
     def needs(self) -> frozenset[RuleType]:
         """The rule types in use: a fact that no rule asks about is not worth an upstream call."""

@@ -9,9 +9,10 @@ from gateway import moments, token_text, tokens
 from gateway.callers import Callers
 from gateway.database import Database, StorageUnavailable
 from gateway.lookup import open_lookup
-from gateway.tables import AccessToken, ConnectionRow, Operator, Resource
+from gateway.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
 from policy import grants
 from policy.refusals import Unauthenticated
+from policy.rules import Facts
 from policy.vocabulary import EmailOp
 
 NOW = 1_795_000_000_000
@@ -297,3 +298,56 @@ async def test_many_requests_at_once_are_all_answered(first, text):
     callers = await asyncio.gather(*(first.ask(text) for _ in range(200)))
 
     assert {caller.token_id for caller in callers} == {1}
+
+
+async def ruled(database, *rules, **settings):
+    async with database.writing() as session:
+        token = await session.get(AccessToken, 1)
+        token.settings = grants.validate(settings)
+        token.policy_rev += 1
+        session.add(token)
+        for rule_type, pattern, action in rules:
+            session.add(
+                CollabRule(
+                    token_id=1,
+                    rule_type=rule_type,
+                    pattern=pattern,
+                    action=action,
+                    source="manual",
+                    created_at=NOW,
+                    updated_at=NOW,
+                )
+            )
+
+
+async def test_a_caller_brings_its_rules_of_now_in_every_process(database, first, second, text):
+    file = Facts(item=("d", "i"), drive_id="d", site_id="s", list_id="l", list_item_id="1")
+    assert not (await first.ask(text)).rules.decide(file).allowed
+
+    await ruled(database, ("drive_id", "d", "allow"), collabAccessEnabled=True)
+    for process in (first, second):
+        assert (await process.ask(text)).rules.decide(file).allowed
+
+    await ruled(database, ("file_id", "i", "block"), collabAccessEnabled=True)
+    for process in (first, second):
+        assert not (await process.ask(text)).rules.decide(file).allowed
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowed"),
+    [
+        pytest.param(("colour", "x", "allow"), True, id="an allow of an unknown type says nothing"),
+        pytest.param(("colour", "x", "block"), False, id="a block of an unknown type allows none"),
+        pytest.param(("drive_id", "x", "perhaps"), False, id="an unknown action allows none"),
+    ],
+)
+async def test_a_rule_that_cannot_be_read_never_grants(database, first, text, rule, allowed):
+    await ruled(database, rule, collabAccessEnabled=True, collabAllowAllDefault=True)
+
+    assert (await first.ask(text)).rules.decide(Facts(drive_id="d")).allowed is allowed
+
+
+async def test_rules_are_told_only_of_an_open_surface(database, first, text):
+    await ruled(database, ("drive_id", "d", "allow"), collabAllowAllDefault=True)
+
+    assert not (await first.ask(text)).rules.decide(Facts(drive_id="d")).allowed
