@@ -1,5 +1,6 @@
 """Which leaf types a plan may complete: those with a type that accepts nothing but exact values."""
 
+import sys
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
@@ -7,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from graphql import GRAPHQL_MAX_INT, GRAPHQL_MIN_INT, GraphQLEnumType, GraphQLNamedType
 from msgspec import Meta
+
+_LARGEST = sys.float_info.max  # infinity and not-a-number are no Float
 
 # A value of this type is its own output: written to JSON as GraphQL would write it. Everything
 # else that the scalar may take (an int for a String) is graphql-core's to turn into one.
@@ -16,6 +19,7 @@ _SCALARS: Mapping[str, Any] = MappingProxyType(
         "ID": str,
         "Boolean": bool,
         "Int": Annotated[int, Meta(ge=GRAPHQL_MIN_INT, le=GRAPHQL_MAX_INT)],
+        "Float": Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)],
         "Long": Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
         "DateTime": Annotated[datetime, Meta(tz=True)],
     }
