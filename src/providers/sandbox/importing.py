@@ -16,6 +16,7 @@ from providers.sandbox.importreport import CannotImport, Importer, ImportReport,
 from providers.sandbox.mailimport import import_mail
 from providers.sandbox.mailnames import MAILBOXES
 from providers.sandbox.store import Store
+from providers.sandbox.taskimport import import_board
 
 FOLDER, ANY_FILE = "/", ""
 
@@ -23,7 +24,11 @@ FOLDER, ANY_FILE = "/", ""
 IMPORTERS: Mapping[tuple[str, str], Importer] = MappingProxyType(
     {(mailbox, kind): import_mail for mailbox in MAILBOXES for kind in (FOLDER, ANY_FILE)}
     | {(mailbox, calendarimport.SUFFIX): import_calendar for mailbox in MAILBOXES}
-    | {("collab", FOLDER): import_folder, ("collab", ".csv"): import_table}
+    | {
+        ("collab", FOLDER): import_folder,
+        ("collab", ".csv"): import_table,
+        ("tasks", ".csv"): import_board,
+    }
 )
 
 # Kinds that no importer for "any file" is to try its luck with.

@@ -59,14 +59,15 @@ def unreadable(message: str) -> Answer:
 
 def _formatted(error: GraphQLError) -> dict[str, Any]:
     formatted: dict[str, Any] = dict(error.formatted)
-    if "code" not in formatted.get("extensions", {}):
-        # Not one of the wire's own refusals: an argument that does not fit, or our own mistake.
-        code = "INTERNAL_SERVER_ERROR" if error.original_error else "argumentLiteralsIncompatible"
-        formatted["extensions"] = {
-            "code": code,
-            "status_code": 500 if error.original_error else 200,
-        }
-        formatted["message"] = "Internal server error" if error.original_error else error.message
+    if "code" in formatted.get("extensions", {}):
+        return formatted
+    # Not one of the wire's own refusals: an argument that does not fit, or our own mistake.
+    if error.original_error is None or isinstance(error.original_error, GraphQLError):
+        code, status = "argumentLiteralsIncompatible", 200
+    else:
+        code, status = "INTERNAL_SERVER_ERROR", 500
+        formatted["message"] = "Internal server error"
+    formatted["extensions"] = {"code": code, "status_code": status}
     return formatted
 
 

@@ -39,8 +39,8 @@ def schema() -> GraphQLSchema:
             _resolve_cell(implementation, set(values.fields))
     text = built.type_map["JSON"]
     if isinstance(text, GraphQLScalarType):
-        text.parse_value = _json_text  # type: ignore[method-assign]  # how it is told
-        text.parse_literal = _json_literal  # type: ignore[method-assign,assignment]  # how it is told
+        text.coerce_input_value = _json_text
+        text.coerce_input_literal = _json_literal
     return built
 
 
@@ -76,7 +76,7 @@ def _json_text(value: Any) -> str:
     return value
 
 
-def _json_literal(node: ValueNode, _: Any = None) -> str:
+def _json_literal(node: ValueNode) -> str:
     if not isinstance(node, StringValueNode):
         raise GraphQLError("JSON arguments are JSON texts.")
     return node.value

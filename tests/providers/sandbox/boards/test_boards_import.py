@@ -1,0 +1,105 @@
+"""Real tables come onto a board whole, in columns of guessed types, and never twice."""
+
+import pytest
+
+from providers.sandbox.boards.store import BoardStore
+from providers.sandbox.importing import import_path
+from providers.sandbox.importreport import CannotImport
+from providers.sandbox.store import Store
+
+TABLE = """Task,Section,Status,Assignee,Due date,Hours,Paid,Contact,Sheet,Tags,Remarks
+"The ""old"" mast",Yard,Open,Jonas Ekström,2026-12-01,2.5,yes,a@b.test,http://x.test,"oak, urgent",x
+Åring,Yard,Open,"Astrid Bergqvist; jonas@harbourlight.example",2026-12-02T14:30:00Z,10,no,,,,
+桟橋,Loft,Done,,,,,,,,"two
+lines"
+,Yard,Open,,,,,,,,
+Plane the keel,Yard,Open,Nobody Known,,,,,,,
+"""
+
+ITEMS = """query($b:[ID!]){boards(ids:$b){groups{title} columns{id title type}
+  items_page(limit:500){items{name group{title} column_values{text column{title}}}}}}"""
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text(TABLE.replace("Nobody Known", "Jonas Ekström"), encoding="utf-8")
+    return path
+
+
+def board_of(boards, name):
+    store = BoardStore(boards.sandbox.ground.store)
+    return next(one for one in store.boards.all() if one.name == name)
+
+
+async def test_a_table_becomes_a_board_of_typed_columns(boards, table):
+    report = import_path(boards.sandbox.ground.store, into="tasks", path=table, board_name="Jobs")
+    found = await boards.data(ITEMS, b=[board_of(boards, "Jobs").id])
+    board = found["boards"][0]
+    first, second, third, _ = board["items_page"]["items"]
+
+    assert str(report) == "4 imported, 1 skipped.\n  line 6: has no name"
+    assert {one["title"]: one["type"] for one in board["columns"]} == {
+        "Name": "name",
+        "Status": "status",
+        "Assignee": "people",
+        "Due date": "date",
+        "Hours": "numbers",
+        "Paid": "checkbox",
+        "Contact": "email",
+        "Sheet": "link",
+        "Tags": "dropdown",
+        "Remarks": "long_text",
+    }
+    assert (first["name"], first["group"]["title"]) == ('The "old" mast', "Yard")
+    assert [one["text"] for one in first["column_values"]] == [
+        *("Open", "Jonas Ekström", "2026-12-01", "2.5", "v", "a@b.test"),
+        *("http://x.test", "oak, urgent", "x"),
+    ]
+    assert [one["text"] for one in second["column_values"]][:4] == [
+        *("Open", "Astrid Bergqvist, Jonas Ekström", "2026-12-02 14:30", "10")
+    ]
+    assert third["name"] == "Plane the keel"
+    assert [one["title"] for one in board["groups"]] == ["Imported", "Yard", "Loft"]
+
+
+async def test_a_second_import_adds_only_what_is_new(boards, table):
+    store = boards.sandbox.ground.store
+    import_path(store, into="tasks", path=table)
+    table.write_text(TABLE + "Fresh,Loft,Brand new,,,,,,,,\n", encoding="utf-8")
+    report = import_path(store, into="tasks", path=table)
+    board = board_of(boards, "jobs")
+
+    assert [reason for _, reason in report.skipped] == [
+        *("already there", "already there", "already there", "has no name"),
+        "Assignee: invalid value - person nobody known is not on this account",
+    ]
+    assert report.imported == 1
+    assert sorted(board.column("status_0").settings["labels"].values()) == [
+        *("Brand new", "Done", "Open")
+    ]
+
+
+async def test_a_table_comes_into_an_account_that_has_nobody_yet(tmp_path):
+    path = tmp_path / "plain.csv"
+    path.write_bytes("Größe;Wert\nklein;1,5\n".encode("cp1252"))
+    store = Store(":memory:")
+    report = import_path(store, into="tasks", path=path)
+    boards = BoardStore(store)
+    (item,) = boards.items.all()
+
+    assert (report.imported, item.name) == (1, "klein")
+    assert item.values == {"numbers_0": "1.5"}
+    assert [one.name for one in boards.users.all()] == ["Importer"]
+
+
+def test_what_is_no_table_or_has_other_options_is_refused(tmp_path):
+    path = tmp_path / "plain.csv"
+    path.write_text("a,b\nx,1\n", encoding="utf-8")
+    store = Store(":memory:")
+    import_path(store, into="tasks", path=path)
+
+    with pytest.raises(CannotImport, match="without the options"):
+        import_path(store, into="tasks", path=path, list_name="x")
+    with pytest.raises(CannotImport, match="cannot be imported"):
+        import_path(store, into="tasks", path=tmp_path)
