@@ -115,9 +115,9 @@ def _texts(body: Body) -> dict[str, Any]:
 
 
 def _one_of(value: Any, known: frozenset[str]) -> str:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise Refused(400, f"Invalid value: {value}", "invalid")
-    return str(value)
+    return value
 
 
 def _guests(written: Any) -> Iterator[Guest]:

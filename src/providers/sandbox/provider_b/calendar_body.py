@@ -43,15 +43,18 @@ def content(body: Body, old: Content | None, *, account: Account, seed: str) -> 
         place = body["location"]
         given["location"] = str(place.get("displayName") or "") if isinstance(place, dict) else ""
     if "showAs" in body:
-        if body["showAs"] not in _SHOWS:
+        given["shows_as"] = _text(body, "showAs")
+        if given["shows_as"] not in _SHOWS:
             raise invalid("showAs")
-        given["shows_as"] = body["showAs"]
     if "sensitivity" in body:
-        given["is_private"] = body["sensitivity"] in {"private", "confidential"}
+        given["is_private"] = _text(body, "sensitivity") in {"private", "confidential"}
     if "importance" in body:
         given["importance"] = _text(body, "importance").lower() or "normal"
     if "categories" in body:
-        given["categories"] = tuple(str(one) for one in body["categories"] or ())
+        names = body["categories"] or []
+        if not isinstance(names, list):
+            raise invalid("categories")
+        given["categories"] = tuple(str(one) for one in names)
     if "attendees" in body:
         given["attendees"] = tuple(_guests(body["attendees"]))
     if "isOnlineMeeting" in body:
