@@ -1,6 +1,7 @@
 """Whose address a request counts against. Decisions 10: forwarded addresses only from proxies."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -15,6 +16,7 @@ from starlette.types import Scope
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 UNKNOWN = "unknown"
+_REMEMBERED = 4096  # addresses of peers, read once; hops are text of the client's and are not kept
 _SUBSCRIBER = 64  # bits of an IPv6 address that tell one customer from another
 
 
@@ -27,7 +29,7 @@ def bucket(scope: Scope, proxies: Sequence[Network]) -> str:
     was believed counts. IPv6 addresses count by their /64.
     """
     client = scope.get("client")
-    address = _parse(client[0]) if client else None
+    address = _peer(client[0]) if client else None
     if address is None:
         return UNKNOWN
     if proxies and _is_trusted(address, proxies):
@@ -58,10 +60,16 @@ def _parse(text: str) -> Address | None:
     return address
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def _peer(text: str) -> Address | None:
+    return _parse(text)
+
+
 def _is_trusted(address: Address, proxies: Sequence[Network]) -> bool:
     return any(address in network for network in proxies)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _group(address: Address) -> str:
     if isinstance(address, IPv4Address):
         return str(address)

@@ -12,7 +12,7 @@ from graphql import GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from graph import account, masks
+from graph import account, direct, masks
 from graph.context import Info
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
@@ -63,6 +63,7 @@ Mutation = create_type(
 def build() -> GraphQLSchema:
     """Build the executable schema, once per process."""
     schema = _described()._schema  # noqa: SLF001 - strawberry names no public way to it
+    direct.apply(schema)
     masks.apply(schema)
     return schema
 
