@@ -21,7 +21,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "email": ("PROVIDER_A", "PROVIDER_B"),
     "calendar": ("PROVIDER_A", "PROVIDER_B"),
     "collab": ("COLLAB",),
-    "tasks": ("BOARDS",),
+    "tasks": ("BOARDS", "PROJECTS"),
 }
 STATUSES = ("active", "needs_reauth", "disabled", "error")
 MODES = ("delegated", "selected_sites")

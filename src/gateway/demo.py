@@ -88,6 +88,7 @@ def _issue(sandbox: Sandbox) -> dict[tuple[str, str], str]:
         "providerB": STUDIO_ACCOUNT,
         "collab": STUDIO_ACCOUNT,
         "tasks": YARD_ACCOUNT,
+        "projects": STUDIO_ACCOUNT,
     }
     issue = sandbox.ground.tokens.issue
     issued = {
@@ -129,6 +130,7 @@ _ACCOUNTS = (
     _Account("readOnly", "email", "PROVIDER_A", "providerA", READ, YARD_ACCOUNT),
     _Account("readOnly", "collab", "COLLAB", "collab", READ, STUDIO_ACCOUNT),
     _Account("selectedSites", "collab", "COLLAB", "collab", "app", STUDIO_ACCOUNT),
+    _Account("secondTasks", "tasks", "PROJECTS", "projects", WRITE, STUDIO_ACCOUNT),
 )
 
 

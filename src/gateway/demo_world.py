@@ -41,6 +41,18 @@ SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
         "updates:write",
         "users:read",
     ),
+    ("projects", WRITE): (
+        "workspaces:read",
+        "users:read",
+        "projects:read",
+        "custom_fields:read",
+        "tasks:read",
+        "tasks:write",
+        "tasks:delete",
+        "stories:read",
+        "stories:write",
+        "tags:read",
+    ),
 }
 APP_ONLY = ("Sites.Selected",)
 

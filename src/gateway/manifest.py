@@ -15,13 +15,20 @@ from typing import Any
 from providers.sandbox.collab.shelf import FILES
 
 STATE = "demo.json"
-RESOURCES = ("main", "readOnly", "selectedSites", "empty")  # in this order: ids 1 to 4
+RESOURCES = (  # in this order: ids 1 to 5
+    "main",
+    "readOnly",
+    "selectedSites",
+    "empty",
+    "secondTasks",
+)
 UPSTREAMS = MappingProxyType(
     {
         "providerA": "provider-a",
         "providerB": "provider-b",
         "collab": "collab",
         "tasks": "tasks",
+        "projects": "projects",
     }
 )
 

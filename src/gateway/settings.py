@@ -87,6 +87,10 @@ class Settings(BaseSettings):
     tasks_url: str = Field(
         default="https://api.monday.com", description="Base URL of the task boards, before `/v2`."
     )
+    projects_url: str = Field(
+        default="https://app.asana.com",
+        description="Base URL of the task projects, before `/api/1.0`.",
+    )
     oauth_a_url: str = Field(
         default="https://oauth2.googleapis.com/token",
         description="Token endpoint of provider A.",
@@ -98,6 +102,10 @@ class Settings(BaseSettings):
     oauth_tasks_url: str = Field(
         default="https://auth.monday.com/oauth_ms/oauth/token",
         description="Token endpoint of the task boards.",
+    )
+    oauth_projects_url: str = Field(
+        default="https://app.asana.com/-/oauth_token",
+        description="Token endpoint of the task projects.",
     )
     provider_a_client_id: str | None = Field(
         default=None, description="This deployment's OAuth client at provider A."
@@ -116,6 +124,12 @@ class Settings(BaseSettings):
         default=None, description="This deployment's OAuth client at the task boards."
     )
     tasks_client_secret: SecretStr | None = Field(
+        default=None, description="Its secret; none for a public client."
+    )
+    projects_client_id: str | None = Field(
+        default=None, description="This deployment's OAuth client at the task projects."
+    )
+    projects_client_secret: SecretStr | None = Field(
         default=None, description="Its secret; none for a public client."
     )
     allowed_upstream_hosts: Words = Field(
@@ -159,9 +173,11 @@ class Settings(BaseSettings):
         "provider_b_url",
         "collab_url",
         "tasks_url",
+        "projects_url",
         "oauth_a_url",
         "oauth_b_url",
         "oauth_tasks_url",
+        "oauth_projects_url",
     )
     @classmethod
     def _are_origins(cls, url: str) -> str:
@@ -212,6 +228,7 @@ class Settings(BaseSettings):
             ("calendar", "PROVIDER_B"): self.provider_b_url,
             ("collab", "COLLAB"): self.collab_url,
             ("tasks", "BOARDS"): self.tasks_url,
+            ("tasks", "PROJECTS"): self.projects_url,
         }
 
     @property
@@ -248,4 +265,5 @@ def _sandbox(base_url: str) -> Mapping[tuple[str, str], str]:
         ("calendar", "PROVIDER_B"): f"{root}/provider-b",
         ("collab", "COLLAB"): f"{root}/collab",
         ("tasks", "BOARDS"): f"{root}/tasks",
+        ("tasks", "PROJECTS"): f"{root}/projects",
     }

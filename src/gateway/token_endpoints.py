@@ -59,6 +59,8 @@ class TokenEndpoints:
                 return _pair(settings.provider_a_client_id, settings.provider_a_client_secret)
             case "PROVIDER_B" | "COLLAB":
                 return _pair(settings.provider_b_client_id, settings.provider_b_client_secret)
+            case "PROJECTS":
+                return _pair(settings.projects_client_id, settings.projects_client_secret)
             case _:
                 return _pair(settings.tasks_client_id, settings.tasks_client_secret)
 
@@ -71,6 +73,9 @@ class TokenEndpoints:
             case "PROVIDER_B" | "COLLAB":
                 login = f"{sandbox}/provider-b" if settings.sandbox else settings.oauth_b_url
                 return f"{login}/{quote(tenant, safe='')}/oauth2/v2.0/token"
+            case "PROJECTS":
+                own = settings.oauth_projects_url
+                return f"{sandbox}/projects/token" if settings.sandbox else own
             case _:
                 return f"{sandbox}/tasks/token" if settings.sandbox else settings.oauth_tasks_url
 

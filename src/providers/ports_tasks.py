@@ -11,7 +11,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from providers.records_tasks import TaskBoard, TaskColumn, TaskItem
+from providers.records_tasks import TaskBoard, TaskItem
+from providers.taskcolumns import Column
 
 MOST_COMMENTS = 25  # inside an item; decisions 7.2
 NAME = "name"  # the pseudo column that renames an item; decisions 7.4
@@ -44,12 +45,14 @@ class TaskPosition(NamedTuple):
         last: The id of the last one.
         cursor: Upstream's own way to go on; None when there is none.
         at: When the cursor was given out, in seconds since the epoch.
+        skip: How many entries behind the cursor were consumed too.
     """
 
     seen: int
     last: str
     cursor: str | None = None
     at: int = 0
+    skip: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,13 +126,13 @@ class Target:
     Attributes:
         boards: The boards it is reached by; of a sub-item, those of the item above it.
         home: The board whose columns it has.
-        columns: Those columns.
+        columns: Those columns; empty when they were not asked for.
     """
 
     item_id: str
     boards: tuple[str, ...]
     home: str
-    columns: tuple[TaskColumn, ...]
+    columns: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,9 +187,9 @@ class TaskPort(Protocol):
             Missing: There is none, it was deleted, or the account may not see it.
         """
 
-    async def target(self, item_id: str) -> Target:
+    async def target(self, item_id: str, *, columns: bool = False) -> Target:
         """
-        Find out where an item is and what may be set, and nothing of what it holds.
+        Find out where an item is, with *columns* also what may be set; nothing of what it holds.
 
         Raises:
             Missing: As `item`.

@@ -18,6 +18,8 @@ from providers.http import Credentials, Origins, Upstream
 from providers.ports import ConnectionInfo, MailPort
 from providers.ports_calendar import CalendarPort
 from providers.ports_tasks import TaskPort
+from providers.projects.failures import classify as classify_projects
+from providers.projects.tasks import Tasks as Projects
 from providers.provider_a.calendar import Calendars as CalendarsA
 from providers.provider_a.failures import classify as classify_a
 from providers.provider_a.mail import Mail as MailA
@@ -30,11 +32,16 @@ from providers.provider_b.memory import Memory as MemoryB
 Classify = Callable[[Answer], ProviderFailure | None]
 
 CLASSIFIERS: Mapping[str, Classify] = MappingProxyType(
-    {"PROVIDER_A": classify_a, "PROVIDER_B": classify_b, "BOARDS": classify_boards}
+    {
+        "PROVIDER_A": classify_a,
+        "PROVIDER_B": classify_b,
+        "BOARDS": classify_boards,
+        "PROJECTS": classify_projects,
+    }
 )
 # Calls under way at once per connection; wire report 2.2 (four per mailbox on provider B).
 CONCURRENCY: Mapping[str, int] = MappingProxyType(
-    {"PROVIDER_A": 8, "PROVIDER_B": 4, "BOARDS": 4}
+    {"PROVIDER_A": 8, "PROVIDER_B": 4, "BOARDS": 4, "PROJECTS": 8}
 )
 MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")
 
@@ -134,4 +141,6 @@ class TaskRegistry:
         self._locks.pop(connection, None)
 
 
-_TASKS: Mapping[str, Callable[[Upstream, Locks], TaskPort]] = MappingProxyType({"BOARDS": Boards})
+_TASKS: Mapping[str, Callable[[Upstream, Locks], TaskPort]] = MappingProxyType(
+    {"BOARDS": Boards, "PROJECTS": lambda way, _: Projects(way)}
+)

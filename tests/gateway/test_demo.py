@@ -46,13 +46,20 @@ async def test_the_manifest_is_complete(described):
     assert described["internalBaseUrl"] == f"{BASE}/internal"
     assert described["graphqlUrl"] == f"{BASE}/graphql"
     assert described["resourceIds"] == [1]
-    assert described["resources"] == {"main": 1, "readOnly": 2, "selectedSites": 3, "empty": 4}
+    assert described["resources"] == {
+        "main": 1,
+        "readOnly": 2,
+        "selectedSites": 3,
+        "empty": 4,
+        "secondTasks": 5,
+    }
     assert list(described["tokens"]) == ["full", "reader", "masked", "selected"]
     assert {name: one["url"] for name, one in described["upstreams"].items()} == {
         "providerA": f"{BASE}/sandbox/provider-a",
         "providerB": f"{BASE}/sandbox/provider-b",
         "collab": f"{BASE}/sandbox/collab",
         "tasks": f"{BASE}/sandbox/tasks",
+        "projects": f"{BASE}/sandbox/projects",
     }
 
 

@@ -70,7 +70,7 @@ async def update_task_item(
     given = writing.fields(written.fields, required=True)
     if given.get(NAME, "").strip():
         writing.name(given[NAME], "fields.name")
-    seat, target = await _target(context, code, known)
+    seat, target = await _target(context, code, known, columns=True)
     accepted = writing.settable(given, target.columns, context, renames=True)
     if not accepted:
         raise AccessDenied(
@@ -118,11 +118,13 @@ async def add_task_comment(
     return TaskCommentView(provider=seat.connection.provider, comment_id=made)
 
 
-async def _target(context: Context, code: str, item_id: str) -> tuple[Seat, Target]:
+async def _target(
+    context: Context, code: str, item_id: str, *, columns: bool = False
+) -> tuple[Seat, Target]:
     """Find the item that is to be changed, and see that the token may."""
     seat = routing.seat(code, context)
     routing.require_writable(seat)
-    target = await routing.told(seat.port.target(item_id), what="item")
+    target = await routing.told(seat.port.target(item_id, columns=columns), what="item")
     routing.require_any(context, seat, target.boards)
     return seat, target
 

@@ -9,6 +9,7 @@ from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 from providers.ports_tasks import NAME
 from providers.records_tasks import TaskColumn
+from providers.taskcolumns import Column
 
 MAX_NAME = 1_000  # characters
 MAX_COMMENT = 20_000
@@ -49,7 +50,11 @@ def fields(given: object, *, required: bool) -> dict[str, str]:
 
 
 def settable(
-    given: Mapping[str, str], columns: Iterable[TaskColumn], context: Context, *, renames: bool
+    given: Mapping[str, str],
+    columns: Iterable[TaskColumn | Column],
+    context: Context,
+    *,
+    renames: bool,
 ) -> dict[str, str]:
     """
     Return the fields that the board has, that can be set, and that the token may set.

@@ -88,18 +88,18 @@ class Tasks:
         given = await self._found(documents.item(values, sight), item_id, **values.variables)
         return mapping.item(given, _board_of(given), sight, own=own, below=below)
 
-    async def target(self, item_id: str) -> Target:
+    async def target(self, item_id: str, *, columns: bool = False) -> Target:
         """Find out where an item is; see `TaskPort.target`."""
         _check(item_id)
-        given = await self._found(documents.TARGET, item_id)
+        document = documents.TARGET if columns else documents.PLACE
+        given = await self._found(document, item_id)
         if given.board is None:
             raise Missing
-        columns = kinds.columns(given.board.columns or ())
         return Target(
             item_id=given.id,
             boards=(_board_of(given),),
             home=given.board.id,
-            columns=tuple(one.record for one in columns),
+            columns=kinds.columns(given.board.columns or ()),
         )
 
     async def create(self, item: NewItem) -> Created:

@@ -1,0 +1,1 @@
+"""The project provider, over its REST wire protocol."""

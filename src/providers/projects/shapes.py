@@ -1,0 +1,122 @@
+"""The answers of the project provider, as far as they are asked for."""
+
+import msgspec
+
+
+class Named(msgspec.Struct, frozen=True):
+    gid: str
+    name: str | None = None
+
+
+class Option(msgspec.Struct, frozen=True):
+    gid: str
+    name: str = ""
+    enabled: bool = True
+
+
+class Day(msgspec.Struct, frozen=True):
+    date: str | None = None
+    date_time: str | None = None
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A custom field: of a project, or with a value of a task."""
+
+    gid: str
+    name: str = ""
+    type: str = "unknown"
+    is_formula_field: bool = False
+    is_value_read_only: bool = False
+    enum_options: tuple[Option, ...] | None = None
+    text_value: str | None = None
+    number_value: float | None = None
+    enum_value: Named | None = None
+    multi_enum_values: tuple[Named, ...] | None = None
+    date_value: Day | None = None
+    people_value: tuple[Named, ...] | None = None
+
+
+class Setting(msgspec.Struct, frozen=True):
+    custom_field: Field
+
+
+class Membership(msgspec.Struct, frozen=True):
+    project: Named | None = None
+    section: Named | None = None
+
+
+class Task(msgspec.Struct, frozen=True):
+    gid: str
+    name: str | None = None
+    notes: str | None = None
+    completed: bool | None = None
+    assignee: Named | None = None
+    due_on: str | None = None
+    due_at: str | None = None
+    created_at: str | None = None
+    modified_at: str | None = None
+    permalink_url: str | None = None
+    num_subtasks: int | None = None
+    memberships: tuple[Membership, ...] = ()
+    parent: Named | None = None
+    tags: tuple[Named, ...] | None = None
+    custom_fields: tuple[Field, ...] | None = None
+
+
+class Project(msgspec.Struct, frozen=True):
+    gid: str
+    name: str | None = None
+    notes: str | None = None
+    archived: bool | None = None
+    permalink_url: str | None = None
+    workspace: Named | None = None
+    team: Named | None = None
+
+
+class Story(msgspec.Struct, frozen=True):
+    gid: str
+    type: str | None = None
+    text: str | None = None
+    created_at: str | None = None
+    created_by: Named | None = None
+
+
+class Next(msgspec.Struct, frozen=True):
+    offset: str | None = None
+
+
+class Tasks(msgspec.Struct, frozen=True):
+    data: tuple[Task, ...]
+    next_page: Next | None = None
+
+
+class Projects(msgspec.Struct, frozen=True):
+    data: tuple[Project, ...]
+    next_page: Next | None = None
+
+
+class Names(msgspec.Struct, frozen=True):
+    data: tuple[Named, ...]
+    next_page: Next | None = None
+
+
+class Settings(msgspec.Struct, frozen=True):
+    data: tuple[Setting, ...]
+    next_page: Next | None = None
+
+
+class Stories(msgspec.Struct, frozen=True):
+    data: tuple[Story, ...]
+    next_page: Next | None = None
+
+
+class OneTask(msgspec.Struct, frozen=True):
+    data: Task
+
+
+class OneProject(msgspec.Struct, frozen=True):
+    data: Project
+
+
+class OneMade(msgspec.Struct, frozen=True):
+    data: Named
