@@ -2,8 +2,8 @@
 Run the vendors' own clients against the sandbox: every ``peers/*/check.py``, or those named.
 
 Each folder has its own environment under ``.peers/``, made from its ``requirements.txt``, and from
-its ``package-lock.json`` if it has one and npm is at hand, when these changed. Exits with 1 when any
-check failed.
+its ``package-lock.json`` if it has one and npm is at hand, when these changed; or it uses the one of
+the folder that its ``environment.txt`` names. Exits with 1 when any check failed.
 """
 
 import hashlib
@@ -39,6 +39,9 @@ def check(folder: Path) -> bool:
 
 def environment(folder: Path) -> Path | None:
     """Return the interpreter of the folder's environment, made or renewed; None when that failed."""
+    other = folder / "environment.txt"
+    if other.is_file():
+        folder = HERE / other.read_text().strip()
     place = ENVIRONMENTS / folder.name
     python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
     requirements = folder / "requirements.txt"

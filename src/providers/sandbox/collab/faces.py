@@ -22,15 +22,16 @@ SHAPE = Shape(
     members={
         **dict.fromkeys(("id", "name", "webUrl", "description", "eTag"), Kind.STRING),
         **dict.fromkeys(("createdDateTime", "lastModifiedDateTime"), Kind.INSTANT),
-        "fields": Shape(name="microsoft.graph.fieldValueSet", members={}, open=True),
+        "fields": items.FIELDS,
         **dict.fromkeys(
             ("contentType", "createdBy", "lastModifiedBy", "parentReference", "sharepointIds"),
             Kind.UNKNOWN,
         ),
     },
+    parts={"fields": items.FIELDS, "driveItem": items.SHAPE},
 )
 EXPANDABLE = {
-    "fields": Shape(name="microsoft.graph.fieldValueSet", members={}, open=True),
+    "fields": items.FIELDS,
     "driveItem": items.SHAPE,
 }
 FIRST_PERSON = 6  # the id of the first person of the directory, as a lookup

@@ -26,8 +26,11 @@ SHAPE = Shape(
     },
     open=True,
 )
+FIELDS = Shape(name="microsoft.graph.fieldValueSet", members={}, open=True)
 EXPANDABLE = {
-    "listItem": Shape(name="microsoft.graph.listItem", members={}, open=True),
+    "listItem": Shape(
+        name="microsoft.graph.listItem", members={}, open=True, parts={"fields": FIELDS}
+    ),
     "permissions": Shape(name="microsoft.graph.permission", members={}, open=True),
     "children": SHAPE,
     "thumbnails": Shape(name="microsoft.graph.thumbnailSet", members={}, open=True),

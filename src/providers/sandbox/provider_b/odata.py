@@ -203,7 +203,8 @@ def _expand(text: str | None, shape: Shape, expandable: Mapping[str, Shape]) -> 
         if paren and not rest.endswith(")"):
             raise QueryError(f"Term '{term}' is not valid in a $select or $expand expression.")
         inner = [_pair(option) for option in split(rest[:-1], ";")] if rest[:-1].strip() else []
-        found[name] = read(inner, expandable[name], expandable={})
+        inside = expandable[name]
+        found[name] = read(inner, inside, expandable=inside.parts)
     return found
 
 

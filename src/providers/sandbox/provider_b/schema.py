@@ -1,7 +1,7 @@
 """What can be asked of a record: its members and their kinds, and what a bad question is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -43,6 +43,7 @@ class Shape:
         collections: The properties that hold several values of their kind or shape.
         exact: Properties whose texts are compared with case; all others ignore it.
         open: Whether unlisted properties may be named too (of unknown kind).
+        parts: What can be expanded inside it when it is itself expanded.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Shape:
     collections: frozenset[str] = frozenset()
     exact: frozenset[str] = frozenset()
     open: bool = False
+    parts: Mapping[str, "Shape"] = field(default_factory=dict)
 
     def member(self, name: str) -> "Kind | Shape":
         """
