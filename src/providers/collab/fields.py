@@ -46,7 +46,7 @@ DRIVE = ("$select", "id,name,description,webUrl,driveType,sharePointIds")
 LIST = (
     "$select",
     "id,name,displayName,description,webUrl,createdDateTime,lastModifiedDateTime,list"
-    + ",parentReference",
+    ",parentReference",
 )
 COLUMN_MEMBERS = (
     "name,displayName,hidden,readOnly,required,indexed,defaultValue,boolean,calculated,choice,"
