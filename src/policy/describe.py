@@ -6,6 +6,7 @@ Built from settings alone: no content, no patterns, no ids.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 
 from policy.grants import Grant
@@ -24,6 +25,7 @@ from policy.vocabulary import (
 )
 
 
+@lru_cache(maxsize=4096)  # equal grants, equal words
 def access_info(surface: Surface, grant: Grant, *, has_block_rules: bool = False) -> str | None:
     """Describe the restrictions on *surface* in the fixed order; None when there are none."""
     sentences = _SENTENCES[surface](grant)
