@@ -265,7 +265,9 @@ class Content:
     async def labels(self) -> Gathered[records.SensitivityLabel]:
         """Return the labels of all tenants, by rising sensitivity, each once."""
         answers, failed = await self._asked(lambda port: port.labels())
-        found = {one.id: one for _, labels in reversed(answers) for one in labels}
+        found: dict[str, records.SensitivityLabel] = {}
+        for _, labels in answers:
+            found = {one.id: one for one in labels} | found
         ordered = sorted(found.values(), key=lambda one: (one.sensitivity, one.id))
         return Gathered(tuple(ordered), failed)
 
@@ -325,9 +327,9 @@ class Content:
         found = await self._first(lambda port: port.lists(site, include_hidden=include_hidden))
         return tuple(sorted(found, key=lambda one: ((one.display_name or "").casefold(), one.list)))
 
-    async def list(self, key: ListKey) -> records.SiteList:
+    async def site_list(self, key: ListKey) -> records.SiteList:
         """Read one list with its columns."""
-        return await self._first(lambda port: port.list(key))
+        return await self._first(lambda port: port.site_list(key))
 
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
@@ -349,7 +351,7 @@ class Content:
         self, key: ListKey, fields: Mapping[str, Any], *, wanted: AbstractSet[str]
     ) -> records.Row:
         """Add a list item; InvalidFields when its values do not fit."""
-        port = await self._writer(lambda port: port.list(key))
+        port = await self._writer(lambda port: port.site_list(key))
         return await port.create_row(key, fields, wanted=wanted)
 
     async def update_row(

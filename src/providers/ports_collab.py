@@ -358,7 +358,7 @@ class CollabPort(Protocol):
     async def lists(self, site: str, *, include_hidden: bool) -> tuple[records.SiteList, ...]:
         """Return a site's lists, in no order, without columns."""
 
-    async def list(self, key: ListKey) -> records.SiteList:
+    async def site_list(self, key: ListKey) -> records.SiteList:
         """
         Read one list with its columns.
 

@@ -160,9 +160,9 @@ class Collab:
         """Return a site's lists."""
         return await self._lists.lists(site, include_hidden=include_hidden)
 
-    async def list(self, key: ListKey) -> records.SiteList:
+    async def site_list(self, key: ListKey) -> records.SiteList:
         """Read one list."""
-        return await self._lists.list(key)
+        return await self._lists.site_list(key)
 
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]

@@ -43,11 +43,8 @@ SITE = (
     "id,name,displayName,description,webUrl,createdDateTime,lastModifiedDateTime,isPersonalSite",
 )
 DRIVE = ("$select", "id,name,description,webUrl,driveType,sharePointIds")
-LIST = (
-    "$select",
-    "id,name,displayName,description,webUrl,createdDateTime,lastModifiedDateTime,list"
-    ",parentReference",
-)
+_TIMES = "createdDateTime,lastModifiedDateTime"
+LIST = ("$select", f"id,name,displayName,description,webUrl,{_TIMES},list,parentReference")
 COLUMN_MEMBERS = (
     "name,displayName,hidden,readOnly,required,indexed,defaultValue,boolean,calculated,choice,"
     "contentApprovalStatus,currency,dateTime,geolocation,hyperlinkOrPicture,lookup,number,"

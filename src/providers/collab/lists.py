@@ -80,8 +80,8 @@ class Lists:
         shown = [one for one in lists if include_hidden or not one.hidden]
         return tuple({one.list: one for one in shown}.values())
 
-    async def list(self, key: ListKey) -> records.SiteList:
-        """Read one list with its columns; see `CollabPort.list`."""
+    async def site_list(self, key: ListKey) -> records.SiteList:
+        """Read one list with its columns; see `CollabPort.site_list`."""
         self._places.admit_site(key.site)
         expand = ("$expand", f"columns($select={fields.COLUMN_MEMBERS}),drive($select=id)")
         name, members = fields.LIST
@@ -98,7 +98,7 @@ class Lists:
     async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
         """Return the columns of a list, as they were a minute ago at most."""
         known = self._desk.memory.lists.get(key)
-        found = known if known is not None else await self.list(key)
+        found = known if known is not None else await self.site_list(key)
         return found.columns or ()
 
 
