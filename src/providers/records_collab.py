@@ -131,6 +131,10 @@ class File(Record, frozen=True):
         return ItemKey(self.drive, self.item)
 
     @property
+    def provider(self) -> str:
+        return "COLLAB"
+
+    @property
     def parent_folder_id(self) -> str | None:
         parent = self.parent
         return None if parent is None or parent is UNKNOWN else collab_ids.join_item(parent)
@@ -240,6 +244,7 @@ class Row(Record, frozen=True):
         number: Its id in the list.
         content_type: The name of its content type; *content_type_id* is a fact.
         fields: By column API name, upstream's own members left out.
+        labels: Of sensitivity, of its file; not filled in by connectors.
         etag: As `If-Match` takes it.
         file: Its other face, a file or folder with the facts of one; None: surely has none.
     """
@@ -257,6 +262,7 @@ class Row(Record, frozen=True):
     last_modified_by: str | None = None
     site_name: str | None = None
     list_name: str | None = None
+    labels: Mapping[str, str] | None = None
     etag: str | None = None
     content_type_id: Fact = UNKNOWN
     file: File | Literal[Untold.UNKNOWN] | None = UNKNOWN
