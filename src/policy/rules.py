@@ -83,6 +83,20 @@ class Reason(Enum):
     DEFAULT = auto()
 
 
+class Outlook(Enum):
+    """
+    What is known of a resource before upstream is asked, from its ids alone.
+
+    CLOSED: blocked, whatever upstream says, so it is not asked. OPEN: whether it is there may be
+    told. VEILED: only what upstream knows could allow it, so that missing and blocked look alike.
+    Source: reference, reliability 4.3.
+    """
+
+    CLOSED = auto()
+    OPEN = auto()
+    VEILED = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """
@@ -127,6 +141,21 @@ class RuleSet:
         if allowed is not None:
             return Decision(allowed=True, reason=Reason.RULE, rule_id=allowed)
         return Decision(allowed=False, reason=Reason.DEFAULT)
+
+    def outlook(self, ids: Facts, *, inside: bool = False) -> Outlook:
+        """
+        Say what may be told of a resource of which *ids* are known and the rest is not yet.
+
+        *inside* asks about listing what lies inside of it.
+        """
+        if self.block.match(ids) is not None:
+            return Outlook.CLOSED
+        if self.allow_by_default or self.allow.match(ids) is not None:
+            return Outlook.OPEN
+        possible = self.allow.might_match(ids) is not None
+        if possible or (inside and self.allow.can_match_below(ids)):
+            return Outlook.VEILED
+        return Outlook.CLOSED
 
     def may_hold_visible(self, container: Facts) -> bool:
         """
