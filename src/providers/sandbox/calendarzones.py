@@ -20,8 +20,17 @@ _SAMPLES = 130  # about two years, from the beginning of the year that is asked 
 _NAME = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
 
 
-class UnknownZone(ValueError):
-    """No zone of the IANA data is like it."""
+class UnlikeAnyZone(ValueError):
+    """
+    No zone of the IANA data is like it.
+
+    Attributes:
+        clock: What its own definition makes of times.
+    """
+
+    def __init__(self, clock: tzinfo) -> None:
+        super().__init__("its time zone is like none that is known")
+        self.clock = clock
 
 
 class Zones:
@@ -39,7 +48,8 @@ class Zones:
         None when the name says nothing and the file does not define it.
 
         Raises:
-            UnknownZone: It is defined, but like no zone there is.
+            UnlikeAnyZone: It is defined, but like no zone there is.
+            ValueError: Its definition cannot be read.
         """
         key = tzid, year
         if key not in self._known:
@@ -56,7 +66,7 @@ class Zones:
         named = _named(definition.text("X-LIC-LOCATION"))
         if named is not None:
             return named
-        return _alike(definition, tzid, year)
+        return _alike(_clock(definition, tzid), year)
 
 
 def known(name: str) -> str | None:
@@ -80,22 +90,24 @@ def _named(tzid: str) -> str | None:
     return WINDOWS_TO_OLSON.get(tzid)
 
 
-def _alike(definition: Component, tzid: str, year: int) -> str:
-    """Find the zone whose clocks show the same all through the years that matter."""
+def _clock(definition: Component, tzid: str) -> tzinfo:
     try:
         read: Any = Timezone.from_ical("\r\n".join(definition.source) + "\r\n")
-        own: tzinfo = read.to_tz()
+        made: tzinfo = read.to_tz(lookup_tzid=False)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
-        raise UnknownZone(
-            f"the time zone {tzid!r} has a definition that cannot be read"
-        ) from problem
-    start = datetime(max(1, min(year, 9990)), 1, 3, tzinfo=UTC)
+        raise ValueError(f"its time zone {tzid!r} cannot be read") from problem
+    return made
+
+
+def _alike(clock: tzinfo, year: int) -> str:
+    """Find the zone whose clocks show the same all through the years that matter."""
+    start = datetime(year, 1, 3, tzinfo=UTC)
     moments = [start + number * _SAMPLE for number in range(_SAMPLES)]
     # Zones that others are named after come first, so that the usual ones are found.
     for name in dict.fromkeys((*WINDOWS_TO_OLSON.values(), *sorted(available_timezones()))):
-        if _same(own, zone(name), moments):
+        if _same(clock, zone(name), moments):
             return name
-    raise UnknownZone(f"the time zone {tzid!r} is like none that is known")
+    raise UnlikeAnyZone(clock)
 
 
 def _same(one: tzinfo, other: tzinfo, moments: list[datetime]) -> bool:

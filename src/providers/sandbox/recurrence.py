@@ -8,7 +8,7 @@ none of its times. Source: RFC 5545, 3.8.5.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from heapq import merge
 from itertools import islice, takewhile
 
@@ -76,6 +76,18 @@ def check(rule: str, first: When) -> None:
         ValueError: It cannot.
     """
     _rule(rule, first)
+
+
+def ending_by(rule: str, clock: tzinfo) -> str:
+    """Write the end of a rule, when that is a moment at UTC, as *clock* shows it."""
+
+    def told(found: re.Match[str]) -> str:
+        if not found[3]:
+            return found[0]
+        instant = datetime.strptime(f"{found[1]}{found[2]}", "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        return f"UNTIL={instant.astimezone(clock):%Y%m%dT%H%M%S}"
+
+    return _UNTIL.sub(told, rule)
 
 
 def following(rule: str, first: When, until: datetime) -> list[When]:

@@ -285,6 +285,48 @@ def test_zones_are_found_by_name_or_by_what_they_do(tzid, definition, day, load)
     assert report.skipped == ()
 
 
+ODD_CLOCK = """BEGIN:VTIMEZONE
+TZID:Odd
+BEGIN:STANDARD
+DTSTART:19700101T000000
+TZOFFSETFROM:+0117
+TZOFFSETTO:+0017
+RRULE:FREQ=YEARLY;BYMONTH=9;BYDAY=1SU
+END:STANDARD
+BEGIN:DAYLIGHT
+DTSTART:19700101T000000
+TZOFFSETFROM:+0017
+TZOFFSETTO:+0117
+RRULE:FREQ=YEARLY;BYMONTH=2;BYDAY=1SU
+END:DAYLIGHT
+END:VTIMEZONE
+"""
+
+
+def test_a_clock_that_is_like_no_other_is_followed_all_the_same(load):
+    series = event(
+        "DTSTART;TZID=Odd:20260130T090000",
+        "DURATION:PT1H",
+        "RRULE:FREQ=DAILY;UNTIL=20260204T074300Z",
+        "EXDATE;TZID=Odd:20260202T090000",
+        "SUMMARY:Keel",
+    )
+    late = event(
+        "RECURRENCE-ID:20260203T074300Z", "DTSTART;TZID=Odd:20260203T120000", "SUMMARY:Late"
+    )
+
+    report, calendars = load(calendar(ODD_CLOCK, series, late))
+
+    assert imported(calendars) == [
+        ("Keel", "20260130T084300Z", "20260130T094300Z", False),
+        ("Keel", "20260131T084300Z", "20260131T094300Z", False),
+        ("Keel", "20260201T074300Z", "20260201T084300Z", False),
+        ("Keel", "20260204T074300Z", "20260204T084300Z", False),
+        ("Late", "20260203T104300Z", "20260203T104300Z", False),
+    ]
+    assert report.skipped == ()
+
+
 def test_occurrences_that_differ_find_their_series(load):
     text = calendar(
         event(
@@ -398,7 +440,7 @@ def test_the_newest_version_of_an_event_counts(load):
     report, calendars = load(calendar(new, old))
 
     assert only(calendars).content.title == "New"
-    assert report.skipped == (("Old", "another version of the same event is taken"),)
+    assert report.skipped == (("Old", "a newer version of the same event is taken"),)
 
 
 REFUSED = {
