@@ -5,12 +5,17 @@ Accounts, events and tokens come through the product's own doors, as in `world`.
 one: `day(0)` is today at 00:00 UTC, and events lie around it.
 """
 
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
-from world import MAIN, ME_A, ME_B, World
+import world as worlds
+from world import ADMIN, MAIN, ME_A, ME_B, ORIGIN, World
 
 from providers.sandbox.calendarrecords import (
     Content,
@@ -81,6 +86,8 @@ class Agendas:
     calendars: dict[str, StoredCalendar]
     events: dict[str, StoredEvent]
     connections: dict[str, int]
+    _addresses: Iterator[int] = field(default_factory=lambda: count(1))
+    _tokens: dict[str, str] = field(default_factory=dict)
 
     def plant(self, calendar: str, name: str, content: Content, **more: Any) -> StoredEvent:
         """Put an event into a calendar."""
@@ -89,17 +96,45 @@ class Agendas:
         self.events[name] = made
         return made
 
-    async def token(self, **settings: Any) -> str:
-        """Make a token that opens the calendars, with *settings*."""
-        own = {name: settings.pop(name) for name in ("resources",) if name in settings}
-        return await self.world.token({**EVERYTHING, **settings}, **own)
+    async def token(self, *, resources: tuple[int, ...] = (MAIN,), **settings: Any) -> str:
+        """Return a token that opens the calendars, with *settings*; equal ones are one."""
+        known = repr((resources, sorted(settings.items())))
+        if known not in self._tokens:
+            body = {
+                "name": "test",
+                "operatorId": self.world.operator_id,
+                "resourceIds": list(resources),
+                "settings": {**EVERYTHING, **settings},
+            }
+            async with self._client(ADMIN) as admin:
+                made = await admin.post("/api/access-tokens", json=body)
+            assert made.status_code == 201, made.text
+            self._tokens[known] = str(made.json()["token"])
+        return self._tokens[known]
 
     async def get(self, path: str, token: str | None = None, **query: Any) -> httpx.Response:
         """Call a path of the calendar surface; parameters are query parameters."""
         used = token or await self.token()
         params = {name.rstrip("_"): str(value) for name, value in query.items()}
-        async with self.world.client(used) as client:
+        async with self._client(used) as client:
             return await client.get(f"/api/access/calendar{path}", params=params)
+
+    async def ask(self, document: str, token: str | None = None, **variables: Any) -> Any:
+        """Run a GraphQL document; return the decoded body."""
+        used = token or await self.token()
+        async with self._client(used) as client:
+            body = {"query": document, "variables": variables}
+            return (await client.post("/graphql", json=body)).json()
+
+    def _client(self, token: str) -> httpx.AsyncClient:
+        """Return a client with an address of its own, so that it meets no address's limit."""
+        number = next(self._addresses)
+        address = (f"10.0.{number // 250}.{number % 250}", 50_000)
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(self.world.gateway, client=address),
+            base_url=ORIGIN,
+            headers={"authorization": f"Bearer {token}"},
+        )
 
     async def ids(self) -> dict[str, int]:
         """Return the calendars' ids by their names."""
@@ -131,6 +166,15 @@ async def opened(world: World) -> Agendas:
     connections = {provider: await connect(world, provider, resource=MAIN) for provider in ACCOUNTS}
     world.forget_calls()
     return Agendas(world, calendars, {}, connections)
+
+
+@asynccontextmanager
+async def standing(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Agendas]:
+    """Open a world with filled calendars, for a module of tests that change nothing."""
+    async with worlds.opened(*template, folder / "world") as world:
+        agendas = await opened(world)
+        fill(agendas)
+        yield agendas
 
 
 async def connect(world: World, provider: str, *, resource: int, **more: Any) -> int:
