@@ -44,6 +44,7 @@ from graph.operations import Graph
 from policy.quota import Counter
 from policy.vocabulary import Surface
 from providers.origins import Origins
+from providers.sandbox.origins import other_origin
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 from rest_compat.ports import Operation
 from rest_compat.router import rest_app
@@ -215,14 +216,15 @@ def _counter(settings: Settings, clock: Callable[[], float]) -> Counter:
 
 
 def _in_process(settings: Settings, sandbox: ASGIApp | None) -> Mapping[str, Any]:
-    """Map the sandbox's origin to the app itself, so that its upstreams need no socket."""
+    """Map the sandbox's origins to the app itself, so that its upstreams need no socket."""
     if sandbox is None:
         return MappingProxyType({})
 
     async def mounted(scope: Scope, receive: Receive, send: Send) -> None:
         await sandbox({**scope, "root_path": "/sandbox"}, receive, send)
 
-    return MappingProxyType({settings.origin: mounted})
+    # Downloads and uploads lie on another origin, as they do upstream.
+    return MappingProxyType({settings.origin: mounted, other_origin(settings.origin): mounted})
 
 
 async def _touch(database: Database, token_id: int, now: int) -> None:

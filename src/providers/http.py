@@ -198,7 +198,8 @@ class Upstream:
 
         Args:
             method: In capitals.
-            url: On this origin, or https on one of the hosts named at construction.
+            url: On this origin, https on one of the hosts named at construction, or answered by
+                an app of this process.
             content: Sent as the body, as it is.
             headers: Lower-case names.
             authorised: Whether our credentials go along; then the URL must lie under the base URL.
@@ -209,7 +210,8 @@ class Upstream:
         Raises:
             Broken: The URL leads elsewhere; nothing was called.
         """
-        checked = self._root.check(url) if authorised else self._root.admit(url, self._hosts)
+        known = self._hosts | self._origins.own
+        checked = self._root.check(url) if authorised else self._root.admit(url, known)
         return calls.streamed(
             self._plan(
                 method,

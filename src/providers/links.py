@@ -114,11 +114,12 @@ class Root:
 
     def admit(self, link: str, hosts: Collection[str]) -> httpx.URL:
         """
-        Read a pre-authenticated URL: on this origin, or https on one of *hosts*.
+        Read a pre-authenticated URL: on this origin, or on one of *hosts*.
 
         Args:
             link: As upstream gave it.
-            hosts: Whole names, or endings that start with a dot.
+            hosts: For https on its usual port whole names, or endings that start with a dot; or
+                whole origins, ``scheme://host:port``.
 
         Raises:
             Broken: It lies elsewhere.
@@ -127,7 +128,7 @@ class Root:
             url = parse(link)
         except ValueError:
             raise Broken from None
-        if origin_of(url) == self.origin:
+        if origin_of(url) == self.origin or origin_of(url) in hosts:
             return url
         host = url.host
         known = any(host == name or (name[:1] == "." and host.endswith(name)) for name in hosts)

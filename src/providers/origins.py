@@ -63,6 +63,11 @@ class Origins:
             )
         return client
 
+    @property
+    def own(self) -> frozenset[str]:
+        """The origins that apps of this process answer for: they lead nowhere else."""
+        return frozenset(origin_of(parse(written)) for written in self._apps)
+
     def health(self, connection: object, origin: str, *, places: int) -> Health:
         """Return what is known of *connection* at *origin*; *places* counts at first sight."""
         key = (connection, origin)

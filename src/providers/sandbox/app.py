@@ -12,7 +12,6 @@ from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from providers.sandbox import oauth
 from providers.sandbox.boards import answers as board_answers
@@ -21,6 +20,7 @@ from providers.sandbox.collab import api as c_api
 from providers.sandbox.collab import places as c_places
 from providers.sandbox.control import Control, Mount, Upstream
 from providers.sandbox.ground import Ground, open_ground
+from providers.sandbox.origins import other_origin
 from providers.sandbox.projects import door as projects
 from providers.sandbox.provider_a import batch as a_batch
 from providers.sandbox.provider_a import calendar as a_calendar
@@ -173,16 +173,6 @@ class Sandbox:
 def create(data_dir: Path | None, *, public_base: str, content_base: str | None = None) -> Sandbox:
     """Open the sandbox over the store in *data_dir* (None: in memory)."""
     return Sandbox(open_ground(data_dir), public_base=public_base, content_base=content_base)
-
-
-def other_origin(base: str) -> str:
-    """Return *base* on another name of the same machine, or as it is when it has none."""
-    parts = urlsplit(base)
-    other = {"127.0.0.1": "localhost", "localhost": "127.0.0.1"}.get(parts.hostname or "")
-    if other is None:
-        return base
-    port = "" if parts.port is None else f":{parts.port}"
-    return urlunsplit(parts._replace(netloc=f"{other}{port}"))
 
 
 def _target(scope: Scope) -> str:
