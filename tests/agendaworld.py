@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import world as worlds
-from world import ADMIN, MAIN, ME_A, ME_B, ORIGIN, World
+from world import ADMIN, BROKEN, MAIN, ME_A, ME_B, ORIGIN, World
 
 from providers.sandbox.calendarrecords import (
     Content,
@@ -174,6 +174,8 @@ async def standing(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Ag
     async with worlds.opened(*template, folder / "world") as world:
         agendas = await opened(world)
         fill(agendas)
+        broken = await connect(world, "PROVIDER_A", resource=BROKEN)
+        await world.admin.patch(f"/api/connections/{broken}", json={"status": "disabled"})
         yield agendas
 
 
