@@ -13,10 +13,14 @@ from providers.boards.failures import classify as classify_boards
 from providers.boards.tasks import Tasks as Boards
 from providers.boards.writing import Locks
 from providers.calendar_memory import CalendarMemory
+from providers.collab.connection import Collab
+from providers.collab.failures import classify as classify_collab
+from providers.collab.memory import Memory as MemoryC
 from providers.failures import ProviderFailure
 from providers.http import Credentials, Origins, Upstream
 from providers.ports import ConnectionInfo, MailPort
 from providers.ports_calendar import CalendarPort
+from providers.ports_collab import CollabPort
 from providers.ports_tasks import TaskPort
 from providers.projects.failures import classify as classify_projects
 from providers.projects.tasks import Tasks as Projects
@@ -37,11 +41,16 @@ CLASSIFIERS: Mapping[str, Classify] = MappingProxyType(
         "PROVIDER_B": classify_b,
         "BOARDS": classify_boards,
         "PROJECTS": classify_projects,
+        "COLLAB": classify_collab,
     }
 )
 # Calls under way at once per connection; wire report 2.2 (four per mailbox on provider B).
 CONCURRENCY: Mapping[str, int] = MappingProxyType(
-    {"PROVIDER_A": 8, "PROVIDER_B": 4, "BOARDS": 4, "PROJECTS": 8}
+    {"PROVIDER_A": 8, "PROVIDER_B": 4, "BOARDS": 4, "PROJECTS": 8, "COLLAB": 8}
+)
+# Where pre-authenticated addresses of downloads and uploads may lead; wire report 1D.3, 1D.4.
+CONTENT_HOSTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"COLLAB": (".sharepoint.com", ".sharepoint.us", ".svc.ms", ".1drv.com")}
 )
 MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")
 
@@ -61,6 +70,7 @@ def upstream(origins: Origins, info: ConnectionInfo, credentials: Credentials) -
         credentials=credentials,
         classify=CLASSIFIERS[info.provider],
         concurrency=CONCURRENCY[info.provider],
+        hosts=CONTENT_HOSTS.get(info.provider, ()),
     )
 
 
@@ -144,3 +154,20 @@ class TaskRegistry:
 _TASKS: Mapping[str, Callable[[Upstream, Locks], TaskPort]] = MappingProxyType(
     {"BOARDS": Boards, "PROJECTS": lambda way, _: Projects(way)}
 )
+
+
+class CollabRegistry:
+    """Opens collaboration content. One object per process."""
+
+    def __init__(self) -> None:
+        self._memory: dict[tuple[int, str, str], MemoryC] = {}
+
+    def open(self, info: ConnectionInfo, way: Upstream) -> CollabPort:
+        """Return the content behind a connection. Cheap: nothing is called."""
+        account = (info.id, info.base_url, info.account_email)
+        return Collab(info, way, self._memory.setdefault(account, MemoryC()))
+
+    def forget(self, connection: int) -> None:
+        """Drop what is remembered of a connection that was removed or reconnected."""
+        for account in [one for one in self._memory if one[0] == connection]:
+            del self._memory[account]
