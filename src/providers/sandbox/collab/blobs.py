@@ -15,6 +15,7 @@ from weakref import finalize
 PIECE = 256 * 1024  # bytes read at once
 _WIDTH = 20  # bytes of the hash
 _CYCLE = 160  # after this many bytes the hash's shifts repeat
+_BLOCK = _CYCLE * 1600  # bytes xored at once
 
 
 class Blobs:
@@ -115,11 +116,11 @@ class QuickXor:
     The hash that upstream gives for a file.
 
     Each byte is xored into a ring of 160 bits, eleven bits behind the one before; so bytes that
-    lie 160 apart fall on the same bits and can be xored beforehand, many at once.
+    lie 160 apart fall on the same bits and can be xored beforehand, a whole block at once.
     """
 
     def __init__(self) -> None:
-        self._folded = 0
+        self._blocks = 0  # all whole blocks, xored
         self._size = 0
         self._rest = b""
 
@@ -127,18 +128,21 @@ class QuickXor:
         """Add bytes."""
         self._size += len(content)
         content = self._rest + content
-        whole = len(content) - len(content) % _CYCLE
-        for start in range(0, whole, _CYCLE):
-            self._folded ^= int.from_bytes(content[start : start + _CYCLE], "little")
+        whole = len(content) - len(content) % _BLOCK
+        for start in range(0, whole, _BLOCK):
+            self._blocks ^= int.from_bytes(content[start : start + _BLOCK], "little")
         self._rest = content[whole:]
 
     def text(self) -> str:
         """Return the hash in base64."""
-        folded = self._folded ^ int.from_bytes(self._rest, "little")
+        together = self._blocks ^ int.from_bytes(self._rest, "little")
+        bytes_ = together.to_bytes(min(self._size, _BLOCK), "little")
+        cycle = 0
+        for start in range(0, len(bytes_), _CYCLE):
+            cycle ^= int.from_bytes(bytes_[start : start + _CYCLE], "little")
         ring, bits = 0, _WIDTH * 8
-        for place, byte in enumerate(folded.to_bytes(_CYCLE, "little")):
-            at = place * 11 % bits
-            shifted = byte << at
+        for place, byte in enumerate(cycle.to_bytes(_CYCLE, "little")):
+            shifted = byte << (place * 11 % bits)
             ring ^= (shifted & ((1 << bits) - 1)) ^ (shifted >> bits)
         ring ^= self._size << (bits - 64)
         return b64encode(ring.to_bytes(_WIDTH, "little")).decode()

@@ -9,8 +9,9 @@ import msgspec
 from providers.sandbox.collab import items
 from providers.sandbox.collab import records as r
 from providers.sandbox.collab.answers import bad, full, name_taken, not_found
+from providers.sandbox.collab.callers import WRITE_FILES, Call
 from providers.sandbox.collab.content import mime_of
-from providers.sandbox.collab.door import WRITE_FILES, Call, Door
+from providers.sandbox.collab.door import Door
 from providers.sandbox.collab.ids import item_id
 from providers.sandbox.collab.shelf import Shelf
 from providers.sandbox.provider_b.answers import Refusal, empty, ok

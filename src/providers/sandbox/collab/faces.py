@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from providers.sandbox.collab import columns, items
 from providers.sandbox.collab import records as r
-from providers.sandbox.collab.door import Call
+from providers.sandbox.collab.callers import Call
 from providers.sandbox.collab.shelf import Shelf
 from providers.sandbox.provider_b.odata import Options, selected
 from providers.sandbox.provider_b.schema import Kind, Shape

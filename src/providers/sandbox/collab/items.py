@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from providers.sandbox.collab import records as r
-from providers.sandbox.collab.door import READ_FILES, Call
+from providers.sandbox.collab.callers import READ_FILES, Call
 from providers.sandbox.collab.shelf import Shelf, person_id
 from providers.sandbox.provider_b.odata import Options, selected
 from providers.sandbox.provider_b.schema import Kind, Shape

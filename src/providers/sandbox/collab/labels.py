@@ -5,7 +5,8 @@ from typing import Any
 from providers.sandbox.collab import content
 from providers.sandbox.collab import records as r
 from providers.sandbox.collab.answers import bad
-from providers.sandbox.collab.door import Call, Door
+from providers.sandbox.collab.callers import Call
+from providers.sandbox.collab.door import Door
 from providers.sandbox.provider_b.answers import Refusal, ok
 from providers.sandbox.wire import Answer
 

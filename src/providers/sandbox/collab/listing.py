@@ -6,7 +6,8 @@ from typing import Any
 from providers.sandbox.collab import items
 from providers.sandbox.collab import records as r
 from providers.sandbox.collab.answers import bad
-from providers.sandbox.collab.door import READ_FILES, Call, Door
+from providers.sandbox.collab.callers import READ_FILES, Call
+from providers.sandbox.collab.door import Door
 from providers.sandbox.collab.listitems import item_face
 from providers.sandbox.collab.pages import page
 from providers.sandbox.collab.sharing import permissions_of

@@ -9,7 +9,8 @@ import msgspec
 from providers.sandbox.collab import changes, columns, faces
 from providers.sandbox.collab import records as r
 from providers.sandbox.collab.answers import bad, name_taken, not_found
-from providers.sandbox.collab.door import WRITE_SITES, Call, Door
+from providers.sandbox.collab.callers import WRITE_SITES, Call
+from providers.sandbox.collab.door import Door
 from providers.sandbox.collab.lists import entries_of
 from providers.sandbox.collab.narrow import answered
 from providers.sandbox.collab.pages import page

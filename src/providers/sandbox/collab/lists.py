@@ -4,7 +4,8 @@ from typing import Any
 
 from providers.sandbox.collab import columns, faces, items
 from providers.sandbox.collab import records as r
-from providers.sandbox.collab.door import READ_SITES, Call, Door
+from providers.sandbox.collab.callers import READ_SITES, Call
+from providers.sandbox.collab.door import Door
 from providers.sandbox.collab.pages import page
 from providers.sandbox.provider_b import odata
 from providers.sandbox.provider_b.answers import ok

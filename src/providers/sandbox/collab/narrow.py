@@ -11,7 +11,7 @@ from typing import Any
 from providers.sandbox.collab import columns, faces
 from providers.sandbox.collab import records as r
 from providers.sandbox.collab.answers import bad
-from providers.sandbox.collab.door import Call
+from providers.sandbox.collab.callers import Call
 from providers.sandbox.provider_b import filters, odata
 from providers.sandbox.provider_b.answers import Refusal
 from providers.sandbox.provider_b.odata import Options

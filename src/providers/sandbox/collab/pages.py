@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from providers.sandbox.collab.door import Call
+from providers.sandbox.collab.callers import Call
 from providers.sandbox.provider_b import odata
 from providers.sandbox.provider_b.answers import ok
 from providers.sandbox.provider_b.odata import Options

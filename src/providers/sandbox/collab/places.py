@@ -15,7 +15,7 @@ import msgspec
 from providers.sandbox.collab import changes, content, items
 from providers.sandbox.collab import records as r
 from providers.sandbox.collab.answers import bad, full, locked, name_taken, not_found
-from providers.sandbox.collab.door import Call
+from providers.sandbox.collab.callers import Call
 from providers.sandbox.collab.shelf import Shelf
 from providers.sandbox.collab.transfer import keep, progress
 from providers.sandbox.ground import Ground

@@ -11,7 +11,8 @@ import msgspec
 from providers.sandbox.collab import items
 from providers.sandbox.collab import records as r
 from providers.sandbox.collab.answers import bad, denied, not_found
-from providers.sandbox.collab.door import WRITE_FILES, Call, Door
+from providers.sandbox.collab.callers import WRITE_FILES, Call
+from providers.sandbox.collab.door import Door
 from providers.sandbox.collab.shelf import person_id
 from providers.sandbox.provider_b.answers import Refusal, empty, ok
 from providers.sandbox.wire import Answer

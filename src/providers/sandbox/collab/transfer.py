@@ -14,8 +14,9 @@ import msgspec
 from providers.sandbox.collab import changes, content, items
 from providers.sandbox.collab import records as r
 from providers.sandbox.collab.answers import bad, name_taken
+from providers.sandbox.collab.callers import Call
 from providers.sandbox.collab.changes import CONFLICT
-from providers.sandbox.collab.door import Call, Door
+from providers.sandbox.collab.door import Door
 from providers.sandbox.collab.shelf import Shelf, stamp
 from providers.sandbox.provider_b.answers import Refusal, ok
 from providers.sandbox.wire import Answer
