@@ -37,8 +37,10 @@ class LabelBook:
         labels = dict(self.settings(writing.column).get("labels", {}))
         if isinstance(given, dict):
             index, label = given.get("index"), given.get("label")
-            if index is None and label in {None, ""}:
+            if index is None and label in (None, ""):
                 return None
+            if index is None and not isinstance(label, str):
+                raise writing.bad()
         elif isinstance(given, str | int):
             index, label = None, str(given)
         else:
@@ -80,7 +82,7 @@ class LabelBook:
     def _dropdown_ids(self, writing: "Writing", wanted: Any) -> list[int]:
         known = {int(one["id"]) for one in self.settings(writing.column).get("labels", ())}
         wanted = wanted if isinstance(wanted, list) else [wanted]
-        if not all(str(one).isdigit() and int(str(one)) in known for one in wanted):
+        if not all(str(one).isdecimal() and int(str(one)) in known for one in wanted):
             raise writing.bad(_unknown("dropdown", "labels", self._dropdown_names(writing)))
         return list(dict.fromkeys(int(str(one)) for one in wanted))
 

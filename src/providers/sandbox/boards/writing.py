@@ -5,6 +5,7 @@ A text is the short form that most columns take; ``None``, ``""`` and ``{}`` cle
 Source: reference/wire.md 1C.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -73,9 +74,11 @@ def _number(writing: Writing, given: Any) -> Any:
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise writing.bad()
     try:
-        float(given)
-    except ValueError:
+        number = float(given)
+    except (ValueError, OverflowError):
         raise writing.bad() from None
+    if not math.isfinite(number):
+        raise writing.bad()
     return str(given).strip()
 
 
@@ -130,7 +133,7 @@ def _people(writing: Writing, given: Any) -> Any:
     for one in several:
         kind = one.get("kind", "person")
         known = writing.store.teams if kind == "team" else writing.store.users
-        if kind not in {"person", "team"} or known.find(str(one.get("id"))) is None:
+        if kind not in ("person", "team") or known.find(str(one.get("id"))) is None:
             raise writing.bad(f"invalid value - {kind} {one.get('id')} is not on this account")
         kept.append({"id": int(str(one["id"])), "kind": kind})
     return writing.stamped(personsAndTeams=kept) if kept else None
@@ -177,7 +180,7 @@ def _link(writing: Writing, given: Any) -> Any:
 def _rating(writing: Writing, given: Any) -> Any:
     stars = given.get("rating") if isinstance(given, dict) else given
     most = int(writing.column.settings.get("limit", 5))
-    if not str(stars).isdigit() or not 0 <= int(str(stars)) <= most:
+    if not str(stars).isdecimal() or not 0 <= int(str(stars)) <= most:
         raise writing.bad()
     return writing.stamped(rating=int(str(stars))) if int(str(stars)) else None
 
@@ -212,7 +215,7 @@ def _hour(writing: Writing, given: Any) -> Any:
     try:
         hour, minute = int(given["hour"]), int(given.get("minute", 0))
         time(hour, minute)
-    except (TypeError, KeyError, ValueError, AttributeError):
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         raise writing.bad() from None
     return writing.stamped(hour=hour, minute=minute)
 

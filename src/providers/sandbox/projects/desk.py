@@ -71,6 +71,20 @@ class Desk:
             raise refused.bad("data: Value is not a JSON object")
         return data
 
+    def several(self, name: str) -> list[Any]:
+        """
+        Return a list of the body's data, empty when it is not given.
+
+        Raises:
+            Refused: It is something else.
+        """
+        given = self.data.get(name)
+        if given is None:
+            return []
+        if not isinstance(given, list):
+            raise refused.bad(f"{name}: Value is not an array")
+        return given
+
     @cached_property
     def _body(self) -> dict[str, Any]:
         try:
@@ -114,7 +128,7 @@ class Desk:
                     " a workspace)!"
                 )
             return as_json({"data": self._shown(kind, records)})
-        if not asked.isdigit() or not 1 <= int(asked) <= MOST:
+        if not asked.isdecimal() or not 1 <= int(asked) <= MOST:
             raise refused.bad(f"limit: Must be between 1 and {MOST}")
         start = self._start(records)
         page = records[start : start + int(asked)]

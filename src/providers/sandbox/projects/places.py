@@ -9,6 +9,7 @@ from providers.sandbox.projects.desk import Desk
 from providers.sandbox.projects.records import CustomField, Option, Workspace
 from providers.sandbox.wire import Answer, as_json
 
+_MOST_DECIMALS = 6
 _KINDS = ("text", "number", "enum", "multi_enum", "date", "people")
 
 
@@ -95,8 +96,11 @@ def create_project(desk: Desk) -> Answer:
     over = _workspace(desk, desk.data.get("workspace") or desk.me.owner, status=400)
     if over.is_organization and not desk.data.get("team"):
         raise refused.bad("Missing required team field")
+    team = desk.data.get("team")
+    if team and desk.store.teams.find(str(team)) is None:
+        raise refused.bad(f"team: Unknown object: {team}")
     made = desk.store.add_project(
-        over.id, name, creator=desk.me.id, team=desk.data.get("team"), **_project_changes(desk)
+        over.id, name, creator=desk.me.id, team=team or None, **_project_changes(desk)
     )
     return desk.one("project", made, status=201)
 
@@ -222,9 +226,12 @@ def create_field(desk: Desk) -> Answer:
     over = _workspace(desk, desk.data.get("workspace") or desk.me.owner, status=400)
     options = tuple(
         Option(id=desk.store.new_id(), name=str(one.get("name", "")))
-        for one in desk.data.get("enum_options") or ()
+        for one in desk.several("enum_options")
         if isinstance(one, dict)
     )
+    precision = desk.data.get("precision") or 0
+    if not isinstance(precision, int) or not 0 <= precision <= _MOST_DECIMALS:
+        raise refused.bad(f"precision: Must be between 0 and {_MOST_DECIMALS}")
     new_id = desk.store.new_id()
     made = CustomField(
         id=new_id,
@@ -233,7 +240,7 @@ def create_field(desk: Desk) -> Answer:
         name=name,
         kind=str(kind),
         description=str(desk.data.get("description") or ""),
-        precision=int(desk.data.get("precision") or 0),
+        precision=precision,
         options=options,
         creator=desk.me.id,
     )
@@ -290,4 +297,6 @@ def create_tag(desk: Desk) -> Answer:
     name = desk.data.get("name")
     if not isinstance(name, str) or not name:
         raise refused.bad("name: Missing input")
-    return desk.one("tag", desk.store.add_tag(over.id, name, desk.data.get("color")), status=201)
+    color = desk.data.get("color")
+    made = desk.store.add_tag(over.id, name, color if isinstance(color, str) else None)
+    return desk.one("tag", made, status=201)

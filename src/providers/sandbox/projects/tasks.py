@@ -134,12 +134,12 @@ def get(desk: Desk, gid: str) -> Answer:
 
 def create(desk: Desk) -> Answer:
     """Make a task in a workspace, in projects, or below another task."""
-    return desk.one("task", _made(desk, desk.data, parent=desk.data.get("parent")), status=201)
+    return desk.one("task", _made(desk, parent=desk.data.get("parent")), status=201)
 
 
 def create_below(desk: Desk, gid: str) -> Answer:
     """Make a task below another one."""
-    return desk.one("task", _made(desk, desk.data, parent=desk.task(gid).id), status=201)
+    return desk.one("task", _made(desk, parent=desk.task(gid).id), status=201)
 
 
 def update(desk: Desk, gid: str) -> Answer:
@@ -160,9 +160,10 @@ def delete(desk: Desk, gid: str) -> Answer:
     return desk.nothing()
 
 
-def _made(desk: Desk, data: Mapping[str, Any], *, parent: object) -> Task:
+def _made(desk: Desk, *, parent: object) -> Task:
+    data = desk.data
     over = desk.task(parent, named="parent", status=400) if parent is not None else None
-    places = _places(desk, data)
+    places = _places(desk)
     workspace = data.get("workspace") or (over.owner if over else None)
     if places and workspace is None:
         workspace = desk.project(places[0].project).owner
@@ -182,20 +183,17 @@ def _made(desk: Desk, data: Mapping[str, Any], *, parent: object) -> Task:
         creator=desk.me.id,
         places=places,
         parent=over.id if over else None,
-        tags=tuple(desk.tag(one, named="tags", status=400).id for one in data.get("tags") or ()),
+        tags=tuple(desk.tag(one, named="tags", status=400).id for one in desk.several("tags")),
         **read,
     )
 
 
-def _places(desk: Desk, data: Mapping[str, Any]) -> tuple[Membership, ...]:
-    projects = data.get("projects") or ()
-    if not isinstance(projects, list | tuple):
-        raise refused.bad("projects: Value is not an array")
+def _places(desk: Desk) -> tuple[Membership, ...]:
     places = {}
-    for number, one in enumerate(projects):
+    for number, one in enumerate(desk.several("projects")):
         project = desk.project(one, named=f"projects: [{number}]", status=400)
         places[project.id] = desk.store.place_in(project.id)
-    for number, one in enumerate(data.get("memberships") or ()):
+    for number, one in enumerate(desk.several("memberships")):
         if not isinstance(one, dict) or not one.get("project"):
             raise refused.bad(f"memberships: [{number}]: project: Missing required field")
         project = desk.project(one["project"], named=f"memberships: [{number}]", status=400)
@@ -272,7 +270,7 @@ def _start_on(_: Desk, given: Any, __: Task) -> dict[str, Any]:
 
 
 def _subtype(_: Desk, given: Any, __: Task) -> dict[str, Any]:
-    if given not in {"default_task", "milestone", "approval"}:
+    if given not in ("default_task", "milestone", "approval"):
         raise refused.bad(f"resource_subtype: Not a recognized subtype: {given}")
     return {"subtype": given}
 

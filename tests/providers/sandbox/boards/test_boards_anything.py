@@ -1,0 +1,50 @@
+"""Whatever a call gives a column is taken or refused in the wire's words, never a failure."""
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from providers.sandbox.boards.labels import LabelBook
+from providers.sandbox.boards.records import Column
+from providers.sandbox.boards.refused import BadColumnValue
+from providers.sandbox.boards.settings import dropdown_settings, status_settings
+from providers.sandbox.boards.store import BoardStore
+from providers.sandbox.boards.writing import WRITERS, Writing, write
+from providers.sandbox.store import Store
+from providers.sandbox.world.boards import seed
+
+LEAVES = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)
+)
+KEYS = st.sampled_from(
+    [
+        *("text", "label", "index", "labels", "ids", "date", "time", "from", "to", "checked"),
+        *("personsAndTeams", "email", "phone", "url", "rating", "tag_ids", "item_ids", "hour"),
+        *("minute", "countryCode", "countryName", "week", "startDate", "endDate", "id", "kind"),
+    ]
+)
+JSON = st.recursive(
+    LEAVES, lambda below: st.lists(below, max_size=3) | st.dictionaries(KEYS, below, max_size=4)
+)
+
+
+SETTINGS = {"status": status_settings(), "dropdown": dropdown_settings("A", "B")}
+
+
+@pytest.fixture(scope="module")
+def store():
+    db = Store(":memory:")
+    seed(db)
+    return BoardStore(db)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kind=st.sampled_from(sorted(WRITERS)), value=JSON, makes=st.booleans())
+def test_a_column_takes_or_refuses_anything(store, kind, value, makes):
+    column = Column(id="c", title="C", type=kind, settings=SETTINGS.get(kind, {}))
+    writing = Writing(store=store, column=column, labels=LabelBook(makes=makes), at=store.now())
+    with suppress(BadColumnValue):
+        json.dumps(write(writing, value))

@@ -1,0 +1,55 @@
+"""The projects of the demo world, seen through the wire."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+from providers.sandbox.projects.store import ProjectStore
+from providers.sandbox.store import Store
+from providers.sandbox.world.projects import seed
+
+
+async def test_the_big_project_fills_every_type_of_field(projects):
+    tasks = await projects.get(
+        f"/projects/{projects.pavilion}/tasks",
+        opt_fields="name,completed,due_on,due_at,assignee,tags,num_subtasks,"
+        "custom_fields.(type|display_value)",
+    )
+    filled = Counter(
+        (one["type"], one["display_value"] is not None)
+        for task in tasks
+        for one in task["custom_fields"]
+    )
+
+    assert len(tasks) == 68
+    for kind in ("text", "number", "enum", "multi_enum", "date", "people"):
+        assert filled[kind, True], kind
+        assert filled[kind, False], kind
+    for name in ("completed", "due_on", "due_at", "assignee", "tags", "num_subtasks"):
+        assert {bool(task[name]) for task in tasks} == {True, False}, name
+
+
+def test_every_project_has_five_tasks_at_least():
+    store = ProjectStore(Store(":memory:"))
+    facts = seed(store.db)
+    counts = {name: len(store.project_tasks(gid)) for name, gid in facts.projects.items()}
+
+    assert counts == {
+        "Corniche pavilion": 68,
+        "Setouchi ferry pier 桟橋": 5,
+        "Kinvara clubhouse": 6,
+        "Partners only": 6,
+        "Ideas & leftovers 💡": 6,
+    }
+
+
+def test_the_same_day_gives_the_same_records_and_a_second_seed_nothing_more():
+    day = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
+    stores = [ProjectStore(Store(":memory:")) for _ in range(2)]
+    first = [seed(one.db, day) for one in stores]
+    again = seed(stores[0].db, datetime(2027, 1, 1, tzinfo=UTC))
+
+    assert first[0] == first[1]
+    assert [one.created for one in (*first, again)] == [True, True, False]
+    assert again.day == day.date()
+    assert stores[0].tasks.all() == stores[1].tasks.all()
+    assert stores[0].stories.all() == stores[1].stories.all()
