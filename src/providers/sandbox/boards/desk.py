@@ -1,6 +1,6 @@
 """Who calls, with what, and what is at hand: the context of one document's execution."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from providers.sandbox.boards import refused
 from providers.sandbox.boards.budget import Meter
@@ -25,7 +25,6 @@ class Desk:
     version: str
     meter: Meter
     places: str = "https://harbourlight.boards.example"
-    created: list[str] = field(default_factory=list)
 
     def need(self, scope: str) -> None:
         """

@@ -1,7 +1,6 @@
 """Whatever a body holds is taken or refused in the wire's words, never a failure."""
 
 import orjson
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -63,11 +62,6 @@ QUERIES = st.tuples(
 )
 
 
-@pytest.fixture
-def wire():
-    return Door(STORE)
-
-
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     row=st.sampled_from(ROWS),
@@ -82,7 +76,7 @@ async def test_a_call_is_answered_whatever_it_carries(wire, row, gid, body, cust
     whole = {**body, **COMPLETE.get(path, {})}
     if custom_fields:
         whole["custom_fields"] = custom_fields
-    answer = await wire(
+    answer = await Door(STORE)(
         Request(
             method=method,
             segments=segments,
