@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for `mailworld` and `port_contract`
-pytest.register_assert_rewrite("mailworld", "port_contract")
+sys.path.insert(0, str(Path(__file__).parent))  # for the modules beside the tests
+pytest.register_assert_rewrite("mailworld", "port_contract", "collabworld")
 
 
 @pytest.fixture(params=["PROVIDER_A", "PROVIDER_B"])
@@ -32,3 +32,12 @@ async def account_b():
 
     async with opened("PROVIDER_B") as account:
         yield account
+
+
+@pytest.fixture
+async def tenant():
+    """A small tenant of collaboration content; see `collabworld`."""
+    from collabworld import opened
+
+    async with opened() as tenant:
+        yield tenant

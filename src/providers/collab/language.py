@@ -30,7 +30,7 @@ MOST_BRANCHES = 8
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<open>\() | (?P<close>\))
-      | (?P<field>[A-Za-z][A-Za-z0-9_.]*)(?P<op>:|<=|>=|<>|=|<|>)
+      | (?P<field>[A-Za-z][A-Za-z0-9_.]*)\s*(?P<op>:|<=|>=|<>|=|<|>)\s*
           (?:"(?P<quoted>[^"]*)"(?P<qstar>\*?)|(?P<value>[^\s()"]+))
       | (?P<sign>[+-])?"(?P<phrase>[^"]*)"(?P<pstar>\*?)
       | (?P<word>[^\s()"]+)

@@ -64,7 +64,7 @@ def _written(node: Node, columns: Mapping[str, Kind]) -> str | None:
 
 
 def _comparison(node: Comparison, kind: Kind) -> str | None:
-    if kind.key == "id" or kind.key != kind.name or node.literal is None:
+    if kind.key == "id" or kind.key.endswith("LookupId") or node.literal is None:
         return None
     column = f"fields/{kind.key}"
     literal = node.literal
