@@ -70,7 +70,7 @@ QUERIES = st.tuples(
     custom_fields=FIELDS,
     query=st.lists(QUERIES, max_size=3),
 )
-async def test_a_call_is_answered_whatever_it_carries(wire, row, gid, body, custom_fields, query):
+async def test_a_call_is_answered_whatever_it_carries(row, gid, body, custom_fields, query):
     method, path, _, _ = row
     segments = tuple(gid if one == "{gid}" else one for one in path.strip("/").split("/"))
     whole = {**body, **COMPLETE.get(path, {})}
