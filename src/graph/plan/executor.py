@@ -59,8 +59,8 @@ class PlannedExecutor(CountingExecutor):
         arguments = call.arguments(self.variable_values) if call is not None else None
         if call is None or arguments is None:
             return super().execute_field(parent_type, source, field_details_list, path, *rest)
-        field, nodes = call.field, [details.node for details in field_details_list]
-        info = self.build_resolve_info(field, nodes, parent_type, path)
+        field = call.field
+        info = self.build_resolve_info(field, call.nodes, parent_type, path)
         resolve = field.resolve or self.field_resolver
         try:
             result = resolve(source, info, **arguments)

@@ -84,13 +84,15 @@ class Variables:
         if not self.required <= given.keys():
             return None
         sources, coerced = dict(self.absent.sources), dict(self.absent.coerced)
-        for name, signature in self.signatures.items():
-            if name in given:
-                value = coerce_input_value(given[name], signature.type)
-                if value is Undefined:
-                    return None
-                sources[name] = VariableValueSource(signature, given[name])
-                coerced[name] = value
+        for name, raw in given.items():
+            signature = self.signatures.get(name)
+            if signature is None:
+                continue  # nobody asked for it
+            value = coerce_input_value(raw, signature.type)
+            if value is Undefined:
+                return None
+            sources[name] = VariableValueSource(signature, raw)
+            coerced[name] = value
         return VariableValues(sources, coerced)
 
 
@@ -105,13 +107,14 @@ class Call:
     """
 
     field: GraphQLField
+    nodes: list[FieldNode]
     fixed: Mapping[str, Any]
     variable: tuple[tuple[str, str, bool], ...]
 
     @classmethod
-    def of(cls, field: GraphQLField, node: FieldNode) -> "Call | None":
-        """Prepare the call of *field* as *node* asks for it; None when graphql-core must."""
-        given = {one.name.value: one for one in node.arguments or ()}
+    def of(cls, field: GraphQLField, nodes: list[FieldNode]) -> "Call | None":
+        """Prepare the call of *field* as *nodes* ask for it; None when graphql-core must."""
+        given = {one.name.value: one for one in nodes[0].arguments or ()}
         fixed: dict[str, Any] = {}
         variable = []
         for name, argument in field.args.items():
@@ -129,7 +132,7 @@ class Call:
                 return None
         if not _are_unchanging(fixed):
             return None
-        return cls(field, fixed, tuple(variable))
+        return cls(field, nodes, fixed, tuple(variable))
 
     def arguments(self, values: VariableValues) -> dict[str, Any] | None:
         """Return the arguments of one call; None when graphql-core must read them."""

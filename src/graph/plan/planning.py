@@ -153,7 +153,7 @@ class Planner:
         for details in roots.values():
             defined = root.fields.get(details[0].node.name.value)
             if defined is not None and is_asynchronous(defined):
-                call = Call.of(defined, details[0].node)
+                call = Call.of(defined, [one.node for one in details])
                 if call is not None:
                     yield id(details), call
 

@@ -103,7 +103,7 @@ class Program:
                 hidden=hidden,
             ).plan()
 
-        choices = tuple(values.coerced.get(name) for name in self.conditions)
+        choices = tuple([values.coerced.get(name) for name in self.conditions])
         return self.plans.find((self, choices, hidden), make)
 
     def foresee(self, hidden: frozenset[str]) -> None:
