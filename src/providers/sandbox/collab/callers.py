@@ -322,6 +322,20 @@ class Call:
             raise bad("Unable to read JSON request payload.", "BadRequest")
         return body
 
+    def inner(self, body: dict[str, Any], name: str) -> dict[str, Any]:
+        """
+        Return the object in a body that has this name, an empty one when there is none.
+
+        Raises:
+            Refusal: It is something else.
+        """
+        found = body.get(name)
+        if found is None:
+            return {}
+        if not isinstance(found, dict):
+            raise bad(f"The value of '{name}' is not an object.")
+        return found
+
     def context(self, path: str) -> str:
         """Write the `@odata.context` of what lies at *path*."""
         return f"{self.request.public}/{self.version}/$metadata#{path}"

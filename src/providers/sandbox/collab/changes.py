@@ -13,8 +13,9 @@ from providers.sandbox.collab.callers import WRITE_FILES, Call
 from providers.sandbox.collab.content import mime_of
 from providers.sandbox.collab.door import Door
 from providers.sandbox.collab.ids import item_id
-from providers.sandbox.collab.shelf import Shelf
+from providers.sandbox.collab.shelf import Shelf, stamp
 from providers.sandbox.provider_b.answers import Refusal, empty, ok
+from providers.sandbox.provider_b.terms import instant
 from providers.sandbox.wire import Answer
 
 FOLDER_TYPE = "0x012000"
@@ -77,14 +78,13 @@ def change(call: Call, drive: str, item: str) -> Answer:
             name, there = free_name(call.shelf, parent, name, behaviour)
             if there is not None:
                 put_away(call, there)
-    times = body.get("fileSystemInfo")
-    modified = times.get("lastModifiedDateTime") if isinstance(times, dict) else None
+    modified = _moment(call.inner(body, "fileSystemInfo").get("lastModifiedDateTime"))
     changed = msgspec.structs.replace(
         found,
         name=name,
         parent_id=parent.id if found.parent_id else "",
         description=str(body.get("description", found.description) or ""),
-        modified=str(modified or call.shelf.now()),
+        modified=modified or call.shelf.now(),
         editor=call.by(),
         version=found.version + 1,
         mime=found.mime if found.is_folder else mime_of(name, found.mime),
@@ -154,6 +154,16 @@ def _destination(call: Call, item: r.Item, wanted: Any) -> r.Item:
     if parent.id == item.id or item.id in (one.id for one in call.shelf.ancestors(parent)):
         raise bad("A folder cannot be moved into itself.")
     return parent
+
+
+def _moment(given: Any) -> str:
+    """Return a time as it is kept, "" for none."""
+    if given is None:
+        return ""
+    try:
+        return stamp(instant(str(given)).timestamp())
+    except (ValueError, OverflowError):
+        raise bad("The time is not one.") from None
 
 
 def _one(call: Call, item: r.Item, status: int) -> Answer:

@@ -1,5 +1,6 @@
 """Items of lists: read, ask, create, change, delete. Source: wire report 1D.5."""
 
+import re
 from datetime import date
 from typing import Any
 from uuid import uuid4
@@ -80,18 +81,11 @@ def create(call: Call, site: str, one: str) -> Answer:
     if found.drive_id:
         raise bad("Items of a library are made by uploading a file.", "notSupported")
     body = call.json()
-    given = body.get("fields")
-    if given is None:
-        given = {}
-    if not isinstance(given, dict):
-        raise bad("The fields of an item are an object.")
+    given = call.inner(body, "fields")
     types = columns.content_types(found)
-    wanted = body.get("contentType")
-    kind = types[0].id
-    if isinstance(wanted, dict) and wanted.get("id"):
-        kind = next((one.id for one in types if one.id == wanted["id"]), "")
-        if not kind:
-            raise bad("The content type is not one of the list's.")
+    kind = call.inner(body, "contentType").get("id", types[0].id)
+    if kind not in [one.id for one in types]:
+        raise bad("The content type is not one of the list's.")
     fields = {name: value for name, value in checked(found, given).items() if value is not None}
     now = call.shelf.now()
     row = r.Row(
@@ -118,9 +112,9 @@ def change(call: Call, site: str, one: str, item: str) -> Answer:
     body = call.json()
     entry = _entry(call, found, item)
     call.unchanged(faces.etag(entry))
-    given = body.get("fields") or {}
-    kind = (body.get("contentType") or {}).get("id") or entry.content_type
-    if kind not in {one.id for one in columns.content_types(found)} | {entry.content_type}:
+    given = call.inner(body, "fields")
+    kind = call.inner(body, "contentType").get("id", entry.content_type)
+    if kind not in [entry.content_type, *(one.id for one in columns.content_types(found))]:
         raise bad("The content type is not one of the list's.")
     changed = _changed(call, found, msgspec.structs.replace(entry, content_type=kind), given)
     options, _ = call.options(faces.SHAPE, expandable=faces.EXPANDABLE)
@@ -253,7 +247,7 @@ def _kept(column: r.Column, name: str, value: Any) -> Any:
                 raise wrong
             return value
         case "lookup" | "personOrGroup":
-            if isinstance(value, bool) or not str(value).isdigit():
+            if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}", str(value)):
                 raise wrong
             return str(int(value))
     return value

@@ -56,7 +56,7 @@ def query(call: Call, index: Index) -> Answer:
         "moreResultsAvailable": start + size < len(hits),
     }
     if hits:
-        fields = tuple(asked.get("fields") or ())
+        fields = _texts(asked.get("fields"))
         container["hits"] = [
             _hit(call, one, rank, words, fields, as_row=as_row)
             for rank, (one, as_row) in enumerate(hits[start : start + size], start + 1)
@@ -80,7 +80,8 @@ def _request(call: Call) -> dict[str, Any]:
         raise bad("The request body must contain exactly one search request.", "BadRequest")
     asked = given[0]
     kinds = asked.get("entityTypes")
-    if not isinstance(kinds, list) or not kinds or not set(kinds) <= {*_TYPES, *_OTHERS}:
+    known = (*_TYPES, *_OTHERS)
+    if not isinstance(kinds, list) or not kinds or any(one not in known for one in kinds):
         raise bad("The entity types are not known.", "BadRequest")
     if not set(kinds) <= set(_TYPES):
         raise bad("The combination of entity types is not supported.", "BadRequest")
@@ -99,6 +100,10 @@ def _request(call: Call) -> dict[str, Any]:
     if size > MOST:
         raise bad(f"The size is larger than {MOST}.", "BadRequest")
     return {**asked, "from": start, "size": size}
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
 
 
 def _wanted(one: Known, kinds: set[str]) -> bool:

@@ -139,11 +139,12 @@ def grant(call: Call, site: str) -> Answer:
     if not isinstance(roles, list) or len(roles) != 1 or roles[0] not in _ROLES:
         raise bad("The roles are one of read, write, owner and fullcontrol.")
     named = body.get("grantedToIdentitiesV2") or body.get("grantedToIdentities")
-    whom = (named or [{}])[0] if isinstance(named, list) else body.get("grantedTo") or {}
-    application = (whom.get("application") or {}).get("id")
-    if not application:
+    first = named[0] if isinstance(named, list) and named else body.get("grantedTo")
+    whom = first if isinstance(first, dict) else {}
+    application = call.inner(whom, "application").get("id")
+    if not isinstance(application, str) or not application:
         raise bad("The application is not named.")
-    given = r.SiteGrant(site_id=found.id, application=str(application), role=str(roles[0]))
+    given = r.SiteGrant(site_id=found.id, application=application, role=str(roles[0]))
     call.shelf.put(given)
     return ok({"@odata.context": call.context("permissions/$entity"), **_granted(given)}, 201)
 
