@@ -1,0 +1,69 @@
+"""
+The tasks surface: one gateway per module, with boards and a project behind it.
+
+Resources: `MAIN` has the boards, `EMPTY` the projects, `both` is one with both. Tests that change
+something take `fresh`, boards and a project of their own.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `taskworld`
+pytest.register_assert_rewrite("taskworld")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(world_template, tmp_path_factory):
+    """A running gateway without rate limits."""
+    import taskworld
+
+    template, known = world_template
+    folder = tmp_path_factory.mktemp("tasks")
+    async with taskworld.opened(template, known, folder) as world:
+        yield world
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def tasks(world):
+    """What is on the boards and in the project; nothing in it is changed."""
+    import taskworld
+    import world as worlds
+
+    tasks = taskworld.fill(world.sandbox)
+    tasks.both = await taskworld.resource(world, "both")
+    for resource in (worlds.MAIN, tasks.both):
+        await taskworld.connect(world, tasks, "BOARDS", resource=resource)
+    for resource in (worlds.EMPTY, tasks.both):
+        await taskworld.connect(world, tasks, "PROJECTS", resource=resource)
+    return tasks
+
+
+@pytest.fixture
+def fresh(world, tasks):
+    """Boards and a project that nobody else has."""
+    import taskworld
+
+    return taskworld.fill(world.sandbox, connections=tasks.connections)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(request, world, tasks):
+    """A client of the caller's: ``@pytest.mark.caller(allowedTaskOperations=["view_items"])``."""
+    marker = request.node.get_closest_marker("caller")
+    given = dict(marker.kwargs) if marker else {}
+    wanted = given.pop("resources", None)
+    own = {"resources": (getattr(tasks, wanted) if wanted == "both" else wanted,)} if wanted else {}
+    async with world.client(await world.token(given, **own)) as client:
+        tasks.forget()
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _fine_again(world):
+    """Clear the faults behind every test."""
+    yield
+    for name in ("tasks", "projects"):
+        world.sandbox.upstreams[name].faults.clear()

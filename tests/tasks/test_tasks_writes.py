@@ -1,0 +1,394 @@
+"""Creating, updating, deleting and commenting: whole bodies, partial success, errors."""
+
+import pytest
+
+BOARDS = "/api/access/tasks/boards"
+ITEMS = "/api/access/tasks/items"
+ALL = {"allowedTaskOperations": ["all"]}
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def refused(response, status, error, message, *, code=None, **more):
+    """The whole body of an error of an item write."""
+    assert response.status_code == status, response.text
+    assert response.json() == {
+        "error": error,
+        "message": message,
+        "requestId": response.headers["x-request-id"],
+        **more,
+        "success": False,
+        "errorCode": code,
+        "errorMessage": message,
+    }
+
+
+@pytest.mark.caller(**ALL)
+async def test_an_item_is_created(fresh, client):
+    body = {"name": "Hang the lamp", "groupId": "done", "fields": {"note": "bright"}}
+    response = await client.post(f"{BOARDS}/{fresh['kitchen']}/items", json=body)
+
+    found = response.json()
+    made = fresh.boards.items.find(found["itemId"])
+    assert response.status_code == 201
+    assert {name: found[name] for name in found if name != "item"} == {
+        "provider": "BOARDS",
+        "success": True,
+        "itemId": made.id,
+        "errorCode": None,
+        "errorMessage": None,
+        "rejectedFields": None,
+    }
+    assert (made.name, made.group, made.values) == ("Hang the lamp", "done", {"note": "bright"})
+    assert found["item"] == (await client.get(f"{ITEMS}/{made.id}")).json()["item"]
+
+
+@pytest.mark.caller(allowedTaskOperations=["create_items", "update_items"])
+async def test_the_item_is_not_told_to_who_may_not_view_items(fresh, client):
+    created = await client.post(f"{BOARDS}/{fresh['kitchen']}/items", json={"name": "Lamp"})
+    changed = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {"note": "x"}})
+
+    assert created.json()["item"] is None
+    assert changed.json()["item"] is None
+    assert all("text value" not in document for document in fresh.documents())
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        pytest.param("plain", "plain", id="plain text"),
+        pytest.param('"quoted"', "quoted", id="a JSON text"),
+        pytest.param("12.5", "12.5", id="a number as text"),
+        pytest.param(12.5, "12.5", id="a JSON number"),
+        pytest.param(True, "true", id="a JSON truth value"),
+        pytest.param("{not json", "{not json", id="text that is nearly JSON"),
+    ],
+)
+async def test_values_are_texts_or_written_as_json(fresh, client, given, kept):
+    response = await client.patch(f"{ITEMS}/{fresh['table']}", json={"fields": {"note": given}})
+
+    assert response.json()["rejectedFields"] is None
+    assert fresh.boards.items.find(fresh["table"]).values["note"] == kept
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize(
+    ("column", "given", "text"),
+    [
+        pytest.param("state", '{"label":"Stuck"}', "Stuck", id="a status by its label"),
+        pytest.param("state", {"index": 1}, "Done", id="a status by its index, as an object"),
+        pytest.param("due", '{"date":"2027-01-31"}', "2027-01-31", id="a date"),
+        pytest.param("kind", '{"labels":["Metal"]}', "Metal", id="a dropdown"),
+        pytest.param("hours", "7", "7", id="a number"),
+        pytest.param("about", '{"text":"long"}', "long", id="a long text"),
+        pytest.param("owner", '{"personsAndTeams":[]}', "", id="nobody"),
+        pytest.param("note", "null", "", id="null clears"),
+    ],
+)
+async def test_a_column_takes_the_providers_own_json(fresh, client, column, given, text):
+    response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {column: given}})
+
+    values = {one["columnId"]: one["text"] for one in response.json()["item"]["columnValues"]}
+    assert response.status_code == 200
+    assert values[column] == text
+
+
+@pytest.mark.caller(**ALL)
+async def test_what_is_read_can_be_written_back(fresh, client):
+    read = (await client.get(f"{ITEMS}/{fresh['door']}")).json()["item"]
+    fields = {
+        one["columnId"]: one["value"] for one in read["columnValues"] if one["value"] is not None
+    }
+
+    response = await client.patch(f"{ITEMS}/{fresh['floor']}", json={"fields": fields})
+
+    assert response.json()["rejectedFields"] is None
+    written = response.json()["item"]
+    for name in ("status", "priority", "assignees", "dueDate", "labels", "description"):
+        assert written[name] == read[name], name
+
+
+@pytest.mark.caller(**ALL)
+async def test_the_name_is_changed_by_its_pseudo_column(fresh, client):
+    response = await client.patch(
+        f"{ITEMS}/{fresh['door']}", json={"fields": {"name": "Paint both doors"}}
+    )
+
+    assert response.json()["item"]["name"] == "Paint both doors"
+    assert response.json()["rejectedFields"] is None
+
+
+@pytest.mark.caller(**ALL)
+async def test_columns_that_are_not_there_or_read_only_are_rejected_unasked(fresh, client):
+    fields = {"nothing": "1", "note": "new", "double": "4", "made": "x", "name": " "}
+    response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": fields})
+
+    body = response.json()
+    assert response.status_code == 200
+    assert (body["success"], body["errorCode"]) == (True, None)
+    assert body["rejectedFields"] == ["nothing", "double", "made", "name"]
+    assert fresh.boards.items.find(fresh["door"]).values["note"] == "new"
+    assert sum("mutation" in document for document in fresh.documents()) == 1
+
+
+@pytest.mark.caller(**ALL)
+async def test_what_the_provider_refuses_is_rejected_and_the_rest_is_done(fresh, client):
+    fields = {"state": '{"label":"Nope"}', "note": "new", "due": "no day", "hours": "3"}
+    response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": fields})
+
+    body = response.json()
+    values = fresh.boards.items.find(fresh["door"]).values
+    assert response.status_code == 200
+    assert (body["success"], body["rejectedFields"]) == (True, ["state", "due"])
+    assert (values["note"], values["hours"]) == ("new", "3")
+    assert body["item"]["status"] == "Working"
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"state": '{"label":"Nope"}'}, id="one column"),
+        pytest.param({"state": '{"label":"Nope"}', "due": "no day", "zz": "1"}, id="several"),
+    ],
+)
+async def test_an_update_of_which_everything_is_refused_is_no_success(fresh, client, fields):
+    response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": fields})
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "provider": "BOARDS",
+        "success": False,
+        "itemId": fresh["door"],
+        "item": None,
+        "errorCode": None,
+        "errorMessage": None,
+        "rejectedFields": list(fields),
+    }
+
+
+@pytest.mark.caller(**ALL)
+async def test_an_item_is_created_without_the_columns_that_are_refused(fresh, client):
+    fields = {"state": '{"label":"Nope"}', "note": "kept", "zz": "1", "name": "other"}
+    response = await client.post(
+        f"{BOARDS}/{fresh['kitchen']}/items", json={"name": "Lamp", "fields": fields}
+    )
+
+    body = response.json()
+    made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
+    assert response.status_code == 201
+    assert (body["success"], body["rejectedFields"]) == (True, ["state", "zz", "name"])
+    assert [one.values for one in made] == [{"note": "kept"}]
+
+
+@pytest.mark.caller(**ALL, writableTaskFields=["note", "name"])
+async def test_a_token_writes_its_own_columns_alone(fresh, client):
+    fields = {"note": "mine", "hours": "5", "name": "Doors"}
+    changed = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": fields})
+    made = await client.post(
+        f"{BOARDS}/{fresh['kitchen']}/items", json={"name": "Lamp", "fields": {"hours": "1"}}
+    )
+    barred = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {"hours": "5"}})
+
+    assert changed.json()["rejectedFields"] == ["hours"]
+    assert changed.json()["item"]["name"] == "Doors"
+    assert (made.status_code, made.json()["rejectedFields"]) == (201, ["hours"])
+    refused(
+        barred,
+        403,
+        "NO_WRITABLE_FIELDS",
+        "None of these fields can be set with this token.",
+        code="NO_WRITABLE_FIELDS",
+    )
+    assert fresh.boards.items.find(fresh["door"]).values["hours"] == "2"
+
+
+@pytest.mark.caller(**ALL)
+async def test_an_item_is_deleted(fresh, client):
+    response = await client.delete(f"{ITEMS}/{fresh['table']}")
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "provider": "BOARDS",
+        "success": True,
+        "errorCode": None,
+        "errorMessage": None,
+    }
+    assert fresh.boards.items.find(fresh["table"]).state == "deleted"
+
+
+@pytest.mark.caller(**ALL)
+async def test_a_comment_is_plain_text(fresh, client):
+    text = "Is 1 < 2 & 3 > 2?\n<b>Yes</b>"
+    response = await client.post(f"{ITEMS}/{fresh['table']}/comments", json={"body": text})
+
+    body = response.json()
+    assert response.status_code == 201
+    assert body == {
+        "provider": "BOARDS",
+        "success": True,
+        "commentId": body["commentId"],
+        "errorCode": None,
+        "errorMessage": None,
+    }
+    (comment,) = (await client.get(f"{ITEMS}/{fresh['table']}")).json()["item"]["comments"]
+    assert (comment["id"], comment["body"], comment["authorName"]) == (
+        body["commentId"],
+        text,
+        "Mo",
+    )
+
+
+@pytest.mark.caller(**ALL)
+async def test_an_idempotency_key_creates_once(fresh, client):
+    headers = {"Idempotency-Key": f"lamp-{fresh['kitchen']}"}
+    path = f"{BOARDS}/{fresh['kitchen']}/items"
+    first = await client.post(path, json={"name": "Lamp"}, headers=headers)
+    again = await client.post(path, json={"name": "Lamp"}, headers=headers)
+
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.json() == first.json()
+    made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
+    assert len(made) == 1
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize("what", ["items", "comments"])
+async def test_a_lost_answer_is_not_tried_again(fresh, client, world, what):
+    await world.fail("tasks", kind="lostAnswer", match="mutation", count=1)
+    headers = {"Idempotency-Key": f"{what}-{fresh['kitchen']}"}
+    path = f"{BOARDS}/{fresh['kitchen']}/items"
+    body = {"name": "Lamp"}
+    if what == "comments":
+        path, body = f"{ITEMS}/{fresh['table']}/comments", {"body": "Once."}
+
+    first = await client.post(path, json=body, headers=headers)
+    again = await client.post(path, json=body, headers=headers)
+
+    sentence = "The provider did not say whether this was done, and it could not be found out."
+    refused(first, 504, "OUTCOME_UNKNOWN", sentence)
+    assert again.status_code == 504
+    made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
+    assert len(made) + len(fresh.boards.comments(fresh["table"])) == 1
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize(
+    ("body", "field", "why"),
+    [
+        pytest.param({}, "name", "It is required.", id="no name"),
+        pytest.param({"name": None}, "name", "It is required.", id="null for a name"),
+        pytest.param({"name": 1}, "name", "It must be a string.", id="a number for a name"),
+        pytest.param({"name": " \t"}, "name", "It must not be blank.", id="a blank name"),
+        pytest.param(
+            {"name": "x" * 1001}, "name", "It may have at most 1000 characters.", id="too long"
+        ),
+        pytest.param({"name": "x", "fields": []}, "fields", "It must be an object.", id="a list"),
+        pytest.param({"name": "x", "fields": "a"}, "fields", "It must be an object.", id="a text"),
+        pytest.param(
+            {"name": "x", "groupId": "cellar"},
+            "groupId",
+            "The board has no group with this id.",
+            id="a group that is not there",
+        ),
+    ],
+)
+async def test_a_bad_new_item_is_not_created(fresh, client, body, field, why):
+    response = await client.post(f"{BOARDS}/{fresh['kitchen']}/items", json=body)
+
+    answer = response.json()
+    assert (response.status_code, answer["error"]) == (400, "VALIDATION_ERROR")
+    assert answer["details"] == [{"field": field, "message": why}]
+    assert (answer["success"], answer["errorCode"]) == (False, None)
+    assert all("mutation" not in document for document in fresh.documents())
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize(
+    ("body", "field", "why"),
+    [
+        pytest.param({}, "fields", "It is required.", id="no fields"),
+        pytest.param({"fields": {}}, "fields", "It must have at least one entry.", id="empty"),
+        pytest.param({"fields": [1]}, "fields", "It must be an object.", id="a list"),
+        pytest.param(
+            {"fields": {"name": "x" * 1001}},
+            "fields.name",
+            "It may have at most 1000 characters.",
+            id="a name too long",
+        ),
+    ],
+)
+async def test_a_bad_update_reaches_no_provider(fresh, client, body, field, why):
+    response = await client.patch(f"{ITEMS}/{fresh['door']}", json=body)
+
+    answer = response.json()
+    assert (response.status_code, answer["error"]) == (400, "VALIDATION_ERROR")
+    assert answer["details"] == [{"field": field, "message": why}]
+    assert (answer["success"], answer["errorCode"]) == (False, None)
+    assert fresh.documents() == []
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        pytest.param({}, "It is required.", id="no body"),
+        pytest.param({"body": ""}, "It must not be blank.", id="empty"),
+        pytest.param({"body": "\n "}, "It must not be blank.", id="blank"),
+        pytest.param(
+            {"body": "x" * 20_001}, "It may have at most 20000 characters.", id="too long"
+        ),
+    ],
+)
+async def test_a_bad_comment_reaches_no_provider(fresh, client, body, why):
+    response = await client.post(f"{ITEMS}/{fresh['door']}/comments", json=body)
+
+    answer = response.json()
+    assert (response.status_code, answer["error"]) == (400, "VALIDATION_ERROR")
+    assert answer["details"] == [{"field": "body", "message": why}]
+    assert (answer["success"], answer["errorCode"]) == (False, None)
+    assert fresh.documents() == []
+
+
+@pytest.mark.caller(**ALL)
+async def test_writing_what_is_not_there_is_not_found(fresh, client):
+    calls = (
+        client.patch(f"{ITEMS}/999", json={"fields": {"note": "x"}}),
+        client.delete(f"{ITEMS}/999"),
+        client.post(f"{ITEMS}/999/comments", json={"body": "x"}),
+    )
+    for call in calls:
+        refused(await call, 404, "NOT_FOUND", "No item with this id.", code="NOT_FOUND")
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize("board", ["999", "x", "vault"])
+async def test_creating_on_a_board_that_is_not_visible_is_denied(fresh, client, board):
+    board = fresh.ids.get(board, board)
+    response = await client.post(f"{BOARDS}/{board}/items", json={"name": "x"})
+
+    refused(
+        response,
+        403,
+        "ACCESS_DENIED",
+        "This board is outside this token's scope.",
+        code="ACCESS_DENIED",
+    )
+
+
+@pytest.mark.caller(**ALL)
+async def test_a_name_that_the_provider_refuses_is_its_error(fresh, client):
+    response = await client.post(f"{BOARDS}/{fresh['kitchen']}/items", json={"name": "x" * 300})
+
+    refused(response, 502, "PROVIDER_ERROR", "The provider refused the request.")
+
+
+@pytest.mark.caller(**ALL)
+async def test_a_board_that_somebody_else_locks_is_tried_again(fresh, client, world):
+    await world.fail("tasks", kind="locked", match="mutation", count=1)
+
+    response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {"note": "x"}})
+
+    assert response.json()["success"] is True
+    assert fresh.boards.items.find(fresh["door"]).values["note"] == "x"
