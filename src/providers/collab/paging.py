@@ -55,7 +55,8 @@ class Place:
         if cursor is None:
             return cls()
         taken, colon, link = cursor.partition(":")
-        if not colon or not (taken.isascii() and taken.isdigit()) or len(taken) > 6:
+        numbered = taken.isascii() and taken.isdigit() and len(taken) <= 6
+        if not colon or not numbered or link[:1] not in ("", "/"):
             raise InvalidCursor
         return cls(taken=int(taken), link=link)
 
