@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from providers.sandbox import tables
-from providers.sandbox.boards.changing import LONGEST_NAME
+from providers.sandbox.boards.item_changes import LONGEST_NAME
 from providers.sandbox.boards.labels import LabelBook
 from providers.sandbox.boards.records import Column, Group, User
 from providers.sandbox.boards.refused import BadColumnValue

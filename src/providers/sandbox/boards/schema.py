@@ -15,9 +15,12 @@ from graphql import (
 )
 from graphql.language import StringValueNode
 
+from providers.sandbox.boards.board_changes import BOARD_MUTATIONS
 from providers.sandbox.boards.cells import TYPES, Cell
-from providers.sandbox.boards.changing import MUTATIONS
-from providers.sandbox.boards.reading import RESOLVERS, Resolver
+from providers.sandbox.boards.item_changes import ITEM_MUTATIONS
+from providers.sandbox.boards.queries import QUERIES
+from providers.sandbox.boards.reading import RESOLVERS
+from providers.sandbox.boards.resolving import Resolver
 
 
 def sdl() -> str:
@@ -29,7 +32,8 @@ def sdl() -> str:
 def schema() -> GraphQLSchema:
     """Return the schema, built once a process."""
     built = build_schema(sdl())
-    _resolve(built, "Mutation", dict(MUTATIONS))
+    _resolve(built, "Query", dict(QUERIES))
+    _resolve(built, "Mutation", {**ITEM_MUTATIONS, **BOARD_MUTATIONS})
     for name, resolvers in RESOLVERS.items():
         _resolve(built, name, dict(resolvers))
     values = built.type_map["ColumnValue"]

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from providers.sandbox.projects import fields, refused, views
+from providers.sandbox.projects import fields, refused, showing
 from providers.sandbox.projects.fields import Tree
 from providers.sandbox.projects.records import Project, Section, Tag, Task, User
 from providers.sandbox.projects.store import ProjectStore
@@ -106,7 +106,7 @@ class Desk:
         headers = {}
         if status == 201:
             headers["location"] = f"{self.request.public}/{_PATHS[kind]}/{record.id}"
-        shown = views.whole(self.store, Ref(kind, record), self.tree)
+        shown = showing.whole(self.store, Ref(kind, record), self.tree)
         return as_json({"data": shown}, status, headers)
 
     def nothing(self) -> Answer:
@@ -137,7 +137,7 @@ class Desk:
         return as_json({"data": self._shown(kind, page), "next_page": following})
 
     def _shown(self, kind: str, records: Sequence[Any]) -> list[dict[str, Any]]:
-        return [views.listed(self.store, Ref(kind, one), self.tree) for one in records]
+        return [showing.listed(self.store, Ref(kind, one), self.tree) for one in records]
 
     def _start(self, records: Sequence[Any]) -> int:
         given = self.request.every("offset")

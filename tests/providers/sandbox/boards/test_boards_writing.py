@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from providers.sandbox.boards.changing import set_hold
+from providers.sandbox.boards.item_changes import set_hold
 from providers.sandbox.boards.store import BoardStore
 
 CREATE = """mutation($b:ID!,$n:String!,$v:JSON,$g:String,$m:Boolean){create_item(board_id:$b,
