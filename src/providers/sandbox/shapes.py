@@ -43,15 +43,21 @@ _GRAPH = {
     403: ("ErrorAccessDenied", "Access is denied. Check credentials and try again."),
     404: ("itemNotFound", "The resource could not be found."),
     409: ("nameAlreadyExists", "An item with the same name already exists."),
+    410: ("resyncRequired", "The token is no longer good: start again."),
     412: ("resourceModified", "The resource has changed since the caller last read it."),
+    415: ("unsupportedMediaType", "The media type is not supported."),
     423: ("resourceLocked", "The resource is locked."),
     429: ("activityLimitReached", "The request has been throttled."),
     500: ("generalException", "An unexpected error occurred."),
     502: ("generalException", "Bad gateway."),
     503: ("serviceNotAvailable", "The service is not available."),
+    504: ("generalException", "Gateway timeout."),
     507: ("quotaLimitReached", "The user has reached their quota limit."),
+    509: ("bandwidthLimitExceeded", "The bandwidth limit has been exceeded."),
 }
 _FILE_CODES = {400: "invalidRequest", 403: "accessDenied"}
+# What `innerError` says of a throttled call to files, sites and lists; wire report 2.2.
+THROTTLED = {"code": "throttledRequest", "innerError": {"code": "quota"}}
 _MAIL_CODES = {
     404: "ErrorItemNotFound",
     409: "ErrorIrresolvableConflict",
@@ -107,6 +113,7 @@ def graph(
     message: str = "",
     retry_after: int | None = None,
     headers: Mapping[str, str] | None = None,
+    inner: Mapping[str, Any] | None = None,
 ) -> Answer:
     """Word an error as provider B and collab do; *reason* replaces the usual code."""
     code, text = _GRAPH.get(status, _GRAPH[500])
@@ -115,6 +122,7 @@ def graph(
         "code": reason or code,
         "message": message or text,
         "innerError": {
+            **(inner or {}),
             "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S"),
             "request-id": request_id,
             "client-request-id": request_id,
@@ -134,7 +142,8 @@ def mail_graph(status: int, *, reason: str = "", **rest: Any) -> Answer:
 
 def file_graph(status: int, *, reason: str = "", **rest: Any) -> Answer:
     """Word an error as collab's files, sites and lists do."""
-    return graph(status, reason=reason or _FILE_CODES.get(status, ""), **rest)
+    inner = THROTTLED if status == 429 else None
+    return graph(status, reason=reason or _FILE_CODES.get(status, ""), inner=inner, **rest)
 
 
 def tasks(

@@ -8,6 +8,7 @@ from collections import deque
 
 from providers.sandbox.collab.shelf import Shelf
 from providers.sandbox.provider_b.answers import Refusal
+from providers.sandbox.shapes import THROTTLED
 from providers.sandbox.wire import Request
 
 WINDOW = 60.0  # seconds
@@ -49,6 +50,7 @@ class Meter:
                 "activityLimitReached",
                 "The request has been throttled",
                 headers={**told, "retry-after": str(reset)},
+                inner=THROTTLED,
             )
         return told if used > budget * TOLD_FROM else {}
 

@@ -17,16 +17,28 @@ NOT_FOUND_TEXT = "The specified object was not found in the store."
 
 
 class Refusal(Exception):
-    """An error answer: status, code word and message, as upstream words them."""
+    """
+    An error answer: status, code word and message, as upstream words them.
+
+    Attributes:
+        inner: What `innerError` says besides the request's ids: finer code words.
+    """
 
     def __init__(
-        self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        inner: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
         self.headers = dict(headers or {})
+        self.inner = dict(inner or {})
 
 
 def not_found() -> Refusal:
@@ -74,6 +86,7 @@ def problem(refusal: Refusal, request: Request) -> Answer:
     """Write an error body, with the request's ids in it."""
     request_id = str(uuid.uuid4())
     inner = {
+        **refusal.inner,
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S"),
         "request-id": request_id,
         "client-request-id": request.headers.get("client-request-id", request_id),

@@ -196,6 +196,7 @@ async def test_a_budget_of_units_is_told_and_kept(client, world):
     ]  # fmt: skip
     assert code(answers[-1]) == (429, "activityLimitReached")
     assert answers[-1].headers["retry-after"] == "60"
+    assert answers[-1].json()["error"]["innerError"]["innerError"] == {"code": "quota"}
     assert after.status_code == 200
 
 
