@@ -9,6 +9,7 @@ from providers.sandbox.collab import content
 from providers.sandbox.collab import records as r
 from providers.sandbox.ground import open_ground
 from providers.sandbox.world import collab
+from providers.sandbox.world.collab_oddities import NAMES
 
 
 async def every(client: httpx.AsyncClient, link: str | None) -> list[dict]:
@@ -120,3 +121,50 @@ def test_the_world_is_the_same_after_it_was_opened_again(tmp_path):
     assert (made.sites, made.subjects, made.day) == (found.sites, found.subjects, found.day)
     for kind in (r.Site, r.Library, r.Item, r.SiteList, r.Row, r.Share, r.Label, r.Person):
         assert first.shelf.every(kind) == again.shelf.every(kind)
+
+
+async def test_it_holds_a_subject_for_every_kind_of_rule(demo):
+    subjects, client = demo.facts.subjects, demo.client()
+    drive = f"/drives/{subjects['drive']}"
+    berths = f"/sites/{subjects['site']}/lists/{subjects['list']}"
+    folder = (await client.get(f"{drive}/items/{subjects['folder']}")).json()
+    file = (await client.get(f"{drive}/items/{subjects['file']}")).json()
+    row = await client.get(f"{berths}/items/{subjects['list_item']}")
+    orders = await every(client, f"/sites/{subjects['site']}/lists/Work%20orders/items")
+    label = await client.post(f"{drive}/items/{subjects['labelled_file']}/extractSensitivityLabels")
+
+    assert subjects.keys() == collab.SUBJECTS.keys()
+    assert folder["folder"]["childCount"] == 3
+    assert file["file"]["mimeType"] == "application/pdf"
+    assert row.status_code == 200
+    assert label.json()["labels"][0]["sensitivityLabelId"] == subjects["label"]
+    assert sum(one["contentType"]["id"] == subjects["content_type"] for one in orders) == 15
+
+
+async def test_it_holds_what_makes_programs_stumble(demo):
+    subjects, client = demo.facts.subjects, demo.client()
+    own = (await client.get("/me/drive")).json()["id"]
+    unread = f"/drives/{own}/items/{subjects['unreadable_file']}/extractSensitivityLabels"
+    held = f"/drives/{own}/items/{subjects['locked_file']}"
+    columns = (
+        await client.get(
+            f"/sites/{subjects['site']}/lists/{subjects['list']}/columns"
+            "?$select=name,readOnly,required,indexed,hidden,number,boolean,dateTime"
+        )
+    ).json()["value"]
+    own_columns = {one["name"]: one for one in columns}
+
+    assert (await client.post(unread)).status_code == 423
+    assert (await client.patch(held, json={"name": "x.xlsx"})).status_code == 423
+    assert "number" in own_columns["Length"]
+    assert "boolean" in own_columns["Paid"]
+    assert "dateTime" in own_columns["Until"]
+    assert (own_columns["Length"]["indexed"], own_columns["Draught"]["indexed"]) == (True, False)
+    assert own_columns["Tenant"]["required"] is True
+    assert own_columns["Code"]["readOnly"] is True
+
+
+def test_names_that_programs_get_wrong_are_names_all_the_same(demo):
+    kept = {item.name for item in demo.shelf.every(r.Item)}
+
+    assert set(NAMES) <= kept
