@@ -58,10 +58,12 @@ def seat(wanted: str, context: Context) -> Seat:
         if len(usable) > 1:
             raise _ambiguous(usable)
         return _seat(usable, context)
-    named = [one for one in connections(context) if one.provider == wanted]
+    named = [
+        one for one in caller.connections if one.kind == Surface.TASKS and one.provider == wanted
+    ]
     if not named:
         raise NoSuchProvider(Surface.TASKS)
-    return _seat([one for one in named if one.status == "active"], context)
+    return _seat(named, context)
 
 
 def connections(context: Context) -> tuple[Connection, ...]:
