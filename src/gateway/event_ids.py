@@ -41,15 +41,16 @@ class EventIds:
 
     async def calendar_ids(self, places: Collection[CalendarPlace]) -> Mapping[CalendarPlace, int]:
         """Return the id of each calendar; see `PublicIds.calendar_ids`."""
-        unknown = [one for one in places if one not in self._calendars]
+        found = {one: self._calendars[one] for one in places if one in self._calendars}
+        unknown = [one for one in places if one not in found]
         if unknown:
-            await self._learn(unknown)
-        missing = [one for one in unknown if one not in self._calendars]
+            found |= await self._learn(unknown)
+        missing = [one for one in unknown if one not in found]
         if missing:
             rows = [{"connection_id": one.connection, "native_id": one.calendar} for one in missing]
             await self._add(CalendarRow, rows)
-            await self._learn(missing)
-        return {one: self._calendars[one] for one in places if one in self._calendars}
+            found |= await self._learn(missing)
+        return found
 
     async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarPlace]:
         """Return where calendars are; see `PublicIds.calendars`."""
@@ -91,16 +92,17 @@ class EventIds:
         place = CalendarPlace(calendar.connection_id, calendar.native_id)
         return EventPlace(event.calendar_id, place, event.native_id)
 
-    async def _learn(self, places: Sequence[CalendarPlace]) -> None:
-        """Look up the rows of calendars."""
+    async def _learn(self, places: Sequence[CalendarPlace]) -> Mapping[CalendarPlace, int]:
+        """Look up the rows of calendars, and remember them."""
+        found: dict[CalendarPlace, int] = {}
         async with self._reading() as session:
             for batch in _batches(places):
                 at = tuple_(col(CalendarRow.connection_id), col(CalendarRow.native_id))
-                rows = await session.exec(select(CalendarRow).where(at.in_(batch)))
-                for row in rows:
-                    if row.id is not None:
-                        place = CalendarPlace(row.connection_id, row.native_id)
-                        self._calendars[place] = row.id
+                for row in await session.exec(select(CalendarRow).where(at.in_(batch))):
+                    found[CalendarPlace(row.connection_id, row.native_id)] = row.id
+        for place, calendar_id in found.items():
+            self._calendars[place] = calendar_id
+        return found
 
     async def _add(self, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> bool:
         """Add rows that are not there; nothing, and False, when a connection is gone meanwhile."""

@@ -1,0 +1,237 @@
+"""The ids of calendars and events that callers know: stable for ever, in every process."""
+
+import asyncio
+from uuid import UUID
+
+import pytest
+from sqlmodel import select
+
+from gateway import event_ids
+from gateway.database import Database
+from gateway.event_ids import EventIds
+from gateway.overload import Overloaded
+from gateway.tables import CalendarRow, ConnectionRow, EventRow, Operator, Resource
+from providers import agenda
+from providers.ports_calendar import CalendarPlace, EventPlace
+
+WORK, HOME = CalendarPlace(1, "me@a.example"), CalendarPlace(1, "home")
+OTHER = CalendarPlace(2, "home")
+
+
+@pytest.fixture
+async def known(database):
+    """Two connections, 1 and 2."""
+    async with database.writing() as session:
+        session.add(Operator(id="op", email="op@x.example", display_name="Op", created_at=0))
+        session.add(Resource(id=1, name="main", created_at=0))
+        await session.flush()
+        for number in (1, 2):
+            session.add(connection(number))
+    return database
+
+
+def connection(number):
+    return ConnectionRow(
+        id=number,
+        resource_id=1,
+        operator_id="op",
+        kind="calendar",
+        provider="PROVIDER_A",
+        account_email=f"me{number}@a.example",
+        granted_scopes=[],
+        can_write=False,
+        status="active",
+        selected_site_ids=[],
+        created_at=0,
+        updated_at=0,
+    )
+
+
+def places(ids, count, calendar=WORK, calendar_id=1):
+    return {
+        agenda.event_id(calendar, f"{ids}-{number}"): EventPlace(
+            calendar_id, calendar, f"{ids}-{number}"
+        )
+        for number in range(count)
+    }
+
+
+async def rows(database, table):
+    async with database.reading() as session:
+        return (await session.exec(select(table))).all()
+
+
+async def test_calendars_get_ids_in_the_order_they_are_met(known):
+    ids = EventIds(known)
+
+    first = await ids.calendar_ids([WORK, HOME])
+    second = await ids.calendar_ids([HOME, OTHER, WORK])
+
+    assert first == {WORK: 1, HOME: 2}
+    assert second == {HOME: 2, OTHER: 3, WORK: 1}
+    assert await ids.calendars([3, 1, 99]) == {1: WORK, 3: OTHER}
+    assert await ids.calendar_ids([]) == {}
+    assert await ids.calendars([]) == {}
+
+
+async def test_another_process_and_a_restart_know_the_same_ids(known, store):
+    here = await EventIds(known).calendar_ids([WORK, HOME])
+    elsewhere = Database.open(store)
+    try:
+        ids = EventIds(elsewhere)
+
+        assert await ids.calendar_ids([HOME, WORK]) == here
+        assert await ids.calendars(here.values()) == {
+            number: place for place, number in here.items()
+        }
+    finally:
+        await elsewhere.close()
+
+
+async def test_processes_that_meet_a_calendar_at_once_agree(known, store):
+    elsewhere = Database.open(store)
+    try:
+        wanted = [CalendarPlace(1, f"calendar {number}") for number in range(40)]
+        found = await asyncio.gather(
+            *(
+                EventIds(database).calendar_ids(wanted[at:] + wanted[:at])
+                for at, database in enumerate((known, elsewhere, known, elsewhere))
+            )
+        )
+    finally:
+        await elsewhere.close()
+
+    assert all(one == found[0] for one in found)
+    assert len(set(found[0].values())) == 40
+    assert len(await rows(known, CalendarRow)) == 40
+
+
+async def test_an_event_that_was_kept_is_found(known, store):
+    ids = EventIds(known)
+    await ids.calendar_ids([WORK])
+    kept = places("event", 1201)
+    await ids.keep_events(kept)
+    elsewhere = Database.open(store)
+
+    try:
+        for event_id in list(kept)[::100]:
+            assert await EventIds(elsewhere).event(event_id) == kept[event_id]
+            assert await ids.event(event_id.upper()) == kept[event_id]
+    finally:
+        await elsewhere.close()
+    assert await ids.event("00000000-0000-5000-8000-000000000000") is None
+    assert len(await rows(known, EventRow)) == 1201
+
+
+async def test_what_is_known_is_not_written_again(known, monkeypatch):
+    ids = EventIds(known)
+    await ids.calendar_ids([WORK])
+    await ids.keep_events(places("event", 10))
+    written = []
+    add = ids._add
+
+    async def counted(table, new):
+        written.append(len(new))
+        return await add(table, new)
+
+    monkeypatch.setattr(ids, "_add", counted)
+    await ids.keep_events(places("event", 12))
+    await ids.keep_events(places("event", 12))
+    await ids.keep_events({})
+
+    assert written == [2]
+
+
+async def test_memory_is_bounded_and_forgetting_loses_nothing(known, monkeypatch):
+    monkeypatch.setattr(event_ids, "REMEMBERED", 5)
+    monkeypatch.setattr(event_ids, "MOST_CALENDARS", 2)
+    ids = EventIds(known)
+    wanted = [CalendarPlace(1, f"calendar {number}") for number in range(4)]
+    for place in wanted:
+        await ids.calendar_ids([place])
+    kept = places("event", 20, wanted[0])
+    await ids.keep_events(kept)
+
+    assert len(ids._events) == 5
+    assert len(ids._calendars) == 2
+    assert [(await ids.calendar_ids([one]))[one] for one in wanted] == [1, 2, 3, 4]
+    await ids.keep_events(kept)
+    assert len(await rows(known, EventRow)) == 20
+
+
+async def test_more_calendars_than_are_remembered_are_all_named(known, monkeypatch):
+    monkeypatch.setattr(event_ids, "MOST_CALENDARS", 2)
+    wanted = [CalendarPlace(1, f"calendar {number}") for number in range(5)]
+
+    assert list((await EventIds(known).calendar_ids(wanted)).values()) == [1, 2, 3, 4, 5]
+
+
+async def test_the_calendars_of_a_connection_that_is_gone_are_left_out(known):
+    ids = EventIds(known)
+    gone = CalendarPlace(99, "x")
+
+    assert await ids.calendar_ids([gone]) == {}
+    assert await ids.calendar_ids([WORK]) == {WORK: 1}
+
+
+async def test_ids_of_a_removed_connection_are_never_given_out_again(known):
+    ids = EventIds(known)
+    await ids.calendar_ids([OTHER])
+    kept = places("event", 3, OTHER)
+    await ids.keep_events(kept)
+    async with known.writing() as session:
+        await session.delete(await session.get(ConnectionRow, 2))
+
+    after = EventIds(known)
+
+    assert await rows(known, EventRow) == []
+    assert await after.event(next(iter(kept))) is None
+    assert await after.calendar_ids([WORK]) == {WORK: 2}
+
+
+async def test_events_that_could_not_be_kept_are_tried_again(known):
+    ids = EventIds(known)
+    kept = places("event", 2, WORK)
+
+    await ids.keep_events(kept)  # their calendar has no row yet
+    assert await rows(known, EventRow) == []
+    await ids.calendar_ids([WORK])
+    await ids.keep_events(kept)
+
+    assert len(await rows(known, EventRow)) == 2
+
+
+async def test_a_database_that_does_not_answer_is_told_as_overload(tmp_path):
+    database = Database.open(f"sqlite+aiosqlite:///{tmp_path / 'nothing' / 'gateway.db'}")
+    ids = EventIds(database)
+
+    for call in (
+        ids.calendar_ids([WORK]),
+        ids.calendars([1]),
+        ids.keep_events(places("event", 1)),
+        ids.event("00000000-0000-5000-8000-000000000000"),
+    ):
+        with pytest.raises(Overloaded):
+            await call
+    await database.close()
+
+
+@pytest.mark.parametrize(
+    ("place", "native", "expected"),
+    [
+        (CalendarPlace(1, "me@a.example"), "e1", "7eaa3706-351a-5bfc-b620-2df5140d26f5"),
+        (CalendarPlace(2, "me@a.example"), "e1", "8e7d114d-158e-5974-b3b2-8d0718d2bbe8"),
+        (CalendarPlace(1, "other"), "e1", "b300c1b3-f959-53e1-acff-04bab2b1ab62"),
+        (
+            CalendarPlace(1, "me@a.example"),
+            "e1_20260105T090000Z",
+            "c46b348b-d9eb-5731-a6f7-79693f246ab1",
+        ),
+    ],
+)
+def test_an_events_id_is_made_of_its_place_alone(place, native, expected):
+    """These values are in the hands of clients: they may never change."""
+    found = agenda.event_id(place, native)
+
+    assert UUID(found).version == 5
+    assert found == expected
