@@ -30,6 +30,8 @@ from providers.resilience import Clock, Health, Resting, retry_after
 MAX_REFUSAL = 256 * 1024  # bytes of an answer that is only read to see what went wrong
 LONGEST_PAUSE = 0.5  # seconds before a retry; drawn from 0 to this or half the time left
 
+_NO_BYTES = httpx.ByteStream(b"")
+
 Classify = Callable[[Answer], ProviderFailure | None]
 
 
@@ -208,6 +210,8 @@ async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
                 yield response
             finally:
                 await response.aclose()
+                # It holds itself by its stream, and with it the body that was sent.
+                response.stream = _NO_BYTES
             fine = response.status_code < 500
         finally:
             if call.broken or (call.fair and call.scope.expired()):

@@ -55,7 +55,7 @@ class Uploads:
         source = _Source(upload)
         if await source.filled(SMALL + 1) <= SMALL:
             body = await source.take(SMALL)
-            source.check_end(len(body))
+            await source.check_end(len(body))
             found = await self._small(parent, upload, body)
         elif upload.size is not None:
             found = await self._large(parent, upload, source, upload.size)
@@ -103,10 +103,11 @@ class Uploads:
         try:
             while True:
                 piece = await _slice(source, min(SLICE, size - start))
+                if start + len(piece) == size:  # the last slice makes it a file
+                    await source.check_end(size)
                 answer = await session.put(piece, start, size)
                 start += len(piece)
                 if start == size:
-                    source.check_end(size)
                     break
         except (Unreachable, TimedOut, Broken) as failure:
             await _undisturbed(session.cancel())
@@ -294,7 +295,7 @@ class _Source:
         del self._rest[:most]
         return piece
 
-    def check_end(self, size: int) -> None:
+    async def check_end(self, size: int) -> None:
         """
         Hold what came against what was announced.
 
@@ -302,7 +303,7 @@ class _Source:
             UploadCut: It is not as much as was announced, or more.
         """
         announced = size if self._size is None else self._size
-        if self._rest or announced != size or self._seen != size:
+        if await self.filled(1) or announced != size or self._seen != size:
             raise UploadCut
 
 
@@ -315,7 +316,7 @@ class _File:
     async def take(self, most: int) -> bytes:
         return self.spool.read(most)
 
-    def check_end(self, size: int) -> None:
+    async def check_end(self, size: int) -> None:
         """Nothing: they were counted."""
 
 
