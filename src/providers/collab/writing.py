@@ -47,9 +47,13 @@ class Writer:
         """Move within a library; see `CollabPort.move`."""
         if folder.drive != key.drive:
             raise InvalidDestination("The destination is in another library.")
-        if folder.item == ROOT:
-            raise ValueError("The root is named by its own id.")
-        body = {"parentReference": {"id": folder.item}, CONFLICT: "fail"}
+        await self._places.admit_drive(key.drive)
+        target = folder.item
+        if target == ROOT:  # here upstream takes its id alone
+            select = (("$select", "id"),)
+            root = await self._desk.read(wire.Item, "drives", key.drive, "root", params=select)
+            target = root.id
+        body = {"parentReference": {"id": target}, CONFLICT: "fail"}
         try:
             answer = await self._call("PATCH", key, json=body, headers=_if_match(etag))
         except Refused as refusal:
