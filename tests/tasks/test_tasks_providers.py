@@ -2,6 +2,8 @@
 
 import pytest
 
+from gateway import connections
+
 BASE = "/api/access/tasks"
 BOARDS = f"{BASE}/boards"
 ITEMS = f"{BASE}/items"
@@ -258,3 +260,23 @@ async def test_a_connection_can_be_tested(tasks, client, world):
     for connection in tasks.connections.values():
         answer = await world.admin.post(f"/api/connections/{connection}/test")
         assert (answer.status_code, answer.json()["ok"]) == (200, True)
+
+
+async def test_accounts_out_of_order_are_told_of(fresh, client, world):
+    import taskworld
+
+    resource = await taskworld.resource(world, "halved")
+    await taskworld.connect(world, fresh, "BOARDS", resource=resource)
+    broken = await taskworld.connect(world, fresh, "PROJECTS", resource=resource)
+    await connections.set_status(world.gateway.parts.database, broken, "error", None)
+    token = await world.token(ALL, resources=(resource,))
+    async with world.client(token) as halved:
+        listed = await halved.get(BOARDS)
+        strictly = await halved.get(BOARDS, headers={"prefer": "partial=fail"})
+        named = await halved.get(f"{BOARDS}?provider=PROJECTS")
+
+    sentence = "Task projects (me@tasks.example): failed."
+    assert listed.json()["authWarnings"] == [sentence]
+    assert listed.json()["provider"] == "BOARDS"
+    assert (strictly.status_code, strictly.json()["message"]) == (502, sentence)
+    assert (named.status_code, named.json()["error"]) == (403, "NO_PROVIDER")

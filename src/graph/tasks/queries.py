@@ -140,8 +140,6 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
         limit=reading.applied_limit(limit, context),
     )
     seat = routing.seat(code, context)
-    routing.require_board(context, seat, known)
-    _close_side_doors(query, context)
     filters = {
         "boardId": known,
         "groupId": query.group_id,
@@ -150,6 +148,8 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
         "assignee": query.assignee,
     }
     after = _read_position(context, seat, "taskItems", filters, page_token)
+    routing.require_board(context, seat, known)
+    _close_side_doors(query, context)
     sight = reading.sight(info, routing.boards(context, seat))
     page = await routing.told(seat.port.items(known, query, after=after, sight=sight), what="board")
     return TaskItemPageView(

@@ -1,0 +1,117 @@
+"""The tasks fields through /graphql: the same answers, and only what is selected."""
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ALL = {"allowedTaskOperations": ["all"]}
+
+
+async def ask(client, query, **variables):
+    response = await client.post("/graphql", json={"query": query, "variables": variables})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+@pytest.mark.caller(**ALL)
+async def test_only_what_is_selected_is_asked_for(tasks, client):
+    query = "query($b: String!) { taskItems(boardId: $b) { items { name status } } }"
+    body = await ask(client, query, b=tasks["kitchen"])
+
+    assert body["data"]["taskItems"]["items"] == [
+        {"name": "Paint the door", "status": "Working"},
+        {"name": "Sand the table", "status": "Done"},
+        {"name": "Wax the floor", "status": "Done"},
+    ]
+    (document,) = tasks.documents()
+    assert "column_values(types:[status])" in document
+    assert not [word for word in ("subitems", "updates", "url", "group") if word in document]
+
+
+@pytest.mark.caller(**ALL)
+async def test_a_board_selection_asks_for_its_columns_alone(tasks, client):
+    query = "query($b: String!) { taskBoard(boardId: $b) { board { columns { id } } } }"
+    await ask(client, query, b=tasks["kitchen"])
+
+    assert tasks.documents() == [
+        "query($b:[ID!],$n:Int){boards(ids:$b,limit:$n,state:all)"
+        "{id state type columns{id title type settings_str archived}}}"
+    ]
+
+
+@pytest.mark.caller(**ALL)
+async def test_items_are_written_and_commented_on(fresh, client):
+    made = await ask(
+        client,
+        """mutation($b: String!) {
+          createTaskItem(boardId: $b, input: {name: "Lamp", fields: {note: "x", zz: 1}}) {
+            success rejectedFields item { name columnValues { columnId text } }
+          }
+        }""",
+        b=fresh["kitchen"],
+    )
+    changed = await ask(
+        client,
+        """mutation($i: String!) {
+          updateTaskItem(itemId: $i, input: {fields: {state: {label: "Done"}}}) {
+            success errorCode item { status }
+          }
+        }""",
+        i=fresh["door"],
+    )
+    said = await ask(
+        client,
+        """mutation($i: String!) {
+          addTaskComment(itemId: $i, input: {body: "Hm."}) { success commentId }
+        }""",
+        i=fresh["door"],
+    )
+    gone = await ask(
+        client,
+        "mutation($i: String!) { deleteTaskItem(itemId: $i) { success provider } }",
+        i=fresh["door"],
+    )
+
+    created = made["data"]["createTaskItem"]
+    assert (created["success"], created["rejectedFields"]) == (True, ["zz"])
+    assert {"columnId": "note", "text": "x"} in created["item"]["columnValues"]
+    assert changed["data"]["updateTaskItem"] == {
+        "success": True,
+        "errorCode": None,
+        "item": {"status": "Done"},
+    }
+    assert said["data"]["addTaskComment"]["success"] is True
+    assert gone["data"]["deleteTaskItem"] == {"success": True, "provider": "BOARDS"}
+
+
+@pytest.mark.caller(allowedTaskOperations=["view_boards"])
+async def test_refusals_name_the_field_and_leave_its_siblings(tasks, client):
+    query = """{ taskProviders { providerCode } taskItem(itemId: "1") { provider }
+                 taskBoards(limit: 0) { provider } }"""
+    body = await ask(client, query)
+
+    assert body["data"]["taskProviders"] == [{"providerCode": "BOARDS"}]
+    assert {error["path"][0]: error["extensions"]["code"] for error in body["errors"]} == {
+        "taskItem": "OPERATION_NOT_ALLOWED",
+        "taskBoards": "INVALID_PARAMETER",
+    }
+
+
+@pytest.mark.caller(**ALL, visibleTaskFields=["name"])
+async def test_aliases_and_fragments_reveal_nothing(tasks, client):
+    query = """query($i: String!) { taskItem(itemId: $i) { item {
+      a: assignees b: status ...More subItems { c: assignees }
+    } } } fragment More on TaskItem { d: dueDate name e: columnValues { text value } }"""
+    body = await ask(client, query, i=tasks["door"])
+
+    assert body["data"]["taskItem"]["item"] == {
+        "a": None,
+        "b": None,
+        "d": None,
+        "name": "Paint the door",
+        "e": None,
+        "subItems": None,
+    }
+    assert tasks.documents() == [
+        "query($i:[ID!]){items(ids:$i,limit:1){id state name board{id} parent_item{id board{id}}}}"
+    ]
