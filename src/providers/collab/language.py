@@ -49,6 +49,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "name": "filename",
     }
 )
+_FREE = ("title", "filename", "description", "author")  # where words alone are looked for
 _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 )
@@ -299,7 +300,8 @@ def found(term: Term, known: Known) -> bool:
         case Said():
             if term in known.trusted or not term.words:
                 return True
-            return any(_says(text, term) for text in known.fields.values())
+            told = (known.fields.get(name) for name in _FREE)
+            return any(_says(text, term) for text in told if text)
 
 
 def _says(text: str, said: Said) -> bool:
