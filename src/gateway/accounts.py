@@ -17,12 +17,19 @@ from gateway.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
 from providers.agenda import Agenda
+from providers.content import Content
 from providers.failures import NeedsReauth, ProviderFailure
 from providers.http import Upstream
 from providers.mailbox import Mailbox
 from providers.origins import Origins
 from providers.ports import ConnectionInfo
-from providers.registry import CalendarRegistry, MailRegistry, TaskRegistry, upstream
+from providers.registry import (
+    CalendarRegistry,
+    CollabRegistry,
+    MailRegistry,
+    TaskRegistry,
+    upstream,
+)
 from providers.taskdesk import TaskDesk
 
 # Providers that take the bare token, without a scheme before it.
@@ -91,12 +98,14 @@ class Accounts:
         self._mail = _Ports(MailRegistry(), self._way)
         self._calendars = _Ports(CalendarRegistry(), self._way)
         self._tasks = _Ports(TaskRegistry(), self._way)
+        self._collab = _Ports(CollabRegistry(), self._way)
         self._event_ids = EventIds(database)
         self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
             {
                 Surface.EMAIL: self._mail,
                 Surface.CALENDAR: self._calendars,
                 Surface.TASKS: self._tasks,
+                Surface.COLLAB: self._collab,
             }
         )
         self._origins = origins
@@ -116,6 +125,10 @@ class Accounts:
     def tasks_of(self, caller: Caller) -> TaskDesk:
         """Return the task accounts that *caller* may use; none may be left."""
         return TaskDesk([(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS)])
+
+    def content_of(self, caller: Caller) -> Content:
+        """Return the collaboration content that *caller* may use, as one; none may be left."""
+        return Content([(one, self._collab.open(one)) for one in _usable(caller, Surface.COLLAB)])
 
     def forget(self, connection_id: int) -> None:
         """Drop what is remembered of a connection that was changed or removed."""

@@ -110,6 +110,7 @@ class Door:
             mail=self._accounts.mail_of(caller),
             agenda=self._accounts.agenda_of(caller),
             tasks=self._accounts.tasks_of(caller),
+            content=self._accounts.content_of(caller),
         )
 
     async def open_management(self, scope: Scope) -> None:

@@ -14,6 +14,7 @@ from graph.loaders import Loaders
 from graph.plan.planning import Plan
 from policy.caller import Caller
 from providers.agenda import Agenda
+from providers.content import Content
 from providers.mailbox import Mailbox
 from providers.taskdesk import TaskDesk
 
@@ -56,9 +57,11 @@ class Context:
         mail: The token's usable mailboxes as one.
         agenda: The token's usable calendars as one.
         tasks: The token's usable task accounts.
+        content: The token's usable collaboration content as one.
         require_all: The caller asked to fail when any provider fails (decisions 5.4).
         delivery: None lets each send take a fresh Message-ID.
         applied_limit: Set when a `limit` above its maximum was lowered.
+        etag: Of the one resource that was read, as `If-Match` takes it.
         budget: How many objects may still be returned; None for internal documents.
         plan: That of the running operation; None while graphql-core runs it alone.
         now: The clock; aware, UTC.
@@ -70,9 +73,11 @@ class Context:
     mail: Mailbox
     agenda: Agenda = field(repr=False)
     tasks: TaskDesk = field(default_factory=TaskDesk, repr=False)
+    content: Content = field(default_factory=lambda: Content(()), repr=False)
     require_all: bool = False
     delivery: Delivery | None = None
     applied_limit: int | None = None
+    etag: str | None = None
     budget: int | None = None
     plan: Plan | None = field(default=None, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))

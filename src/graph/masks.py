@@ -13,6 +13,7 @@ from typing import Any
 
 from graphql import GraphQLResolveInfo, GraphQLSchema, default_field_resolver
 
+from graph.collab import masked as collab
 from graph.coordinates import field_at
 from policy.grants import Grant
 from policy.vocabulary import CalendarField, CollabField, EmailField, Field, Surface, TaskField
@@ -63,7 +64,12 @@ _TASKS: tuple[tuple[TaskField, tuple[str, ...]], ...] = (
     (TaskField.WEB_LINK, ("TaskItem.webUrl", "TaskBoard.webUrl")),
 )
 
-_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (*_EMAIL, *_CALENDAR, *_TASKS)
+_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (
+    *_EMAIL,
+    *_CALENDAR,
+    *_TASKS,
+    *collab.WORDS,
+)
 
 _SURFACES: Mapping[type, Surface] = MappingProxyType(
     {
@@ -101,6 +107,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "taskBoard",
             "taskItems",
             "taskItem",
+            *collab.QUERIES,
             "accessToken",
         ),
         "Mutation": (
@@ -113,6 +120,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "updateTaskItem",
             "deleteTaskItem",
             "addTaskComment",
+            *collab.MUTATIONS,
         ),
         "EmailPage": (
             "emails",
@@ -217,6 +225,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "status",
             "reconnectUrl",
         ),
+        **collab.STRUCTURAL,
     }
 )
 

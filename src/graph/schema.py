@@ -13,6 +13,11 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
 from graph import account, direct, masks
+from graph.collab import files as collab_files
+from graph.collab import labels as collab_labels
+from graph.collab import rows as collab_rows
+from graph.collab import search as collab_search
+from graph.collab import sites as collab_sites
 from graph.context import Info
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
@@ -37,6 +42,20 @@ Query = create_type(
         task_queries.task_board,
         task_queries.task_items,
         task_queries.task_item,
+        collab_files.collab_files,
+        collab_files.collab_file,
+        collab_files.collab_file_link,
+        collab_files.collab_file_permissions,
+        collab_sites.collab_drives,
+        collab_sites.collab_sites,
+        collab_sites.collab_site,
+        collab_sites.collab_lists,
+        collab_sites.collab_list,
+        collab_rows.collab_list_items,
+        collab_rows.collab_list_item,
+        collab_labels.sensitivity_labels,
+        collab_labels.file_sensitivity_label,
+        collab_search.collab_search,
         account.access_token,
     ],
     description="Everything that can be read.",

@@ -108,9 +108,11 @@ class Responder:
             if isinstance(result, dict) and not result.get(member, True):
                 del result[member]
         headers: tuple[tuple[str, str], ...] = ()
-        applied_limit = self.door.notes(visit).applied_limit
-        if applied_limit is not None:
-            headers = (("X-Applied-Limit", str(applied_limit)),)
+        notes = self.door.notes(visit)
+        if notes.applied_limit is not None:
+            headers = (("X-Applied-Limit", str(notes.applied_limit)),)
+        if notes.etag is not None:
+            headers = (*headers, ("ETag", notes.etag))
         return Answer(status=self.endpoint.status, body=_json.encode(result), headers=headers)
 
     def _refuse(self, failure: Problem, call: Call) -> Answer:

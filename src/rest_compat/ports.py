@@ -50,9 +50,11 @@ class Notes(Protocol):
 
     Attributes:
         applied_limit: The `limit` that was used when the one asked for was above the maximum.
+        etag: Of the one resource that was read.
     """
 
     applied_limit: int | None
+    etag: str | None
 
 
 class Visit(Protocol):

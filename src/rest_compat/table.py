@@ -136,6 +136,13 @@ tasks = Prefix(
     charge=Charge(windows="tasks"),
 )
 _PAGE_TOKEN: Mapping[str, str] = MappingProxyType({"cursor": "pageToken", "query": "q"})
+collab = Prefix(
+    path="/api/access/collab",
+    folder="collab",
+    surface=Surface.COLLAB,
+    charge=Charge(windows="collab"),
+)
+_ITEMS = "/sites/{siteId}/lists/{listId}/items"
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     email.get("/messages", "list_emails"),
@@ -160,5 +167,23 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     tasks.patch("/items/{itemId}", "update_item", result="TaskItemResult"),
     tasks.delete("/items/{itemId}", "delete_item", result="TaskOperationResult"),
     tasks.post("/items/{itemId}/comments", "add_comment", status=201, result="TaskCommentResult"),
+    collab.get("/files", "list_files"),
+    collab.get("/files/{fileId}", "get_file"),
+    collab.get("/files/{fileId}/download", "get_file_link", result="DriveFileLinkResponse"),
+    collab.get("/files/{fileId}/permissions", "list_file_permissions"),
+    collab.get("/sites", "list_sites"),
+    collab.get("/sites/{siteId}", "get_site"),
+    collab.get("/sites/{siteId}/drives", "list_drives"),
+    collab.get("/sites/{siteId}/lists", "list_lists"),
+    collab.get("/sites/{siteId}/lists/{listId}", "get_list"),
+    collab.get(_ITEMS, "list_list_items"),
+    collab.get(_ITEMS + "/{itemId}", "get_list_item"),
+    collab.get("/sensitivity-labels", "list_sensitivity_labels"),
+    collab.get(
+        "/files/{fileId}/sensitivity-label",
+        "get_file_sensitivity_label",
+        result="ItemSensitivityLabelResponse",
+    ),
+    collab.get("/search", "search_content", aliases={"size": "limit"}),
     access.get("/token", "get_access_token"),
 )

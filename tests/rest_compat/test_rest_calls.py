@@ -50,6 +50,7 @@ class Operation:
 @dataclass
 class Notes:
     applied_limit: int | None = None
+    etag: str | None = None
 
 
 @dataclass

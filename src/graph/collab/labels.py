@@ -1,0 +1,115 @@
+"""Sensitivity labels on what is answered, and the fields that are about them alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar
+
+import msgspec
+import strawberry
+
+from graph.collab import ids
+from graph.collab.asking import asked
+from graph.collab.facts import Labels, Survey
+from graph.collab.reach import Reach
+from graph.collab.types import ItemSensitivityLabel, SensitivityLabelList
+from graph.collab.views import ItemLabelView, LabelListView
+from graph.context import Context, Info
+from graph.guards import guarded
+from policy.vocabulary import CollabField, CollabOp, Surface
+from providers.failures import Broken, ProviderFailure
+from providers.records_collab import UNKNOWN, File, FileLabel, Row
+
+Thing = TypeVar("Thing", File, Row)
+
+
+@guarded(CollabOp.READ_SENSITIVITY_LABELS, returns=SensitivityLabelList)
+async def sensitivity_labels(info: Info) -> LabelListView:
+    """List the labels that the organisation has."""
+    context = info.context
+    context.caller.usable(Surface.COLLAB)
+    found = await asked(context.content.labels())
+    return LabelListView(labels=found.items, access_info=context.caller.access_info(Surface.COLLAB))
+
+
+@guarded(CollabOp.READ_SENSITIVITY_LABELS, returns=ItemSensitivityLabel)
+async def file_sensitivity_label(
+    info: Info,
+    file_id: Annotated[str, strawberry.argument(description="The file's id.")],
+    *,
+    refresh: Annotated[
+        bool | None,
+        strawberry.argument(
+            description="Labels are always read afresh; accepted, changes nothing."
+        ),
+    ] = False,
+) -> ItemLabelView:
+    """Read the label of a file; every member is null when it has none."""
+    del refresh
+    context = info.context
+    key = ids.file(file_id)
+    context.caller.usable(Surface.COLLAB)
+    reach = Reach(context.content, context.caller.rules)
+    found = (await asked(reach.file(key))).file
+    if found.is_folder or context.caller.hides(CollabField.SENSITIVITY_LABEL):
+        return ItemLabelView()
+    labels = (await asked(reach.survey.labels([found.key])))[found.key]
+    if labels is UNKNOWN:
+        raise Broken("The provider does not tell this file's label.")
+    if not labels:
+        return ItemLabelView()
+    names = await _names(context, [labels])
+    return ItemLabelView(
+        label_id=labels[0].label_id,
+        label_display_name=names.get(labels[0].label_id),
+        assignment_method=labels[0].assignment_method,
+    )
+
+
+async def labelled(context: Context, survey: Survey, files: Sequence[File]) -> tuple[File, ...]:
+    """Put the labels of *files* on them; null where they cannot be told."""
+    found = await survey.labels([one.key for one in files if not one.is_folder])
+    carried: list[Labels] = [() if one.is_folder else found[one.key] for one in files]
+    return await _put(context, files, carried)
+
+
+async def labelled_rows(context: Context, survey: Survey, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Put the labels of their files on *rows*; null where they cannot be told."""
+    faces = [one.file for one in rows if isinstance(one.file, File) and not one.file.is_folder]
+    found = await survey.labels([face.key for face in faces])
+
+    def carried(row: Row) -> Labels:
+        if row.file is UNKNOWN:
+            return UNKNOWN
+        return found.get(row.file.key, ()) if row.file is not None else ()
+
+    return await _put(context, rows, [carried(one) for one in rows])
+
+
+async def _put(
+    context: Context, things: Sequence[Thing], carried: Sequence[Labels]
+) -> tuple[Thing, ...]:
+    names = await _names(context, carried)
+    return tuple(
+        thing
+        if labels is UNKNOWN
+        else msgspec.structs.replace(thing, labels=_written(labels, names))
+        for thing, labels in zip(things, carried, strict=True)
+    )
+
+
+async def _names(context: Context, carried: Sequence[Labels]) -> Mapping[str, str]:
+    """Return the names of labels by id, as far as the catalogue tells them."""
+    if not any(labels for labels in carried if labels is not UNKNOWN):
+        return {}
+    try:
+        found = await context.content.labels()
+    except ProviderFailure:
+        return {}
+    return {one.id: one.display_name for one in found.items if one.display_name}
+
+
+def _written(labels: tuple[FileLabel, ...], names: Mapping[str, str]) -> dict[str, str]:
+    if not labels:
+        return {}
+    first = labels[0].label_id
+    named = {"sensitivityLabelName": names[first]} if first in names else {}
+    return {"sensitivityLabelId": first, **named}

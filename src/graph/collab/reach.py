@@ -1,0 +1,195 @@
+"""
+Layer 3 at work: what a token may reach is read and decided here, before anything is answered.
+
+A single resource goes through three questions: may its id be asked for at all, is it there, and do
+its facts allow it. Missing and blocked look alike wherever only facts could have allowed. Source:
+decisions 4 and 16; reference, reliability 4.1 to 4.3.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TypeVar
+
+from graph.collab.facts import Survey
+from policy.refusals import Blocked, NotFound
+from policy.rules import Facts, Outlook, RuleSet
+from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers.content import Content
+from providers.failures import Missing
+from providers.records_collab import Drive, File, Row, Site, SiteList
+
+Found = TypeVar("Found")
+NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A file that may be reached, and the facts that were decided on."""
+
+    file: File
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedRow:
+    """A list item that may be reached, and the facts that were decided on."""
+
+    row: Row
+    facts: Facts
+
+
+class Reach:
+    """What one token reaches of its connections' content; one per request, or per change."""
+
+    def __init__(self, content: Content, rules: RuleSet) -> None:
+        self._content = content
+        self._rules = rules
+        self.survey = Survey(content, rules)
+
+    # -- one resource
+
+    async def file(self, key: ItemKey, *, wanted: AbstractSet[str] = NOTHING) -> Reached:
+        """
+        Read a file or folder.
+
+        Raises:
+            Blocked: It may not be reached, or it is not there and that may not be told.
+            NotFound: It is not there.
+        """
+        found, facts = await self._item(key, wanted, inside=False)
+        self.require(facts)
+        return Reached(found, facts)
+
+    async def folder(self, key: ItemKey) -> Reached:
+        """
+        Read a folder to list what lies in it; something allowed may be below one that is not.
+
+        Raises:
+            Blocked, NotFound: As `file`.
+        """
+        found, facts = await self._item(key, NOTHING, inside=True)
+        if not self._rules.may_hold_visible(facts):
+            raise Blocked
+        return Reached(found, facts)
+
+    async def parent(self, key: ItemKey) -> Reached:
+        """
+        Read a folder to put something into; whether that is allowed is for `may_create` to say.
+
+        Raises:
+            Blocked, NotFound: As `file`.
+        """
+        found, facts = await self._item(key, NOTHING, inside=True)
+        return Reached(found, facts)
+
+    async def site(self, site: str) -> Site:
+        """Read a site; raises as `file`."""
+        ids = Facts(site_id=site)
+        return await self._read(self._rules.outlook(ids), lambda: self._content.site(site))
+
+    def require_site_open(self, site: str) -> Outlook:
+        """
+        Let pass when something in a site may be seen; return what may be told of it.
+
+        Raises:
+            Blocked: Nothing may.
+        """
+        ids = Facts(site_id=site)
+        if not self._rules.may_hold_visible(ids):
+            raise Blocked
+        return self._rules.outlook(ids, inside=True)
+
+    async def site_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
+        """Read a list, or with *inside* one whose items are to be listed; raises as `file`."""
+        ids = self.survey.of_list_id(key)
+        outlook = self._rules.outlook(ids, inside=inside)
+        found = await self._read(outlook, lambda: self._content.site_list(key))
+        facts = self.survey.of_list(found)
+        if inside and self._rules.may_hold_visible(facts):
+            return found
+        self.require(facts)
+        return found
+
+    async def row(self, key: RowKey, *, wanted: AbstractSet[str] = NOTHING) -> ReachedRow:
+        """Read a list item; raises as `file`."""
+        outlook = self._rules.outlook(self.survey.of_list_id(key.of, key.item))
+        wants = wanted | self.survey.row_wants
+        row = await self._read(outlook, lambda: self._content.row(key, wanted=wants))
+        facts = (await self.survey.of_rows([row]))[0]
+        self.require(facts)
+        return ReachedRow(row, facts)
+
+    async def told(self, outlook: Outlook, read: Callable[[], Awaitable[Found]]) -> Found:
+        """Read something inside of what *outlook* is about; raises as `file`."""
+        return await self._read(outlook, read)
+
+    # -- many
+
+    async def files(self, files: Sequence[File]) -> list[bool]:
+        """Say of each file whether it may be seen."""
+        return [self.allows(facts) for facts in await self.survey.of_files(files)]
+
+    async def rows(self, rows: Sequence[Row]) -> list[bool]:
+        """Say of each list item whether it may be seen."""
+        return [self.allows(facts) for facts in await self.survey.of_rows(rows)]
+
+    def lists(self, lists: Sequence[SiteList]) -> list[SiteList]:
+        """Keep the lists that may be seen."""
+        return [one for one in lists if self.allows(self.survey.of_list(one))]
+
+    def sites(self, sites: Sequence[Site]) -> list[Site]:
+        """Keep the sites that may be seen."""
+        return [one for one in sites if self.allows(Facts(site_id=one.site))]
+
+    def drives(self, drives: Sequence[Drive]) -> list[Drive]:
+        """Keep the libraries that something visible may lie in."""
+        return [one for one in drives if self._rules.may_hold_visible(self.survey.of_drive(one))]
+
+    # -- verdicts
+
+    def allows(self, facts: Facts) -> bool:
+        """Say whether the rules allow what has these facts."""
+        return self._rules.decide(facts).allowed
+
+    def require(self, facts: Facts) -> None:
+        """
+        Let pass what is allowed.
+
+        Raises:
+            Blocked: It is not.
+        """
+        if not self.allows(facts):
+            raise Blocked
+
+    def require_creation(self, parent: Facts, child: Facts) -> None:
+        """
+        Let a new *child* be made below *parent*.
+
+        Raises:
+            Blocked: It may not.
+        """
+        if not self._rules.allows_creation(parent, child):
+            raise Blocked
+
+    async def _item(
+        self, key: ItemKey, wanted: AbstractSet[str], *, inside: bool
+    ) -> tuple[File, Facts]:
+        ids = await self.survey.of_item_id(key)
+        wants = wanted | self.survey.file_wants
+        found = await self._read(
+            self._rules.outlook(ids, inside=inside),
+            lambda: self._content.item(key, wanted=wants),
+        )
+        return found, (await self.survey.of_files([found]))[0]
+
+    @staticmethod
+    async def _read(outlook: Outlook, read: Callable[[], Awaitable[Found]]) -> Found:
+        if outlook is Outlook.CLOSED:
+            raise Blocked
+        try:
+            return await read()
+        except Missing as missing:
+            if outlook is Outlook.VEILED:
+                raise Blocked from missing
+            raise NotFound("There is nothing under this id.") from missing

@@ -1,0 +1,192 @@
+"""Root query `collabSearch`: everything there is, with the hits that may be seen."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated
+
+import strawberry
+
+from graph.collab import ids
+from graph.collab.asking import asked
+from graph.collab.files import told
+from graph.collab.paging import applied_limit
+from graph.collab.reach import Reach
+from graph.collab.types import CollabSearchPage
+from graph.collab.views import SearchHitView, SearchPageView
+from graph.context import Info
+from graph.guards import guarded
+from policy.caller import Caller
+from policy.refusals import InvalidInput
+from policy.rules import Facts
+from policy.vocabulary import Code, CollabField, CollabOp, RuleType, Surface
+from providers.content import Content
+from providers.ports_collab import SearchQuery
+from providers.records_collab import File, Row, SearchHit
+
+MAX_LIMIT = 100  # decisions 8.12
+MAX_START = 10_000  # decisions 8.12
+MAX_TEXT = 1000  # characters; decisions 8.12
+ENTITY_TYPES = ("driveItem", "listItem", "list", "site")
+
+Argument = strawberry.argument
+
+# Selector -> the mask word of what it looks at.
+_SELECTORS: Mapping[str, CollabField] = MappingProxyType(
+    {
+        "title": CollabField.NAME,
+        "filename": CollabField.NAME,
+        "name": CollabField.NAME,
+        "filetype": CollabField.MIME_TYPE,
+        "fileextension": CollabField.MIME_TYPE,
+        "author": CollabField.OWNERS,
+        "createdby": CollabField.OWNERS,
+        "modifiedby": CollabField.OWNERS,
+        "editor": CollabField.OWNERS,
+        "path": CollabField.WEB_VIEW_LINK,
+        "contenttype": CollabField.CONTENT_TYPE,
+        "lastmodifiedtime": CollabField.MODIFIED_TIME,
+        "write": CollabField.MODIFIED_TIME,
+        "created": CollabField.CREATED_TIME,
+        "size": CollabField.SIZE,
+        "description": CollabField.DESCRIPTION,
+    }
+)
+_SELECTOR = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*(?::(?!//)|>=|<=|<>|=|>|<)")
+_QUOTED = re.compile(r'"[^"]*"')
+# By these alone a hit can be decided on as search tells it; for the rest it is read.
+_IN_HITS = frozenset({RuleType.FILE_ID, RuleType.DRIVE_ID})
+
+
+@guarded(CollabOp.SEARCH_CONTENT, returns=CollabSearchPage, max_limit=MAX_LIMIT)
+async def collab_search(  # noqa: PLR0913 - the documented parameters, name by name
+    info: Info,
+    *,
+    q: Annotated[
+        str | None,
+        Argument(
+            description=(
+                'Words, "phrases", `OR`, `NOT`, `field:value`, trailing `*`. Required. Free text '
+                "looks into everything, also where fields are hidden."
+            )
+        ),
+    ] = None,
+    entity_types: Annotated[
+        str | None,
+        Argument(
+            description="Comma-separated: `driveItem`, `listItem`, `list`, `site`; all if absent."
+        ),
+    ] = None,
+    site_id: Annotated[str | None, Argument(description="A site to search in.")] = None,
+    from_: Annotated[
+        int | None, Argument(name="from", description="The index of the first hit, 0 to 10000.")
+    ] = 0,
+    limit: Annotated[int | None, Argument(description="1 to 100; more is lowered to 100.")] = 25,
+) -> SearchPageView:
+    """Search files, list items, lists and sites; `total` counts hits that are not shown too."""
+    context = info.context
+    site = ids.site(site_id) if site_id else None
+    query = SearchQuery(
+        text=_text(q),
+        entity_types=_entity_types(entity_types),
+        start=_start(from_),
+        limit=applied_limit(limit, context, default=25, most=MAX_LIMIT),
+        site=site,
+    )
+    context.caller.usable(Surface.COLLAB)
+    _close_side_doors(query.text, context.caller)
+    reach = Reach(context.content, context.caller.rules)
+    if site is not None:
+        outlook = reach.require_site_open(site)
+        found = await asked(reach.told(outlook, lambda: context.content.search(query)))
+    else:
+        found = await asked(context.content.search(query))
+    page = found.items[0]
+    hits = await asked(_visible(reach, context.content, page.hits))
+    return SearchPageView(
+        hits=tuple(_view(one, context.caller) for one in hits),
+        from_=query.start,
+        total=page.total,
+        more_results_available=query.start + query.limit < page.total,
+        access_info=context.caller.access_info(Surface.COLLAB),
+        auth_warnings=told(context, found.failed, page.warnings),
+    )
+
+
+async def _visible(reach: Reach, content: Content, hits: Sequence[SearchHit]) -> list[SearchHit]:
+    """Keep the hits that may be seen; what rules ask about is read, not taken from an index."""
+    survey = reach.survey
+    files: dict[int, File] = {}
+    rows: dict[int, Row] = {}
+    if survey.rules.needs <= _IN_HITS:
+        files = {at: hit.file for at, hit in enumerate(hits) if hit.file is not None}
+    else:
+        keys = {at: hit.file.key for at, hit in enumerate(hits) if hit.file is not None}
+        read = await content.items(list(keys.values()), wanted=survey.file_wants)
+        files = {at: one for at, key in keys.items() if isinstance(one := read.get(key), File)}
+    numbers = {at: hit.row.key for at, hit in enumerate(hits) if hit.row is not None}
+    if survey.rules.needs:
+        found = await content.rows_by_id(list(numbers.values()), wanted=survey.row_wants)
+        rows = {at: row for at, key in numbers.items() if isinstance(row := found.get(key), Row)}
+    else:
+        rows = {at: hit.row for at, hit in enumerate(hits) if hit.row is not None}
+    seen = dict(zip(files, await reach.files(list(files.values())), strict=True))
+    seen |= zip(rows, await reach.rows(list(rows.values())), strict=True)
+    return [hit for at, hit in enumerate(hits) if seen.get(at, _place(reach, hit))]
+
+
+def _place(reach: Reach, hit: SearchHit) -> bool:
+    """Say whether a site or list may be seen; what could not be read is neither."""
+    if hit.list is not None:
+        return bool(reach.lists([hit.list]))
+    return hit.site is not None and reach.allows(Facts(site_id=hit.site.site))
+
+
+def _view(hit: SearchHit, caller: Caller) -> SearchHitView:
+    """Show a hit; its summary quotes what other words of the mask govern (decisions 8.2)."""
+    word = CollabField.FIELD_VALUES if hit.entity_type == "listItem" else CollabField.DESCRIPTION
+    return SearchHitView(
+        entity_type=hit.entity_type,
+        id=hit.id,
+        title=hit.title,
+        summary=None if caller.hides(word) else hit.summary,
+        web_url=hit.web_url,
+        last_modified_date_time=hit.last_modified_date_time,
+    )
+
+
+def _text(q: str | None) -> str:
+    found = (q or "").strip()
+    if not found:
+        raise InvalidInput("q must not be empty.", code=Code.INVALID_QUERY)
+    if len(found) > MAX_TEXT:
+        raise InvalidInput(f"q may have at most {MAX_TEXT} characters.", code=Code.INVALID_QUERY)
+    if found.count('"') % 2:
+        raise InvalidInput("q has a quote that is not closed.", code=Code.INVALID_QUERY)
+    return found
+
+
+def _entity_types(given: str | None) -> frozenset[str]:
+    words = [one.strip() for one in (given or "").split(",") if one.strip()]
+    if any(one not in ENTITY_TYPES for one in words):
+        raise InvalidInput(f"entityTypes must be among {', '.join(ENTITY_TYPES)}.")
+    return frozenset(words or ENTITY_TYPES)
+
+
+def _start(given: int | None) -> int:
+    if not 0 <= (given or 0) <= MAX_START:
+        raise InvalidInput(f"from must be 0 to {MAX_START}.")
+    return given or 0
+
+
+def _close_side_doors(text: str, caller: Caller) -> None:
+    """
+    Refuse selectors that look at hidden fields; one that is not known looks at what has no word.
+
+    Raises:
+        FieldNotVisible: A selector would tell what is hidden.
+    """
+    for found in _SELECTOR.finditer(_QUOTED.sub('""', text)):
+        name = found[1].lower()
+        word = _SELECTORS.get(name, CollabField.FIELD_VALUES)
+        caller.require_visible(f"The selector {name}", word)

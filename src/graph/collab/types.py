@@ -1,0 +1,296 @@
+"""Files, sites, lists and their parts: views over records. Contract, "Collaboration-content"."""
+
+from datetime import datetime
+from enum import StrEnum
+
+import strawberry
+
+from graph.context import Info
+from graph.scalars import JSON, Long
+from policy.vocabulary import Surface
+
+_ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
+_WARNINGS = "One sentence per account or part that could not be read; null when all were."
+_NEXT = "Pass it as `pageToken` to get the next page; null on the last one."
+_MORE = "Whether more follow; a page may be short, even empty, and more still follow."
+_ERROR_CODE = "Null on success; a failure is an error of the field."
+_ERROR_MESSAGE = "Null on success."
+
+
+def access_info(info: Info) -> str | None:
+    """Describe the token's restrictions on the collab surface."""
+    return info.context.caller.access_info(Surface.COLLAB)
+
+
+@strawberry.enum(graphql_name_from="value", description="The product that holds the content.")
+class CollabProvider(StrEnum):
+    COLLAB = "COLLAB"
+
+
+@strawberry.enum(graphql_name_from="value", description="What a search hit is.")
+class CollabEntityType(StrEnum):
+    DRIVE_ITEM = "driveItem"
+    LIST_ITEM = "listItem"
+    LIST = "list"
+    SITE = "site"
+
+
+@strawberry.type(description="Somebody who owns a file or with whom it is shared.")
+class DriveUser:
+    email: str = strawberry.field(description="The e-mail address; empty when none is known.")
+    display_name: str | None = strawberry.field(description="The display name.")
+    role: str | None = strawberry.field(description="`owner`, `writer`, `reader` or `commenter`.")
+
+
+@strawberry.type(description="A file or folder.")
+class DriveFile:
+    id: str = strawberry.field(description="`collab:drive:{driveId}:item:{itemId}`.")
+    name: str | None = strawberry.field(description="The name.")
+    mime_type: str | None = strawberry.field(description="The MIME type; null for folders.")
+    size: Long | None = strawberry.field(description="Bytes.")
+    created_time: datetime | None = strawberry.field(description="When it was made.")
+    modified_time: datetime | None = strawberry.field(description="When it last changed.")
+    owners: list[DriveUser] | None = strawberry.field(description="Who owns it.")
+    shared_with: list[DriveUser] | None = strawberry.field(
+        description="With whom it is shared; null in listings."
+    )
+    description: str | None = strawberry.field(description="The description.")
+    web_view_link: str | None = strawberry.field(description="Where it opens in a browser.")
+    download_link: str | None = strawberry.field(
+        description="Null: links come from `collabFileLink`."
+    )
+    parent_folder_id: str | None = strawberry.field(description="The folder it lies in.")
+    parent_folder_name: str | None = strawberry.field(
+        description="That folder's name; at the top, the library's."
+    )
+    labels: JSON | None = strawberry.field(
+        description="`sensitivityLabelId` and `sensitivityLabelName`; empty without a label."
+    )
+    is_folder: bool = strawberry.field(description="Whether it is a folder.")
+    provider: CollabProvider = strawberry.field(description="Always `COLLAB`.")
+
+
+@strawberry.type(description="A page of files and folders.")
+class DriveFilePage:
+    files: list[DriveFile] = strawberry.field(description="The files, in order.")
+    next_page_token: str | None = strawberry.field(description=_NEXT)
+    has_more: bool = strawberry.field(description=_MORE)
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
+
+
+@strawberry.type(description="One file or folder.")
+class DriveFileAnswer:
+    file: DriveFile = strawberry.field(description="The file.")
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+
+
+@strawberry.type(description="Where a file's bytes may be had for about an hour, by anyone.")
+class DriveFileLink:
+    success: bool = strawberry.field(description="True; a failure is an error of the field.")
+    web_view_link: str | None = strawberry.field(description="Where it opens in a browser.")
+    download_url: str | None = strawberry.field(description="Needs no credentials.")
+    export_links: JSON | None = strawberry.field(description="Always null.")
+    file_name: str | None = strawberry.field(description="The file's name.")
+    mime_type: str | None = strawberry.field(description="The file's MIME type.")
+    size: Long | None = strawberry.field(description="Bytes.")
+    is_google_workspace_file: bool = strawberry.field(description="Always false.")
+    expires_at: datetime | None = strawberry.field(description="When the address stops working.")
+    error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
+    error_code: str | None = strawberry.field(description=_ERROR_CODE)
+
+
+@strawberry.type(description="Who may do what with a file.")
+class DrivePermission:
+    id: str = strawberry.field(description="The provider's id of the permission.")
+    type: str = strawberry.field(description="`user`, `group`, `domain` or `anyone`.")
+    role: str = strawberry.field(description="`owner`, `writer`, `reader` or `commenter`.")
+    email_address: str | None = strawberry.field(description="Of a user or group.")
+    domain: str | None = strawberry.field(description="Of a whole domain.")
+    display_name: str | None = strawberry.field(description="The display name.")
+
+
+@strawberry.type(description="The permissions of a file.")
+class DrivePermissionList:
+    permissions: list[DrivePermission] = strawberry.field(description="As upstream orders them.")
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+
+
+@strawberry.type(description="What came of a change.")
+class DriveOperationResult:
+    success: bool = strawberry.field(description="True; a failure is an error of the field.")
+    file_id: str | None = strawberry.field(description="The id of what was made or changed.")
+    permission_id: str | None = strawberry.field(description="The id of a permission given.")
+    error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
+    error_code: str | None = strawberry.field(description=_ERROR_CODE)
+
+
+@strawberry.type(description="A document library.")
+class CollabDrive:
+    id: str = strawberry.field(description="`collab:drive:{driveId}`.")
+    name: str | None = strawberry.field(description="The name.")
+    description: str | None = strawberry.field(description="The description.")
+    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
+    root_folder_id: str = strawberry.field(description="What `folderId` takes for its top.")
+
+
+@strawberry.type(description="A page of document libraries.")
+class CollabDrivePage:
+    drives: list[CollabDrive] = strawberry.field(description="By name, then id.")
+    next_page_token: str | None = strawberry.field(description=_NEXT)
+    has_more: bool = strawberry.field(description=_MORE)
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+
+
+@strawberry.type(description="A site.")
+class CollabSite:
+    id: str = strawberry.field(description="`collab:site:{hostname},{siteGuid},{webGuid}`.")
+    display_name: str | None = strawberry.field(description="The name that people see.")
+    name: str | None = strawberry.field(description="The name in its address.")
+    description: str | None = strawberry.field(description="The description.")
+    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
+    created_date_time: datetime | None = strawberry.field(description="When it was made.")
+    last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
+    is_personal_site: bool = strawberry.field(description="Whether it is somebody's own.")
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+
+
+@strawberry.type(description="A page of sites.")
+class CollabSitePage:
+    sites: list[CollabSite] = strawberry.field(description="By display name, then id.")
+    next_page_token: str | None = strawberry.field(description=_NEXT)
+    has_more: bool = strawberry.field(description=_MORE)
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
+
+
+@strawberry.type(description="A column of a list.")
+class CollabColumn:
+    name: str | None = strawberry.field(description="The name that filters and `fields` take.")
+    display_name: str | None = strawberry.field(description="The name that people see.")
+    column_type: str | None = strawberry.field(
+        description=(
+            "`text`, `note`, `number`, `currency`, `boolean`, `dateTime`, `choice`, `multiChoice`, "
+            "`lookup`, `person`, `hyperlink`, `calculated`, `geolocation`, `term`, `thumbnail`, "
+            "`contentType` or `unknown`; more may come."
+        )
+    )
+    hidden: bool = strawberry.field(description="Whether people do not see it.")
+    read_only: bool = strawberry.field(description="Whether it cannot be written.")
+    required: bool = strawberry.field(description="Whether every item has a value.")
+    indexed: bool = strawberry.field(description="Whether filters on it are fast.")
+
+
+@strawberry.type(description="A list.")
+class CollabList:
+    id: str = strawberry.field(description="`collab:site:{siteId}:list:{listGuid}`.")
+    display_name: str | None = strawberry.field(description="The name that people see.")
+    name: str | None = strawberry.field(description="The name in its address.")
+    description: str | None = strawberry.field(description="The description.")
+    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
+    template: str | None = strawberry.field(
+        description=(
+            "`documentLibrary`, `genericList`, `tasks`, `events`, `contacts`, `announcements`, "
+            "`links`, `issueTracking`, `survey`, `discussionBoard`, `pictureLibrary`, "
+            "`webPageLibrary` or `other`; more may come."
+        )
+    )
+    hidden: bool = strawberry.field(description="Whether people do not see it.")
+    created_date_time: datetime | None = strawberry.field(description="When it was made.")
+    last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
+    columns: list[CollabColumn] | None = strawberry.field(description="Null in listings.")
+    site_name: str | None = strawberry.field(description="The display name of its site.")
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+
+
+@strawberry.type(description="A page of lists.")
+class CollabListPage:
+    lists: list[CollabList] = strawberry.field(description="By display name, then id.")
+    next_page_token: str | None = strawberry.field(description=_NEXT)
+    has_more: bool = strawberry.field(description=_MORE)
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+
+
+@strawberry.type(description="An item of a list.")
+class CollabListItem:
+    id: str = strawberry.field(description="`collab:site:…:list:{listGuid}:item:{itemId}`.")
+    name: str | None = strawberry.field(description="Its title, or its file's name.")
+    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
+    content_type: str | None = strawberry.field(description="The name of its content type.")
+    created_date_time: datetime | None = strawberry.field(description="When it was made.")
+    last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
+    fields: JSON | None = strawberry.field(description="Its values, by API names of columns.")
+    created_by: str | None = strawberry.field(description="Who made it.")
+    last_modified_by: str | None = strawberry.field(description="Who changed it last.")
+    site_name: str | None = strawberry.field(description="The display name of its site.")
+    list_name: str | None = strawberry.field(description="The display name of its list.")
+    labels: JSON | None = strawberry.field(
+        description="Of its file: `sensitivityLabelId` and `sensitivityLabelName`."
+    )
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+
+
+@strawberry.type(description="A page of list items.")
+class CollabListItemPage:
+    items: list[CollabListItem] = strawberry.field(description="The items, in order.")
+    next_page_token: str | None = strawberry.field(description=_NEXT)
+    has_more: bool = strawberry.field(description=_MORE)
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
+
+
+@strawberry.type(description="What came of the deletion of a list item.")
+class CollabListItemDeletion:
+    success: bool = strawberry.field(description="True; a failure is an error of the field.")
+
+
+@strawberry.type(description="A sensitivity label of the catalogue.")
+class SensitivityLabel:
+    id: str = strawberry.field(description="A GUID, without a prefix.")
+    display_name: str | None = strawberry.field(description="The name that people see.")
+    description: str | None = strawberry.field(description="The description.")
+    color: str | None = strawberry.field(description="A colour's name, or `#RRGGBB`.")
+    sensitivity: int = strawberry.field(description="Higher is more sensitive.")
+    tool_tip: str | None = strawberry.field(description="The hint that people see.")
+    is_active: bool = strawberry.field(description="Whether it is in use.")
+    is_appliable: bool = strawberry.field(description="Whether it can be put on files.")
+
+
+@strawberry.type(description="The sensitivity labels there are.")
+class SensitivityLabelList:
+    labels: list[SensitivityLabel] = strawberry.field(description="By rising sensitivity.")
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+
+
+@strawberry.type(description="The sensitivity label of a file; its members are null without one.")
+class ItemSensitivityLabel:
+    success: bool = strawberry.field(description="True; a failure is an error of the field.")
+    label_id: str | None = strawberry.field(description="The label's GUID.")
+    label_display_name: str | None = strawberry.field(description="The label's name.")
+    assignment_method: str | None = strawberry.field(
+        description="`standard`, `privileged` or `auto`."
+    )
+    assigned_date_time: datetime | None = strawberry.field(description="When it was put there.")
+    error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
+
+
+@strawberry.type(description="Something that a search found.")
+class CollabSearchHit:
+    entity_type: CollabEntityType = strawberry.field(description="What it is.")
+    id: str = strawberry.field(description="The id of its kind, with its prefix.")
+    title: str | None = strawberry.field(description="The name or title.")
+    summary: str | None = strawberry.field(description="Where the words stand, as plain text.")
+    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
+    last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
+
+
+@strawberry.type(description="A page of search hits.")
+class CollabSearchPage:
+    hits: list[CollabSearchHit] = strawberry.field(
+        description="Those that the token may see, best first; there may be fewer than `limit`."
+    )
+    from_: int = strawberry.field(name="from", description="The index of the first hit.")
+    total: int = strawberry.field(description="How many there are in all, seen or not.")
+    more_results_available: bool = strawberry.field(description="Whether more follow.")
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)

@@ -1,0 +1,159 @@
+"""What the collab fields return: records put into the shape of the schema's types."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from providers.records import Record
+from providers.records_collab import (
+    Drive,
+    File,
+    Permission,
+    Row,
+    SensitivityLabel,
+    Site,
+    SiteList,
+)
+
+
+class DriveFilePageView(Record, frozen=True, kw_only=True):
+    """See the type DriveFilePage."""
+
+    files: tuple[File, ...]
+    next_page_token: str | None
+    has_more: bool
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None
+
+
+class DriveFileAnswerView(Record, frozen=True, kw_only=True):
+    """See the type DriveFileAnswer."""
+
+    file: File
+    access_info: str | None
+
+
+class DriveFileLinkView(Record, frozen=True, kw_only=True):
+    """See the type DriveFileLink."""
+
+    success: bool = True
+    web_view_link: str | None = None
+    download_url: str | None = None
+    export_links: Mapping[str, str] | None = None
+    file_name: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    is_google_workspace_file: bool = False
+    expires_at: datetime | None = None
+    error_message: str | None = None
+    error_code: str | None = None
+
+
+class DrivePermissionListView(Record, frozen=True, kw_only=True):
+    """See the type DrivePermissionList."""
+
+    permissions: tuple[Permission, ...]
+    access_info: str | None
+
+
+class DriveOperationView(Record, frozen=True, kw_only=True):
+    """See the type DriveOperationResult."""
+
+    success: bool = True
+    file_id: str | None = None
+    permission_id: str | None = None
+    error_message: str | None = None
+    error_code: str | None = None
+
+
+class DrivePageView(Record, frozen=True, kw_only=True):
+    """See the type CollabDrivePage."""
+
+    drives: tuple[Drive, ...]
+    next_page_token: str | None
+    has_more: bool
+    access_info: str | None
+
+
+class SitePageView(Record, frozen=True, kw_only=True):
+    """See the type CollabSitePage."""
+
+    sites: tuple[Site, ...]
+    next_page_token: str | None
+    has_more: bool
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None
+
+
+class ListPageView(Record, frozen=True, kw_only=True):
+    """See the type CollabListPage."""
+
+    lists: tuple[SiteList, ...]
+    next_page_token: str | None
+    has_more: bool
+    access_info: str | None
+
+
+class RowPageView(Record, frozen=True, kw_only=True):
+    """See the type CollabListItemPage."""
+
+    items: tuple[Row, ...]
+    next_page_token: str | None
+    has_more: bool
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None
+
+
+class DeletionView(Record, frozen=True, kw_only=True):
+    """See the type CollabListItemDeletion."""
+
+    success: bool = True
+
+
+class LabelListView(Record, frozen=True, kw_only=True):
+    """See the type SensitivityLabelList."""
+
+    labels: tuple[SensitivityLabel, ...]
+    access_info: str | None
+
+
+class ItemLabelView(Record, frozen=True, kw_only=True):
+    """See the type ItemSensitivityLabel."""
+
+    success: bool = True
+    label_id: str | None = None
+    label_display_name: str | None = None
+    assignment_method: str | None = None
+    assigned_date_time: datetime | None = None
+    error_message: str | None = None
+
+
+class SearchHitView(Record, frozen=True, kw_only=True):
+    """See the type CollabSearchHit."""
+
+    entity_type: str
+    id: str
+    title: str | None
+    summary: str | None
+    web_url: str | None
+    last_modified_date_time: datetime | None
+
+
+class SearchPageView(Record, frozen=True, kw_only=True):
+    """See the type CollabSearchPage."""
+
+    hits: tuple[SearchHitView, ...]
+    from_: int
+    total: int
+    more_results_available: bool
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None
+
+
+# The columns that carry an item's name: they go with it (decisions 16).
+NAMING_COLUMNS = ("Title", "LinkTitle", "LinkTitleNoMenu", "FileLeafRef")
+
+
+def without_name(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Null the columns that tell an item's name; the others stay."""
+    return {name: None if name in NAMING_COLUMNS else value for name, value in fields.items()}

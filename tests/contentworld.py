@@ -1,0 +1,292 @@
+"""
+The collaboration content of the tests: sites, libraries, files and lists over `world`'s gateway.
+
+Accounts and tokens come through the product's own doors, as in `world`. Nothing is masked, and
+everything is allowed, unless a test says otherwise.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import world as worlds
+from world import ADMIN, BROKEN, MAIN, ORIGIN, READ_ONLY, World
+
+from providers.sandbox.collab import records as r
+from providers.sandbox.collab.making import Maker
+
+ANN, BOB = "ann@x.example", "bob@x.example"
+HOST, PEOPLE = "content.x.example", "people.x.example"
+WRITE = ["Files.ReadWrite.All", "Sites.ReadWrite.All", "SensitivityLabel.Read"]
+READ = ["Files.Read.All", "Sites.Read.All", "SensitivityLabel.Read"]
+EVERYTHING = {
+    "collabAccessEnabled": True,
+    "allowedCollabOperations": ["all"],
+    "collabAllowAllDefault": True,
+}
+WHEN = "2026-01-05T08:00:00Z"
+
+
+@dataclass
+class ContentWorld:
+    """
+    What there is, by names; made in `opened`.
+
+    Attributes:
+        things: Sites, libraries' roots, folders, files and lists.
+        labels: Of sensitivity, by names.
+    """
+
+    world: World
+    make: Maker
+    things: dict[str, Any]
+    labels: dict[str, r.Label]
+    prefix: str = "/api/access/collab"
+    _addresses: Iterator[int] = field(default_factory=lambda: count(1))
+    _tokens: dict[str, str] = field(default_factory=dict)
+
+    # -- ids of the API
+
+    def id(self, name: str) -> str:
+        """Return the API's id of a site, list, file, folder or library's root."""
+        thing = self.things[name]
+        if isinstance(thing, r.Site):
+            return f"collab:site:{thing.id.lower()}"
+        if isinstance(thing, r.SiteList):
+            return f"collab:site:{thing.site_id.lower()}:list:{thing.id.lower()}"
+        return f"collab:drive:{thing.drive_id}:item:{thing.id}"
+
+    def row(self, name: str, number: int) -> str:
+        """Return the API's id of a list item."""
+        return f"{self.id(name)}:item:{number}"
+
+    def path(self, name: str, number: int | None = None) -> str:
+        """Return the path of a list, of its items with 0, or of one of them."""
+        site = f"collab:site:{self.things[name].site_id.lower()}"
+        path = f"/sites/{site}/lists/{self.id(name)}"
+        if number is None:
+            return path
+        return f"{path}/items/{self.row(name, number)}" if number else f"{path}/items"
+
+    # -- tokens and rules
+
+    async def token(
+        self, *rules: tuple[str, str, str], resources: tuple[int, ...] = (MAIN,), **settings: Any
+    ) -> str:
+        """Return a token with *rules* (type, pattern, action); equal ones are one."""
+        known = repr((rules, resources, sorted(settings.items())))
+        if known not in self._tokens:
+            body = {
+                "name": "test",
+                "operatorId": self.world.operator_id,
+                "resourceIds": list(resources),
+                "settings": {**EVERYTHING, **settings},
+            }
+            async with self.client(ADMIN) as admin:
+                made = await admin.post("/api/access-tokens", json=body)
+                assert made.status_code == 201, made.text
+                self._tokens[known] = str(made.json()["token"])
+                wanted = [
+                    {"ruleType": kind, "pattern": pattern, "action": action}
+                    for kind, pattern, action in rules
+                ]
+                path = f"/api/access-tokens/{made.json()['id']}/collab-rules"
+                put = await admin.put(path, json={"rules": wanted})
+                assert put.status_code == 200, put.text
+        return self._tokens[known]
+
+    async def selecting(self, *rules: tuple[str, str, str], **settings: Any) -> str:
+        """Return a token that sees what *rules* allow, and nothing else."""
+        return await self.token(*rules, collabAllowAllDefault=False, **settings)
+
+    async def seeing(self, *words: str, **settings: Any) -> str:
+        """Return a token that sees the fields of these mask words alone."""
+        return await self.token(visibleCollabFields=list(words), **settings)
+
+    async def rules(self, token: str) -> list[dict[str, Any]]:
+        """Return the rules that a token has now."""
+        async with self.client(token) as mine, self.client(ADMIN) as admin:
+            known = (await mine.get("/api/access/token")).json()["id"]
+            path = f"/api/access-tokens/{known}/collab-rules"
+            listed: list[dict[str, Any]] = (await admin.get(path)).json()["rules"]
+        return listed
+
+    # -- calls
+
+    async def call(
+        self, method: str, path: str, token: str | None = None, **more: Any
+    ) -> httpx.Response:
+        """Call a path of the collab surface."""
+        used = token or await self.token()
+        async with self.client(used) as client:
+            return await client.request(method, self.prefix + path, **more)
+
+    async def get(self, path: str, token: str | None = None, **query: Any) -> httpx.Response:
+        """Read a path of the collab surface; parameters are query parameters."""
+        params = {name.rstrip("_"): str(value) for name, value in query.items()}
+        return await self.call("GET", path, token, **({"params": params} if params else {}))
+
+    async def ask(self, document: str, token: str | None = None, **variables: Any) -> Any:
+        """Run a GraphQL document; return the decoded body."""
+        used = token or await self.token()
+        async with self.client(used) as client:
+            body = {"query": document, "variables": variables}
+            return (await client.post("/graphql", json=body)).json()
+
+    def client(self, token: str) -> httpx.AsyncClient:
+        """Return a client with an address of its own, so that it meets no address's limit."""
+        number = next(self._addresses)
+        address = (f"10.1.{number // 250}.{number % 250}", 50_000)
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(self.world.gateway, client=address),
+            base_url=ORIGIN,
+            headers={"authorization": f"Bearer {token}"},
+        )
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return what upstream was asked since `forget_calls`; batches count besides."""
+        return list(self.world.sandbox.upstreams["collab"].calls)
+
+    def forget_calls(self) -> None:
+        """Empty the call log."""
+        self.world.sandbox.upstreams["collab"].calls.clear()
+
+    async def fail(self, **fault: Any) -> None:
+        """Set a fault of upstream's."""
+        await self.world.fail("collab", **fault)
+
+    def names(self, drive: str) -> set[str]:
+        """Return the names of everything in a library."""
+        shelf = self.world.sandbox.ground.shelf
+        return {item.name for item in shelf.items(self.things[drive].drive_id)}
+
+
+def column(name: str, kind: str, **more: Any) -> r.Column:
+    """Make a column of a list."""
+    return r.Column(name=name, title=more.pop("title", name), kind=kind, **more)
+
+
+BERTHS = (
+    column("Length", "number", is_indexed=True),
+    column("Paid", "boolean"),
+    column("Until", "dateTime"),
+    column("State", "choice", is_indexed=True, facet={"choices": ["Free", "Let"]}),
+    column("Code", "text", is_read_only=True),
+)
+
+
+def fill(make: Maker) -> tuple[dict[str, Any], dict[str, r.Label]]:
+    """Make two team sites and a personal one, their libraries, files and lists."""
+    labels = {
+        name: r.Label(
+            id=f"00000000-0000-4000-8000-00000000000{number}",
+            name=name,
+            description=f"For what is {name}.",
+            tooltip=f"{name}!",
+            color="Green",
+            priority=number,
+        )
+        for number, name in enumerate(("open", "secret"), 1)
+    }
+    for label in labels.values():
+        make.add(label)
+    made: dict[str, Any] = {
+        "company": make.site(HOST, "", "Company"),
+        "yard": make.site(HOST, "/sites/yard", "Yard", description="Where boats are"),
+        "mine": make.site(PEOPLE, "/personal/ann", "Ann Miller", owner=ANN),
+    }
+    made["documents"] = make.library(made["yard"], "Documents", segment="Shared Documents")
+    made["drawings"] = make.library(made["yard"], "Drawings")
+    made["own"] = make.library(made["mine"], "OneDrive", segment="Documents")
+    made["boats"] = make.folder(made["documents"], "Boats")
+    made["inner"] = make.folder(made["boats"], "Inner")
+    made["houses"] = make.folder(made["documents"], "Houses")
+    made["plan"] = make.label(
+        make.file(made["inner"], "plan.docx", ("docx", "The keel of oak")), labels["secret"]
+    )
+    made["sketch"] = make.file(
+        made["boats"], "sketch.pdf", ("text", "keel lines"), modified="2026-01-07T08:00:00Z"
+    )
+    made["notes"] = make.file(
+        made["documents"],
+        "notes.txt",
+        ("text", "varnish on the keel"),
+        modified="2026-01-06T08:00:00Z",
+        description="What to do",
+    )
+    made["house"] = make.file(made["houses"], "house.txt", ("text", "a door"))
+    made["hull"] = make.file(made["drawings"], "hull.png", ("text", "lines of a hull"))
+    made["letter"] = make.file(made["own"], "letter.txt", ("text", "dear all, the keel"))
+    make.share(made["notes"], "user", "write", to=(BOB,))
+    made["berths"] = make.list_in(
+        made["yard"],
+        "Berths",
+        BERTHS,
+        [
+            {
+                "Title": f"Berth {n}",
+                "Length": n * 2,
+                "Paid": n % 2 == 0,
+                "State": "Free",
+                **({"Until": f"2026-03-0{n}T00:00:00Z"} if n != 3 else {}),
+            }
+            for n in range(1, 5)
+        ],
+        description="Where boats lie",
+    )
+    made["crew"] = make.list_in(
+        made["company"],
+        "Crew",
+        (column("Phone", "text", is_required=True),),
+        [{"Title": "Ann keel", "Phone": "1"}],
+    )
+    return made, labels
+
+
+async def opened(world: World) -> ContentWorld:
+    """Put the content and its connections into *world*."""
+    shelf = world.sandbox.ground.shelf
+    shelf.refresh()
+    make = Maker(shelf, when=WHEN, author=ANN)
+    make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
+    things, labels = fill(make)
+    make.keep()
+    await connect(world, resource=MAIN, scopes=WRITE)
+    await connect(world, resource=READ_ONLY, scopes=READ)
+    broken = await connect(world, resource=BROKEN, scopes=WRITE)
+    await world.admin.patch(f"/api/connections/{broken}", json={"status": "disabled"})
+    content = ContentWorld(world, make, things, labels)
+    content.forget_calls()
+    return content
+
+
+@asynccontextmanager
+async def standing(template: tuple[Path, Any], folder: Path) -> AsyncIterator[ContentWorld]:
+    """Open a world with its content, for a module of tests that change nothing."""
+    async with worlds.opened(*template, folder / "world") as world:
+        yield await opened(world)
+
+
+async def connect(
+    world: World, *, resource: int, scopes: list[str], account: str = ANN, **more: Any
+) -> int:
+    """Connect an account; return the connection's id."""
+    issued = world.sandbox.ground.tokens.issue("collab", account, scopes)
+    body: dict[str, Any] = {
+        "resourceId": resource,
+        "operatorId": world.operator_id,
+        "kind": "collab",
+        "provider": "COLLAB",
+        "mode": "delegated",
+        "accountEmail": account,
+        "grantedScopes": scopes,
+        "credentials": {"accessToken": issued},
+        **more,
+    }
+    made = await world.admin.post("/api/connections", json=body)
+    assert made.status_code == 201, made.text
+    return int(made.json()["id"])
