@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from policy.vocabulary import Surface
 from rest_compat.errors import RESULT_OBJECTS, ResultObject
 from rest_compat.json_schemas import JsonSchema
 from rest_compat.table import Endpoint
@@ -27,12 +28,17 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
 )
 
 
+# Where query parameters name calendars, folders and the like, which may not exist.
+_NAMED_IN_QUERIES = frozenset({Surface.CALENDAR, Surface.COLLAB})
+
+
 def statuses(endpoint: Endpoint) -> list[int]:
     """Return the statuses of the errors that *endpoint* may answer."""
     found = {400, 401, 429, 500, 503}
     if endpoint.surface is not None:
         found |= {403, 422, 502, 504}
-    if "{" in endpoint.path or (endpoint.surface is not None and endpoint.method == "POST"):
+    names_things = "{" in endpoint.path or endpoint.surface in _NAMED_IN_QUERIES
+    if names_things or (endpoint.surface is not None and endpoint.method == "POST"):
         found.add(404)
     if endpoint.method == "POST":
         found.add(409)
