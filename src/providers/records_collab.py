@@ -82,6 +82,13 @@ class DriveUser(Record, frozen=True):
     role: str | None = None
 
 
+class FileLabels(Record, frozen=True):
+    """The sensitivity label on a file, as answers show it; the name as far as it is known."""
+
+    sensitivity_label_id: str
+    sensitivity_label_name: str | None = None
+
+
 class File(Record, frozen=True):
     """
     A file or folder.
@@ -113,7 +120,7 @@ class File(Record, frozen=True):
     download_link: str | None = None
     parent: ItemKey | Literal[Untold.UNKNOWN] | None = UNKNOWN
     parent_folder_name: str | None = None
-    labels: Mapping[str, str] | None = None
+    labels: FileLabels | None = None
     is_folder: bool = False
     is_root: bool = False
     etag: str | None = None
@@ -262,7 +269,7 @@ class Row(Record, frozen=True):
     last_modified_by: str | None = None
     site_name: str | None = None
     list_name: str | None = None
-    labels: Mapping[str, str] | None = None
+    labels: FileLabels | None = None
     etag: str | None = None
     content_type_id: Fact = UNKNOWN
     file: File | Literal[Untold.UNKNOWN] | None = UNKNOWN

@@ -35,7 +35,7 @@ async def test_a_file_is_answered_whole(still):
             "downloadLink": None,
             "parentFolderId": still.id("documents"),
             "parentFolderName": "Documents",
-            "labels": {},
+            "labels": None,
             "isFolder": False,
             "provider": "COLLAB",
         }
@@ -282,7 +282,7 @@ async def test_a_list_item_is_flat_and_has_an_etag(still):
         "lastModifiedBy": "Ann Miller",
         "siteName": "Yard",
         "listName": "Berths",
-        "labels": {},
+        "labels": None,
     }
     assert answer.headers["etag"].startswith('"')
 

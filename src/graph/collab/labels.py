@@ -16,7 +16,7 @@ from graph.context import Context, Info
 from graph.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
 from providers.failures import Broken, ProviderFailure
-from providers.records_collab import UNKNOWN, File, FileLabel, Row
+from providers.records_collab import UNKNOWN, File, FileLabel, FileLabels, Row
 
 Thing = TypeVar("Thing", File, Row)
 
@@ -65,14 +65,14 @@ async def file_sensitivity_label(
 
 
 async def labelled(context: Context, survey: Survey, files: Sequence[File]) -> tuple[File, ...]:
-    """Put the labels of *files* on them; null where they cannot be told."""
+    """Put the labels of *files* on them; null without one, and where it cannot be told."""
     found = await survey.labels([one.key for one in files if not one.is_folder])
     carried: list[Labels] = [() if one.is_folder else found[one.key] for one in files]
     return await _put(context, files, carried)
 
 
 async def labelled_rows(context: Context, survey: Survey, rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Put the labels of their files on *rows*; null where they cannot be told."""
+    """Put the labels of their files on *rows*; null without one, and where it cannot be told."""
     faces = [one.file for one in rows if isinstance(one.file, File) and not one.file.is_folder]
     found = await survey.labels([face.key for face in faces])
 
@@ -107,9 +107,8 @@ async def _names(context: Context, carried: Sequence[Labels]) -> Mapping[str, st
     return {one.id: one.display_name for one in found.items if one.display_name}
 
 
-def _written(labels: tuple[FileLabel, ...], names: Mapping[str, str]) -> dict[str, str]:
+def _written(labels: tuple[FileLabel, ...], names: Mapping[str, str]) -> FileLabels | None:
     if not labels:
-        return {}
+        return None
     first = labels[0].label_id
-    named = {"sensitivityLabelName": names[first]} if first in names else {}
-    return {"sensitivityLabelId": first, **named}
+    return FileLabels(sensitivity_label_id=first, sensitivity_label_name=names.get(first))

@@ -110,6 +110,7 @@ _RESULT = ("success", "errorMessage", "errorCode")
 STRUCTURAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "DriveUser": ("email", "displayName", "role"),
+        "FileLabels": ("sensitivityLabelId", "sensitivityLabelName"),
         "DriveFile": ("id", "isFolder", "provider"),
         "DriveFilePage": ("files", *_PAGE, "authWarnings"),
         "DriveFileAnswer": ("file", "accessInfo"),

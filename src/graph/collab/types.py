@@ -42,6 +42,12 @@ class DriveUser:
     role: str | None = strawberry.field(description="`owner`, `writer`, `reader` or `commenter`.")
 
 
+@strawberry.type(description="The sensitivity label on a file.")
+class FileLabels:
+    sensitivity_label_id: str = strawberry.field(description="The label's GUID.")
+    sensitivity_label_name: str | None = strawberry.field(description="The label's name.")
+
+
 @strawberry.type(description="A file or folder.")
 class DriveFile:
     id: str = strawberry.field(description="`collab:drive:{driveId}:item:{itemId}`.")
@@ -63,8 +69,8 @@ class DriveFile:
     parent_folder_name: str | None = strawberry.field(
         description="That folder's name; at the top, the library's."
     )
-    labels: JSON | None = strawberry.field(
-        description="`sensitivityLabelId` and `sensitivityLabelName`; empty without a label."
+    labels: FileLabels | None = strawberry.field(
+        description="Its sensitivity label; null without one."
     )
     is_folder: bool = strawberry.field(description="Whether it is a folder.")
     provider: CollabProvider = strawberry.field(description="Always `COLLAB`.")
@@ -224,8 +230,8 @@ class CollabListItem:
     last_modified_by: str | None = strawberry.field(description="Who changed it last.")
     site_name: str | None = strawberry.field(description="The display name of its site.")
     list_name: str | None = strawberry.field(description="The display name of its list.")
-    labels: JSON | None = strawberry.field(
-        description="Of its file: `sensitivityLabelId` and `sensitivityLabelName`."
+    labels: FileLabels | None = strawberry.field(
+        description="The sensitivity label of its file; null without one."
     )
     access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
