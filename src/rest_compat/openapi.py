@@ -175,11 +175,16 @@ class Row:
                     "name": name,
                     "in": "path" if in_path else "query",
                     "required": in_path or self._required(node),
-                    "description": argument.description or "",
+                    "description": (argument.description or "") + self._also(name),
                     "schema": self._parameter(node, argument.description),
                 }
             )
         return found
+
+    def _also(self, name: str) -> str:
+        """Name the other spellings of a parameter."""
+        others = [alias for alias, meant in self.endpoint.aliases.items() if meant == name]
+        return "".join(f" Also taken as `{alias}`." for alias in others)
 
     def _headers(self, field: GraphQLField) -> list[JsonSchema]:
         return [

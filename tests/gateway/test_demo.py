@@ -132,7 +132,53 @@ async def test_each_profile_is_what_it_is_called(client, profile):
     ]
 
 
-async def test_the_admin_sees_the_four_resources(client, described):
+async def test_the_tokens_read_tasks_as_they_may(client, profile):
+    seen = {}
+    for name in ("full", "masked"):
+        boards = await client.get(f"{ACCESS}/tasks/boards", headers=profile(name))
+        assert boards.status_code == 200, boards.text
+        largest = 0
+        for board in boards.json()["boards"]:
+            path = f"{ACCESS}/tasks/boards/{board['id']}/items?limit=200"
+            items = (await client.get(path, headers=profile(name))).json()
+            largest = max(largest, items["totalCount"])
+            seen.setdefault(name, []).extend(items["items"])
+        assert (boards.json()["provider"], largest >= 60) == ("BOARDS", True)
+
+    assert [item["id"] for item in seen["masked"]] == [item["id"] for item in seen["full"]]
+    assert any(item["assignees"] for item in seen["full"])
+    assert all(item["assignees"] is None for item in seen["masked"])
+    names = {name for item in seen["full"] for name in item["assignees"]}
+    texts = {
+        value["text"]
+        for item in seen["masked"]
+        for value in item["columnValues"]
+        if value["type"] == "people"
+    }
+    assert (texts, bool(names)) == ({None}, True)
+
+
+async def test_the_second_task_provider_is_on_a_resource_of_its_own(client, described):
+    admin = {"Authorization": f"Bearer {described['adminToken']}"}
+    made = await client.post(
+        "/api/access-tokens",
+        json={
+            "name": "projects",
+            "operatorId": described["operatorId"],
+            "resourceIds": [described["resources"]["secondTasks"]],
+            "settings": {"allowedTaskOperations": ["read_only"]},
+        },
+        headers=admin,
+    )
+    own = {"Authorization": f"Bearer {made.json()['token']}"}
+    boards = (await client.get(f"{ACCESS}/tasks/boards", headers=own)).json()
+    path = f"{ACCESS}/tasks/boards/{boards['boards'][0]['id']}/items"
+
+    assert boards["provider"] == "PROJECTS"
+    assert len((await client.get(path, headers=own)).json()["items"]) == 50
+
+
+async def test_the_admin_sees_the_five_resources(client, described):
     admin = {"Authorization": f"Bearer {described['adminToken']}"}
     found = (await client.get("/api/resources", headers=admin)).json()["resources"]
     listed = (await client.get("/api/connections", headers=admin)).json()["connections"]
