@@ -38,6 +38,7 @@ from gateway.management import tokens as managed_tokens
 from gateway.management.admission import admitted
 from gateway.parts import Parts
 from gateway.settings import Settings
+from gateway.shared_limits import SharedLimiter
 from gateway.token_endpoints import TokenEndpoints
 from graph import schema
 from graph.operations import Graph
@@ -118,6 +119,8 @@ def assemble(
             await background.drain()
             lookup.close()
             await clients.aclose()
+            if isinstance(parts.counter, SharedLimiter):
+                await parts.counter.aclose()
             await database.close()
 
     app = _application(lifespan)
@@ -212,6 +215,8 @@ def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:
 def _counter(settings: Settings, clock: Callable[[], float]) -> Counter:
     if settings.rate_limits == "off":
         return Unlimited()
+    if settings.redis_url:
+        return SharedLimiter(settings.redis_url, processes=settings.counting, clock=clock)
     return Limiter(SlidingLog(clock=clock), clock=clock)
 
 

@@ -42,8 +42,8 @@ class Settings(BaseSettings):
     )
     redis_url: str | None = Field(
         default=None,
-        description="Redis for rate limits and locks that several processes share. Default: kept "
-        "in the process.",
+        description="Redis for the rate limits that several processes share. Default: counted in "
+        "each process.",
     )
     admin_token: SecretStr | None = Field(
         default=None,
@@ -58,6 +58,12 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0: any free.")
     workers: int = Field(default=1, ge=1, le=64, description="How many processes serve.")
+    processes: int | None = Field(
+        default=None,
+        ge=1,
+        description="How many processes serve on all machines together: while Redis is lost, each "
+        "allows that part of every rate limit. Default: the workers of this machine.",
+    )
     public_url: str | None = Field(
         default=None,
         description="Base URL under which clients reach the service, for links in answers. "
@@ -190,6 +196,11 @@ class Settings(BaseSettings):
     def database(self) -> str:
         """The database URL with its default filled in."""
         return self.database_url or f"sqlite+aiosqlite:///{self.data_dir / 'gateway.db'}"
+
+    @property
+    def counting(self) -> int:
+        """How many processes share the rate limits."""
+        return self.processes or self.workers
 
     @property
     def base_url(self) -> str:

@@ -1,0 +1,94 @@
+"""What one process knows of shared limits: its share, counted from what it let through before."""
+
+import pytest
+
+from gateway.shadow import Shadow
+from policy.quota import Charge, Verdict, Window
+
+MINUTE = Window(60, 60)
+HOUR = Window(300, 3600)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def shadow(clock):
+    return Shadow(clock=clock)
+
+
+def charge(key="email:192.0.2.1", cost=1, windows=(MINUTE, HOUR)):
+    return Charge(key, windows, cost)
+
+
+def passed(shadow, times, processes=4):
+    return sum(shadow.take([charge()], f"n{n}", processes=processes).allowed for n in range(times))
+
+
+def test_a_share_is_the_limit_divided_by_the_processes(shadow):
+    assert passed(shadow, 100) == 15
+
+
+def test_a_limit_below_the_number_of_processes_is_closed(shadow):
+    verdict = shadow.take([charge(windows=(Window(3, 60),))], "n", processes=4)
+
+    assert verdict == Verdict(allowed=False, limit=3, remaining=0, reset=1_000_060, retry_after=60)
+
+
+def test_what_passed_before_the_loss_counts(shadow):
+    shadow.count([charge(cost=14)], "before")
+
+    assert passed(shadow, 100) == 1
+
+
+def test_more_than_a_share_passed_before_so_nothing_does_now(shadow, clock):
+    for n in range(40):
+        shadow.count([charge()], f"before{n}")
+        clock.now += 1
+
+    verdict = shadow.take([charge()], "n", processes=4)
+    # 26 of the 40 must leave the minute before one of 15 is free: the last of them came 15 s ago.
+    assert verdict == Verdict(allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=45)
+
+
+def test_shares_roll_with_the_windows(shadow, clock):
+    assert passed(shadow, 100) == 15
+    clock.now += 59.5
+    assert passed(shadow, 100) == 0
+    clock.now += 0.5
+    assert passed(shadow, 100) == 15
+
+
+def test_the_hours_share_holds_over_the_minutes(shadow, clock):
+    total = 0
+    for _ in range(20):
+        total += passed(shadow, 20)
+        clock.now += 61
+
+    assert total == 75
+
+
+def test_every_charge_is_checked_before_any_is_counted(shadow):
+    full = charge("token:1", windows=(Window(4, 60),))
+    shadow.take([full], "n", processes=4)
+
+    assert shadow.take([charge(), full], "m", processes=4).allowed is False
+    assert shadow.take([charge(cost=0)], "o", processes=4).remaining == 15
+
+
+def test_idle_logs_are_forgotten(shadow, clock):
+    passed(shadow, 1)
+    clock.now += 4_000
+
+    shadow.take([charge("email:192.0.2.2")], "n", processes=4)
+    assert list(shadow._logs) == ["email:192.0.2.2"]
