@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, time
 from importlib.util import find_spec
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from dateutil.rrule import rruleset, rrulestr
@@ -17,6 +18,8 @@ pytestmark = [
     pytest.mark.skipif(not SHIPPED.is_dir(), reason="its package ships no test files"),
     pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning"),
 ]
+
+ACCOUNTS_ZONE = ZoneInfo("Europe/Stockholm")  # by whose clock times without a zone are meant
 
 # File -> the years to read, and how many instances there are in them.
 FILES = {
@@ -40,7 +43,7 @@ def expected(path, first, last):
 def starts(event):
     """Every start of an event or series before 2031, as UTC; a day starts at 00:00 UTC."""
     begin = event["DTSTART"].dt
-    place = begin.tzinfo if isinstance(begin, datetime) else UTC
+    place = (begin.tzinfo or ACCOUNTS_ZONE) if isinstance(begin, datetime) else UTC
     start = local(begin, place, time())
     rules = rruleset()
     rules.rdate(start)
