@@ -1,0 +1,221 @@
+"""
+The same three calls as a plain FastAPI application: response models, a token read, limits.
+
+It does less than the gateway where it may: the token's settings are ready in memory, limits are
+fixed windows, upstream's token is a constant, nothing is retried, sealed or told in headers.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, FastAPI, Header, HTTPException, Query
+from fastapi.routing import APIRoute, serialize_response
+from httpx import AsyncClient
+from limits import parse
+from limits.aio.storage import MemoryStorage
+from limits.aio.strategies import FixedWindowRateLimiter
+
+from benchmarks.baselines import models
+
+TOKEN = {"authorization": "Bearer an-upstream-token"}
+SELECT_B = (
+    "id,receivedDateTime,isDraft,parentFolderId,conversationId,subject,from,sender,toRecipients,"
+    "ccRecipients,bccRecipients,bodyPreview,sentDateTime,isRead,hasAttachments,categories,importance"
+)
+EXPAND_B = "attachments($select=id,name,contentType,size,isInline)"
+SELECT_EVENT = (
+    "id,start,end,isCancelled,subject,body,location,isAllDay,showAs,organizer,attendees,"
+    "onlineMeeting,onlineMeetingUrl,categories,type"
+)
+LABELS = {"INBOX": "INBOX", "Label_1": "Home"}
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is known of a token: what it hides, and that in words."""
+
+    id: int
+    hidden: frozenset[str] = models.NOTHING
+    access_info: str | None = None
+
+
+class Tokens:
+    """One indexed read per request, by the driver itself."""
+
+    def __init__(self, known: Mapping[str, Token]) -> None:
+        self._database = sqlite3.connect(":memory:", check_same_thread=False)
+        self._database.execute("CREATE TABLE tokens (digest BLOB PRIMARY KEY, id INT, revoked INT)")
+        self._known = {token.id: token for token in known.values()}
+        for text, token in known.items():
+            digest = hashlib.sha256(text.encode()).digest()
+            self._database.execute("INSERT INTO tokens VALUES (?, ?, 0)", (digest, token.id))
+
+    def find(self, header: str) -> Token:
+        """Return the token of an Authorization header."""
+        digest = hashlib.sha256(header.removeprefix("Bearer ").encode()).digest()
+        row = self._database.execute(
+            "SELECT id, revoked FROM tokens WHERE digest = ?", (digest,)
+        ).fetchone()
+        if row is None or row[1]:
+            raise HTTPException(401)
+        return self._known[row[0]]
+
+
+def build(  # noqa: C901 - three endpoints and what they share
+    client: AsyncClient, tokens: Tokens, *, base: str, provider: str = "b"
+) -> FastAPI:
+    """
+    Build the application.
+
+    Args:
+        client: Calls upstream.
+        tokens: Who may call.
+        base: Upstream's address.
+        provider: Whose mailbox is connected: "a" or "b".
+    """
+    app = FastAPI()
+    limiter = FixedWindowRateLimiter(MemoryStorage())
+    windows = (parse("1000000 per minute"), parse("10000000 per hour"))
+
+    async def caller(authorization: Annotated[str, Header()]) -> Token:
+        token = tokens.find(authorization)
+        for window in windows:
+            if not await limiter.hit(window, str(token.id)):
+                raise HTTPException(429)
+        return token
+
+    async def read(path: str, params: Sequence[tuple[str, str]] = ()) -> Any:
+        answer = await client.get(base + path, params=list(params), headers=TOKEN)
+        return orjson.loads(answer.raise_for_status().content)
+
+    @app.get("/api/access/email/messages", response_model=models.EmailPage)
+    async def list_emails(
+        token: Annotated[Token, Depends(caller)],
+        *,
+        q: str | None = None,
+        from_: Annotated[str | None, Query(alias="from")] = None,
+        to: str | None = None,
+        subject: str | None = None,
+        label: str | None = None,
+        unread: bool | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        hasAttachment: bool | None = None,  # noqa: N803
+        limit: Annotated[int, Query(ge=1)] = 20,
+        includeBody: bool = False,  # noqa: N803
+        pageToken: str | None = None,  # noqa: N803
+    ) -> Any:
+        if provider == "a":
+            return await _page_a(read, token, limit)
+        found = await read("/v1.0/me/messages", _params_b(limit))
+        return page_b([found], token, limit)
+
+    @app.get("/api/access/email/messages/{emailId}", response_model=models.EmailAnswer)
+    async def get_email(
+        token: Annotated[Token, Depends(caller)],
+        emailId: str,  # noqa: N803
+        *,
+        includeBody: bool = True,  # noqa: N803
+    ) -> Any:
+        native = emailId.removeprefix("providerB:")
+        params = (("$select", f"{SELECT_B},body"), ("$expand", EXPAND_B))
+        return one_b(await read(f"/v1.0/me/messages/{native}", params), token)
+
+    return app
+
+
+async def _page_a(read: Any, token: Token, limit: int) -> models.EmailPage:
+    """One call for the ids, one for each message."""
+    import asyncio
+
+    root = "/gmail/v1/users/me/messages"
+    listed = await read(root, (("maxResults", str(limit)),))
+    found = await asyncio.gather(
+        *(read(f"{root}/{one['id']}", (("format", "full"),)) for one in listed["messages"])
+    )
+    return page_a(found, token, limit)
+
+
+def _params_b(limit: int) -> tuple[tuple[str, str], ...]:
+    return (
+        ("$select", SELECT_B),
+        ("$expand", EXPAND_B),
+        ("$top", str(limit)),
+        ("$orderby", "receivedDateTime desc"),
+        ("$count", "true"),
+    )
+
+
+# -- the bodies of the endpoints, also measured without HTTP
+
+
+def page_b(answers: Sequence[Mapping[str, Any]], token: Token, limit: int) -> models.EmailPage:
+    """Make the page of one or several mailboxes."""
+    wires = [wire for answer in answers for wire in answer["value"]]
+    if len(answers) > 1:
+        wires.sort(key=lambda wire: wire["receivedDateTime"], reverse=True)
+    page = models.page(
+        [models.email_b(wire, token.hidden) for wire in wires[:limit]],
+        limit=limit,
+        access_info=token.access_info,
+    )
+    page.totalCount, page.hasMore = len(wires), len(wires) > limit
+    return page
+
+
+def page_a(answers: Sequence[Mapping[str, Any]], token: Token, limit: int) -> models.EmailPage:
+    """Make the page of messages that were read one by one."""
+    emails = [models.email_a(wire, token.hidden, LABELS) for wire in answers]
+    return models.page(emails, limit=limit, access_info=token.access_info)
+
+
+def one_b(answer: Mapping[str, Any], token: Token) -> models.Email:
+    """Make the answer of one message."""
+    found = models.email_b(answer, token.hidden, models.EmailAnswer)
+    found.accessInfo = token.access_info  # type: ignore[attr-defined]
+    return found
+
+
+def events_b(
+    answers: Sequence[Mapping[str, Any]], token: Token, place: str, email: str, span: Sequence[datetime]
+) -> models.EventPage:
+    """Make the page of all events, earliest first."""
+    events = [models.event_b(wire, place, token.hidden) for one in answers for wire in one["value"]]
+    events.sort(key=lambda event: (event.startUtc, event.id))
+    meta = models.EventPageMeta(
+        count=len(events), offset=0, totalCount=len(events), hasMore=False,
+        from_=span[0], to=span[1],
+    )
+    return models.EventPage(
+        events=events,
+        accessInfo=token.access_info,
+        currentUserCalendarEmail=email,
+        meta=meta,
+    )
+
+
+class Sends:
+    """Turns what an endpoint returned into bytes, by FastAPI's own functions."""
+
+    def __init__(self, model: Any) -> None:
+        app = FastAPI()
+
+        async def endpoint() -> Any:
+            return None
+
+        app.get("/", response_model=model)(endpoint)
+        routes = [route for route in app.routes if isinstance(route, APIRoute)]
+        self._field = routes[-1].response_field
+
+    async def __call__(self, page: Any) -> bytes:
+        """Validate and write."""
+        found = await serialize_response(
+            field=self._field, response_content=page, is_coroutine=True, dump_json=True
+        )
+        assert isinstance(found, bytes)
+        return found

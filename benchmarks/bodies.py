@@ -1,0 +1,182 @@
+"""R1 to R4: from upstream's bytes, or from records, to the answer's bytes; no HTTP on either side."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from benchmarks.baselines import fastapi_app, hand_written, models, strawberry_router
+from benchmarks.baselines.fastapi_app import EXPAND_B, SELECT_B, SELECT_EVENT, Sends, Token
+from benchmarks.corpus import AGENDA_ENDS, AGENDA_STARTS, CALENDAR, EVENTS_PER_ANSWER, PAGE, Corpus
+from benchmarks.inside import (
+    EMAIL,
+    EVENT_MASK,
+    MAIL_MASK,
+    Inside,
+    events_variables,
+)
+from benchmarks.table import Limit, Table
+from providers.mailbox import MailPage
+from rest_compat.documents import document
+
+Body = Callable[[], Awaitable[bytes]]
+LIST = "email/list_emails"
+EVENTS = "calendar/list_events"
+_UNMASKED = Token(1)
+_MASKED_MAIL = Token(
+    1,
+    frozenset({"bcc", "attachments", "bodyPreview"}),
+    "Hidden email fields: bcc, body_preview, attachments.",
+)
+_MASKED_EVENTS = Token(
+    1,
+    frozenset({"description", "location", "joinUrl"}),
+    "Hidden event fields: description, location, join_url.",
+)
+
+
+def tables(loop: asyncio.AbstractEventLoop) -> Sequence[Table]:
+    """Return the four tables."""
+    return (_pages(), _events(), *_from_records(loop))
+
+
+# -- R1 and R2: bytes in, bytes out
+
+
+def our_page(*, masked: bool, corpora: Sequence[Corpus] = (), limit: int = PAGE) -> Body:
+    """Return what makes a page as the project does."""
+    found = corpora or (Corpus(selective=False),)
+    inside = Inside(corpora=found, hidden=MAIL_MASK if masked else ())
+    return inside.rest(LIST, {"limit": limit})
+
+
+def their_page(*, masked: bool, corpora: Sequence[Corpus] = (), limit: int = PAGE) -> Body:
+    """Return what makes the same page as FastAPI and pydantic do."""
+    answers = [page_bytes(one) for one in corpora or (Corpus(),)]
+    token = _MASKED_MAIL if masked else _UNMASKED
+    send = Sends(models.EmailPage)
+
+    async def run() -> bytes:
+        found = [orjson.loads(one) for one in answers]
+        return await send(fastapi_app.page_b(found, token, limit))
+
+    return run
+
+
+def page_bytes(corpus: Corpus) -> bytes:
+    """Return a mailbox's page as provider B sends it."""
+    return corpus.reply(f"/v1.0/me/messages?$select={SELECT_B}&$expand={EXPAND_B}").body
+
+
+def our_events(*, masked: bool) -> Body:
+    """Return what makes the agenda's page as the project does."""
+    inside = Inside(corpora=[Corpus(selective=False)], hidden=EVENT_MASK if masked else ())
+    return inside.rest(EVENTS, events_variables())
+
+
+def their_events(*, masked: bool) -> Body:
+    """Return what makes the same page as FastAPI and pydantic do."""
+    corpus = Corpus()
+    path = f"/v1.0/me/calendars/{CALENDAR}/calendarView?$select={SELECT_EVENT}"
+    answers = [
+        corpus.reply(f"{path}&$skip={at}").body for at in range(0, corpus.events, EVENTS_PER_ANSWER)
+    ]
+    token = _MASKED_EVENTS if masked else _UNMASKED
+    send = Sends(models.EventPage)
+    place = f"1001|{CALENDAR}"
+
+    async def run() -> bytes:
+        found = [orjson.loads(one) for one in answers]
+        page = fastapi_app.events_b(found, token, place, EMAIL, (AGENDA_STARTS, AGENDA_ENDS))
+        return await send(page)
+
+    return run
+
+
+def _pages() -> Table:
+    selective = Inside(hidden=MAIL_MASK).rest(LIST, {"limit": PAGE})
+    return Table(
+        "A page of 50 mails, upstream's bytes in, the answer's out",
+        {
+            "FastAPI + pydantic": their_page(masked=False),
+            "FastAPI + pydantic, masked": their_page(masked=True),
+            "ours": our_page(masked=False),
+            "ours, masked": our_page(masked=True),
+            "ours, masked, upstream sends less": selective,
+        },
+        [Limit("R1", "ours", 0.60), Limit("R1 masked", "ours, masked", 0.60)],
+    )
+
+
+def _events() -> Table:
+    return Table(
+        "1,000 events, upstream's bytes in, the answer's out",
+        {
+            "FastAPI + pydantic": their_events(masked=False),
+            "FastAPI + pydantic, masked": their_events(masked=True),
+            "ours": our_events(masked=False),
+            "ours, masked": our_events(masked=True),
+        },
+        [Limit("R2", "ours", 0.50), Limit("R2 masked", "ours, masked", 0.50)],
+    )
+
+
+# -- R3 and R4: records in memory
+
+
+def by_strawberry(
+    inside: Inside, page: MailPage, text: str, variables: Mapping[str, Any]
+) -> Body:
+    """Return what executes a document as Strawberry does, its caches included."""
+    schema = strawberry_router.schema()
+
+    async def run() -> bytes:
+        done = await schema.execute(
+            text, variable_values=dict(variables), context_value=inside.context(page=page)
+        )
+        if done.errors or done.data is None:
+            raise AssertionError(done.errors)
+        return orjson.dumps(done.data["result"])
+
+    return run
+
+
+def _from_records(loop: asyncio.AbstractEventLoop) -> Sequence[Table]:
+    variables = {"limit": PAGE}
+    plain, masked = Inside(), Inside(hidden=MAIL_MASK)
+    page = loop.run_until_complete(plain.records(PAGE))
+
+    async def by_hand() -> bytes:
+        return hand_written.page(page, frozenset(), None)
+
+    hidden = masked.hidden
+
+    async def by_hand_masked() -> bytes:
+        return hand_written.page(page, hidden, _MASKED_MAIL.access_info)
+
+    ours = plain.rest(LIST, variables, page=page)
+    ours_masked = masked.rest(LIST, variables, page=page)
+    text = document(LIST)
+    return (
+        Table(
+            "A page of 50 mails from records in memory, against hand-written dicts",
+            {
+                "hand-written dicts + orjson": by_hand,
+                "hand-written, masked": by_hand_masked,
+                "ours": ours,
+                "ours, masked": ours_masked,
+            },
+            [Limit("R3", "ours", 1.0), Limit("R3 masked", "ours, masked", 1.0)],
+        ),
+        Table(
+            "The same document from records in memory, against Strawberry",
+            {
+                "Strawberry with its caches": by_strawberry(plain, page, text, variables),
+                "Strawberry, masked": by_strawberry(masked, page, text, variables),
+                "ours": ours,
+                "ours, masked": ours_masked,
+            },
+            [Limit("R4", "ours", 0.05), Limit("R4 masked", "ours, masked", 0.05)],
+        ),
+    )

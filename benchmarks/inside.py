@@ -1,0 +1,230 @@
+"""
+Our side without HTTP: the table's documents, the connectors, the policy, and recorded answers.
+
+What stands in is the upstream call alone: `Recorded` returns bytes where `providers.http.Upstream`
+would fetch them.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from benchmarks.corpus import AGENDA_ENDS, AGENDA_STARTS, NOON, Corpus
+from gateway.keyring import Keyring
+from graph import masks, schema
+from graph.context import Context
+from graph.operation import Documented
+from graph.operations import Graph
+from policy.caller import Caller
+from policy.grants import Grant, validate
+from policy.vocabulary import CalendarField, EmailField
+from providers.agenda import Agenda
+from providers.answers import Answer
+from providers.http import Upstream
+from providers.mailbox import Mailbox, MailPage
+from providers.ports import ConnectionInfo
+from providers.ports_calendar import CalendarPlace, EventPlace
+from providers.registry import CalendarRegistry, MailRegistry
+from rest_compat.documents import document
+from rest_compat.endpoint import OMITTED_WHEN_EMPTY
+
+EMAIL = "me@home.example"
+_KEYRING = Keyring.read("a key of the benchmark alone")
+_encode = msgspec.json.Encoder().encode
+
+# The three fields that the measurements hide on either surface.
+MAIL_MASK = ("bcc", "attachments", "body_preview")
+EVENT_MASK = ("description", "location", "join_url")
+
+
+def settings(hidden: Sequence[str] = ()) -> dict[str, object]:
+    """Return the settings of a token that may do all, and sees all but *hidden*."""
+    return validate(
+        {
+            "emailAccessEnabled": True,
+            "allowedEmailOperations": ["all"],
+            "calendarAccessEnabled": True,
+            "calendarAccessLevel": "full_access",
+            "timeframePastDays": None,
+            "timeframeFutureDays": None,
+            "visibleEmailFields": [one.value for one in EmailField if one.value not in hidden],
+            "visibleCalendarFields": [
+                one.value for one in CalendarField if one.value not in hidden
+            ],
+        }
+    )
+
+
+class Recorded:
+    """An upstream whose answers are there already."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._known: dict[Any, Answer] = {}
+
+    async def call(
+        self,
+        method: str,
+        *segments: str,
+        params: Sequence[tuple[str, str]] = (),
+        content: bytes = b"",
+        **_: Any,
+    ) -> Answer:
+        """See `providers.http.Upstream.call`."""
+        key = (segments, tuple(params), content)
+        if key not in self._known:
+            path = "/" + "/".join(quote(one, safe="") for one in segments)
+            self._known[key] = self._answer(f"{path}?{urlencode(params)}", content)
+        return self._known[key]
+
+    async def follow(self, url: str, **_: Any) -> Answer:
+        """See `providers.http.Upstream.follow`."""
+        if url not in self._known:
+            self._known[url] = self._answer(url.removeprefix(self._corpus.base), b"")
+        return self._known[url]
+
+    def _answer(self, target: str, content: bytes) -> Answer:
+        reply = self._corpus.reply(target, content)
+        return Answer(200, {"content-type": reply.content_type}, reply.body)
+
+
+class KnownIds:
+    """The ids of one calendar, in memory."""
+
+    async def calendar_ids(self, places: Sequence[CalendarPlace]) -> Mapping[CalendarPlace, int]:
+        """See `PublicIds`."""
+        return {place: at for at, place in enumerate(places, 1)}
+
+    async def calendars(self, calendar_ids: Sequence[int]) -> Mapping[int, CalendarPlace]:
+        """See `PublicIds`."""
+        return {}
+
+    async def keep_events(self, events: Mapping[str, EventPlace]) -> None:
+        """See `PublicIds`."""
+
+    async def event(self, event_id: str) -> EventPlace | None:
+        """See `PublicIds`."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A mailbox whose page is there already, as records."""
+
+    page: MailPage
+
+    async def search(self, *_: Any, **__: Any) -> MailPage:
+        """See `Mailbox.search`."""
+        return self.page
+
+
+class Inside:
+    """A caller with its accounts. A context is made anew for every call, as at the door."""
+
+    graph = Graph(schema.build())
+
+    def __init__(
+        self,
+        *,
+        corpora: Sequence[Corpus] = (Corpus(),),
+        provider: str = "PROVIDER_B",
+        hidden: Sequence[str] = (),
+    ) -> None:
+        self._settings = settings(hidden)
+        self._grant = Grant.read(self._settings)
+        mail, calendars = MailRegistry(), CalendarRegistry()
+        self._mail: Any = []
+        self._agenda: Any = []
+        for at, corpus in enumerate(corpora, 1):
+            way = cast("Upstream", Recorded(corpus))
+            for kind, found, registry in (
+                ("email", self._mail, mail),
+                ("calendar", self._agenda, calendars),
+            ):
+                info = _info(at, kind, provider, corpus)
+                found.append((info, cast("Any", registry).open(info, way)))
+        self._connections = tuple(info for info, _ in (*self._mail, *self._agenda))
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The coordinates that are hidden."""
+        return masks.hidden(self._grant)
+
+    def context(self, *, page: MailPage | None = None, kind: type[Context] = Context) -> Context:
+        """Make what one request runs in; *page* stands in for all mailboxes."""
+        return kind(
+            caller=Caller(
+                token_id=1,
+                token_name="benchmark",  # noqa: S106 - a name
+                key_id="abcdefgh",
+                expires_at=None,
+                policy_rev=1,
+                operator_id="operator",
+                grant=self._grant,
+                settings=self._settings,
+                connections=self._connections,
+            ),
+            request_id="00000000-0000-0000-0000-000000000000",
+            sealer=_KEYRING,
+            mail=Mailbox(self._mail) if page is None else cast("Mailbox", Ready(page)),
+            agenda=Agenda(self._agenda, KnownIds()),
+            now=_now,
+        )
+
+    def rest(
+        self, name: str, variables: Mapping[str, Any], *, page: MailPage | None = None
+    ) -> Callable[[], Awaitable[bytes]]:
+        """Return what runs the table's document *name* once, from admission to bytes."""
+        operation: Documented = self.graph.document(document(name), silent=OMITTED_WHEN_EMPTY)
+
+        async def run() -> bytes:
+            context = self.context(page=page)
+            operation.admit(context)
+            outcome = await operation.run(variables, context)
+            if outcome.errors or outcome.data is None:
+                raise AssertionError(outcome.errors)
+            return _encode(outcome.data["result"])
+
+        return run
+
+    async def records(self, limit: int) -> MailPage:
+        """Return the page as records, read with everything but bodies."""
+        context = self.context()
+        kept: list[MailPage] = []
+
+        class Keeping:
+            async def search(self, *args: Any, **more: Any) -> MailPage:
+                kept.append(await mail.search(*args, **more))
+                return kept[-1]
+
+        mail, context.mail = context.mail, cast("Mailbox", Keeping())
+        operation = self.graph.document(document("email/list_emails"))
+        await operation.run({"limit": limit}, context)
+        return kept[0]
+
+
+def events_variables() -> Mapping[str, Any]:
+    """Return what asks for the whole agenda."""
+    return {
+        "limit": 1000,
+        "from": AGENDA_STARTS.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "to": AGENDA_ENDS.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def _now() -> datetime:
+    return NOON
+
+
+def _info(at: int, kind: str, provider: str, corpus: Corpus) -> ConnectionInfo:
+    return ConnectionInfo(
+        id=at if kind == "email" else 1000 + at,
+        resource_id=1,
+        kind=kind,
+        provider=provider,
+        account_email=EMAIL if at == 1 else f"me{at}@home.example",
+        base_url=corpus.base,
+    )

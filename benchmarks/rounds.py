@@ -1,0 +1,118 @@
+"""
+Interleaved rounds of CPU time.
+
+In every round each variant runs once, in shuffled order, for the same span; what counts is the
+median over rounds of the ratio *within* a round, so that a busy machine slows both sides alike.
+CPU time is that of this process alone: fake upstreams run in another one.
+"""
+
+import asyncio
+import gc
+import random
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gateway.server import settle
+
+Run = Callable[[], Awaitable[object]]
+MOST_CALLS = 20_000  # of one variant in one round
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """
+    How long to measure.
+
+    Attributes:
+        rounds: At least nine.
+        seconds: CPU time of one variant in one round, about.
+    """
+
+    rounds: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Median and the quarters around it."""
+
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+        return cls(low, middle, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """
+    One table.
+
+    Attributes:
+        micros: Variant -> CPU microseconds per call.
+        ratios: Variant -> its cost as a share of the first variant's.
+        noise: The same of the first variant measured a second time; at best 1.00.
+    """
+
+    micros: Mapping[str, float]
+    ratios: Mapping[str, Spread]
+    noise: Spread
+
+
+def measure(
+    loop: asyncio.AbstractEventLoop, variants: Mapping[str, Run], effort: Effort
+) -> Measured:
+    """Measure *variants* against the first of them."""
+    names = list(variants)
+    order = [(name, variants[name]) for name in names]
+    order.append((_AGAIN, variants[names[0]]))
+    calls = {name: _calibrated(loop, run, effort.seconds) for name, run in variants.items()}
+    calls[_AGAIN] = calls[names[0]]
+    gc.unfreeze()
+    settle()  # the same collector settings for everybody
+    costs: dict[str, list[float]] = {name: [] for name, _ in order}
+    shuffler = random.Random(7)
+    for _ in range(effort.rounds):
+        shuffler.shuffle(order)
+        for name, run in order:
+            gc.collect(0)
+            costs[name].append(_cost(loop, run, calls[name]))
+    base = costs[names[0]]
+    ratios = {
+        name: Spread.of([one / first for one, first in zip(found, base, strict=True)])
+        for name, found in costs.items()
+    }
+    noise = ratios.pop(_AGAIN)
+    micros = {name: statistics.median(costs[name]) * 1e6 for name in names}
+    return Measured(micros, ratios, noise)
+
+
+_AGAIN = "the first again"
+
+
+def _calibrated(loop: asyncio.AbstractEventLoop, run: Run, seconds: float) -> int:
+    """Warm *run* up, and return how many calls of it fill *seconds*."""
+    _cost(loop, run, 1)
+    calls = 1
+    while True:
+        spent = _cost(loop, run, calls) * calls
+        if spent > seconds / 4 or calls >= MOST_CALLS:
+            return max(1, min(MOST_CALLS, round(calls * seconds / max(spent, 1e-9))))
+        calls *= 4
+
+
+def _cost(loop: asyncio.AbstractEventLoop, run: Run, calls: int) -> float:
+    """Return CPU seconds per call."""
+
+    async def repeat() -> float:
+        began = time.process_time()
+        for _ in range(calls):
+            await run()
+        return time.process_time() - began
+
+    return loop.run_until_complete(repeat()) / calls

@@ -1,0 +1,81 @@
+"""
+The fake upstreams as a server of their own process, so that their CPU time is nobody's here.
+
+    python -m benchmarks.upstream      prints its address, serves until its standard input ends
+"""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httptools
+import uvloop
+
+from benchmarks.corpus import Corpus
+
+
+class Protocol(asyncio.Protocol):
+    """Answers one connection's requests, one after the other."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._parser = httptools.HttpRequestParser(self)
+        self._target, self._body = b"", b""
+        self._transport: Any = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_message_begin(self) -> None:
+        self._target, self._body = b"", b""
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        reply = self._corpus.reply(self._target.decode(), self._body)
+        head = (
+            f"HTTP/1.1 200 OK\r\ncontent-type: {reply.content_type}\r\n"
+            f"content-length: {len(reply.body)}\r\n\r\n"
+        )
+        self._transport.write(head.encode() + reply.body)
+
+
+async def serve() -> None:
+    """Serve until standard input ends."""
+    loop = asyncio.get_running_loop()
+    corpus = Corpus()
+    server = await loop.create_server(lambda: Protocol(corpus), "127.0.0.1", 0, backlog=512)
+    corpus.base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    print(corpus.base, flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+    server.close()
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """Start the server in a child process; yield its address."""
+    command = [sys.executable, "-m", "benchmarks.upstream"]
+    with subprocess.Popen(  # noqa: S603 - our own module
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            yield child.stdout.readline().strip()
+        finally:
+            child.stdin.close()
+            child.wait(10)
+
+
+if __name__ == "__main__":
+    uvloop.run(serve())
