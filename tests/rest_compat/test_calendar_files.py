@@ -26,7 +26,7 @@ FILES = {
     "calendars/x_location.ics": (2024, 2027, 784),
     "calendars/issue_466_convert_tzid_with_slash.ics": (2022, 2027, 219),
     "calendars/period_with_timezone.ics": (2023, 2025, 9),
-    "events/event_with_recurrence.ics": (1996, 1997, 97),
+    "events/event_with_recurrence.ics": (1996, 1997, 100),
     "events/event_with_recurrence_exdates_on_different_lines.ics": (2012, 2013, 10),
 }
 
