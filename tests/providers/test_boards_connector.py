@@ -302,3 +302,71 @@ def test_a_classified_answer_keeps_its_words():
 
     assert isinstance(classify(Answer(200, {}, body)), failures.Missing)
     assert classify(Answer(502, {}, b"<html>")) is None
+
+
+class Shelf:
+    """A board upstream whose cursors can die, behind the endpoint's documents."""
+
+    def __init__(self, ids):
+        self.ids = list(ids)
+        self.dead = False
+        self.asked = []
+
+    async def __call__(self, scope, receive, send):
+        asked = json.loads((await receive())["body"])
+        self.asked.append(asked)
+        variables, start = asked["variables"], 0
+        if "next_items_page" in asked["query"]:
+            start = int(variables["c"].removeprefix("after "))
+        found = self.ids[start : start + variables["n"]]
+        end = start + len(found)
+        page = {
+            "cursor": f"after {end}" if end < len(self.ids) else None,
+            "items": [{"id": one, "name": f"I{one}"} for one in found],
+        }
+        if "next_items_page" in asked["query"]:
+            data = {"next_items_page": page, "boards": [{"id": "2", "items_count": 9}]}
+        else:
+            data = {"boards": [{"id": "2", "type": "board", "items_page": page}]}
+        body = {"data": data}
+        if self.dead and "next_items_page" in asked["query"]:
+            self.dead = False
+            body = {"data": None, "errors": [error("CursorExpiredError")]}
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+
+
+async def _listed(shelf, after=None, limit=4):
+    upstream = Upstream(Origins(apps={BASE: shelf}), BASE, connection=1, classify=classify)
+    page = await Tasks(upstream, Locks()).items(
+        "2", ItemQuery(limit=limit), after=after, sight=Sight(wanted=frozenset({"name"}))
+    )
+    return [one.id for one in page.items], page.position
+
+
+@pytest.mark.parametrize("death", ["upstream says so", "it is an hour old", "none was kept"])
+@pytest.mark.parametrize(
+    ("now", "rest"),
+    [
+        pytest.param("123456789", "56789", id="nothing changed"),
+        pytest.param("X123456789", "56789", id="something came before"),
+        pytest.param("13456789", "56789", id="something before is gone"),
+        pytest.param("12356789", "56789", id="the last one is gone"),
+        pytest.param("1234", "", id="what followed is gone"),
+        pytest.param("", "", id="all is gone"),
+    ],
+)
+async def test_a_dead_cursor_loses_nothing(death, now, rest):
+    shelf = Shelf("123456789")
+    seen, position = await _listed(shelf)
+    assert (seen, position[:3]) == (["1", "2", "3", "4"], (4, "4", "after 4"))
+
+    shelf.ids = list(now)
+    shelf.dead = death == "upstream says so"
+    if death == "it is an hour old":
+        position = position._replace(at=position.at - 3_600)
+    if death == "none was kept":
+        position = position._replace(cursor=None)
+    found, _ = await _listed(shelf, position, limit=9)
+
+    assert found == list(rest)

@@ -78,8 +78,8 @@ class BoardList:
 
 
 def _start(page: Found, last: str, start: int | None) -> int:
-    """Return where to go on: behind the last one seen, else where it was counted to be."""
+    """Return where to go on: behind the last one seen, else where that was."""
     if start is None:
         return 0
     places = [place for place, one in enumerate(page, 1) if one is not None and one.id == last]
-    return places[0] if places else start
+    return places[0] if places else max(start - 1, 0)

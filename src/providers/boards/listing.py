@@ -56,6 +56,8 @@ class Listing:
             except CursorGone:
                 pass
         place = await self._found_again(after)
+        if place.seen == 0:
+            return await self._first(limit)
         if place.cursor is None:
             return ItemSlice((), None, None)
         return await self._next(place.cursor, place, limit)
@@ -104,22 +106,21 @@ class Listing:
 
     async def _found_again(self, lost: TaskPosition) -> TaskPosition:
         """
-        Walk to behind the last item that was seen; where it is gone, to as many as were seen.
+        Walk to behind the last item that was seen; where it is gone, to those before it.
 
         Returns:
             A position with a living cursor, or with none when nothing follows.
         """
         at = int(self._clock())
         ids, cursor = await self._walk(lost.seen)
-        if (ids and ids[-1] == lost.last) or (len(ids) < lost.seen and lost.last not in ids):
+        if ids and ids[-1] == lost.last:
             return TaskPosition(len(ids), lost.last, cursor, at)
-        seen = lost.seen
-        if lost.last in ids:  # something before it is gone
-            seen = ids.index(lost.last) + 1
-        else:  # something came before it, or it is gone itself
+        if lost.last not in ids and cursor is not None:  # something came before it, perhaps
             ids, _ = await self._walk(lost.seen + WIDEST)
-            if lost.last in ids:
-                seen = ids.index(lost.last) + 1
+        # Without it, one item may come twice, so that none is lost.
+        seen = ids.index(lost.last) + 1 if lost.last in ids else min(lost.seen - 1, len(ids))
+        if seen == 0:
+            return TaskPosition(0, "", None, at)
         _, cursor = await self._walk(seen)
         return TaskPosition(seen, lost.last, cursor, at)
 

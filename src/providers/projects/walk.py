@@ -125,32 +125,36 @@ class Walk(Generic[P]):
         return TaskPosition(place.seen, place.last, cursor, place.at, place.skip)
 
     async def _find_again(self, place: _Place) -> None:
-        """Walk to behind the last record seen; where it is gone, to as many as were seen."""
+        """
+        Walk to behind the last record seen; where it is gone, to those before it.
+
+        Without it, one record may come twice, so that none is lost.
+        """
         offset, passed = "", 0
-        fallback: tuple[str, int] | None = None
+        found: tuple[str, int, str] | None = None
         while True:
             page = await self._asked(place.index, offset, "gid", PAGE)
             ids = [one.gid for one in page.data]
             if place.last in ids:
-                found = (offset, ids.index(place.last) + 1)
+                found = (offset, ids.index(place.last) + 1, place.last)
                 break
-            if fallback is None and passed + len(ids) >= place.seen:
-                fallback = (offset, place.seen - passed)
+            before = place.seen - 1 - passed
+            if found is None and before <= len(ids):
+                found = (offset, max(before, 0), ids[before - 1] if before > 0 else "")
             passed += len(ids)
             following = next_offset(page)
             if not following or passed >= place.seen + PAGE:
-                found = fallback or (offset, len(ids))
                 break
             offset = following
-        place.offset, place.skip = found
+        place.offset, place.skip, place.last = found or (offset, len(ids), ids[-1] if ids else "")
         place.at = int(self._clock())
 
 
 def _behind(records: Sequence[shapes.Named], place: _Place) -> int:
-    """Return where to go on in a page: behind the last record seen, else where it was."""
+    """Return where to go on in a page: behind the last record seen, else where that was."""
     if not place.skip:
         return 0
     for number, one in enumerate(records, 1):
         if one.gid == place.last:
             return number
-    return min(place.skip, len(records))
+    return min(place.skip - 1, len(records))
