@@ -135,13 +135,14 @@ class ConnectionCredentials:
         self.scheme = scheme
 
     async def token(self, *, rejected: str | None = None) -> str:
-        """Return a token to call with; one that is refused for good marks the connection."""
+        """
+        Return a token to call with.
+
+        A rejected token alone does not mark the connection: it would stay unusable after one odd
+        answer. Only the token endpoint's word that nothing can be renewed does (`_Store`).
+        """
         fitting = await self._vault.fitting(self._connection_id, self.scheme)
-        try:
-            return await fitting.token(rejected=rejected)
-        except NeedsReauth:
-            await self._vault.refused(self._connection_id)
-            raise
+        return await fitting.token(rejected=rejected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,12 +91,14 @@ async def test_an_api_token_stands_alone(database, keyring, vault):
     assert (credentials.scheme, await credentials.token()) == ("", "secret")
 
 
-async def test_a_token_that_cannot_be_renewed_marks_the_connection(database, keyring, vault):
+async def test_a_rejected_fixed_token_leaves_the_connection_in_use(database, keyring, vault):
+    """One odd 401 must not switch an account off until a person comes."""
     await put(database, keyring, accessToken="first")
 
     with pytest.raises(NeedsReauth):
         await vault.of(1).token(rejected="first")
-    assert await status(database) == "needs_reauth"
+    assert await status(database) == "active"
+    assert await vault.of(1).token() == "first"
 
 
 async def test_a_refused_token_is_renewed_and_stored(database, keyring, vault):

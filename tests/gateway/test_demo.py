@@ -233,6 +233,18 @@ async def test_a_withdrawn_consent_needs_a_person(client, described, gateway):
     await client.delete(url, headers=admin)
 
 
+async def test_a_mailbox_is_back_when_its_401s_are_over(client, profile):
+    messages = f"{ACCESS}/email/messages?limit=5"
+    await client.put("/sandbox/faults/providerA", json={"kind": "401", "count": 99})
+    without = await client.get(messages, headers=profile("full"))
+    await client.delete("/sandbox/faults/providerA")
+    again = await client.get(messages, headers=profile("full"))
+
+    (warning,) = without.json()["authWarnings"]
+    assert warning.endswith(": needs to be reconnected.")
+    assert (again.status_code, again.json().get("authWarnings")) == (200, None)
+
+
 async def test_the_sandbox_answers_under_its_path(client, described):
     upstream = described["upstreams"]["providerA"]
     response = await client.get(
