@@ -37,6 +37,7 @@ from gateway.management import rules as managed_rules
 from gateway.management import tokens as managed_tokens
 from gateway.management.admission import admitted
 from gateway.parts import Parts
+from gateway.sandbox_mount import forgetting
 from gateway.settings import Settings
 from gateway.shared_limits import SharedLimiter
 from gateway.token_endpoints import TokenEndpoints
@@ -125,7 +126,8 @@ def assemble(
 
     app = _application(lifespan)
     app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
-    pages.install(app, door=door, graph=_graph(), sandbox=sandbox)
+    mounted = None if sandbox is None else forgetting(sandbox, clients)
+    pages.install(app, door=door, graph=_graph(), sandbox=mounted)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     table = rest_app(_endpoints(settings), graph=_Documents(), door=door, ledger=ledger)
     app.router.default = table

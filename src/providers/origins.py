@@ -81,6 +81,10 @@ class Origins:
         for key in [key for key in self._health if key[0] == connection]:
             del self._health[key]
 
+    def forget_all(self) -> None:
+        """Drop what is known of every connection: the upstreams are others from now on."""
+        self._health.clear()
+
     async def aclose(self) -> None:
         """Close every client and every socket."""
         self._clients.clear()

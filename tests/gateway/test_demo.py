@@ -245,6 +245,20 @@ async def test_a_mailbox_is_back_when_its_401s_are_over(client, profile):
     assert (again.status_code, again.json().get("authWarnings")) == (200, None)
 
 
+async def test_a_throttle_ends_with_the_fault_that_made_it(client, profile):
+    messages = f"{ACCESS}/email/messages?limit=5"
+    throttled = {"kind": "429", "count": 99, "retryAfter": 3600}
+    for upstream in ("providerA", "providerB"):
+        await client.put(f"/sandbox/faults/{upstream}", json=throttled)
+    during = await client.get(messages, headers=profile("full"))
+    for upstream in ("providerA", "providerB"):
+        await client.delete(f"/sandbox/faults/{upstream}")
+    after = await client.get(messages, headers=profile("full"))
+
+    assert (during.status_code, during.headers["retry-after"]) == (429, "3600")
+    assert (after.status_code, after.json().get("authWarnings")) == (200, None)
+
+
 async def test_the_sandbox_answers_under_its_path(client, described):
     upstream = described["upstreams"]["providerA"]
     response = await client.get(
