@@ -66,6 +66,7 @@ class Tokens:
         *,
         app_only: bool = False,
         lifetime: float | None = None,
+        text: str | None = None,
     ) -> str:
         """Make an access token that is good for *lifetime* seconds (None: for ever)."""
         expires = None if lifetime is None else self._clock() + lifetime
@@ -76,7 +77,7 @@ class Tokens:
             app_only=app_only,
             expires=expires,
         )
-        return self._keep("access", grant)
+        return self._keep("access", grant, text)
 
     def issue_refresh(self, upstream: str, account: str, scopes: Iterable[str]) -> str:
         """Make a refresh token."""
@@ -99,8 +100,8 @@ class Tokens:
         """Forget every token of an account, as a withdrawn consent does."""
         self._db.run("DELETE FROM token WHERE upstream = ? AND account = ?", upstream, account)
 
-    def _keep(self, kind: str, grant: TokenGrant) -> str:
-        token = f"sandbox-{kind}-{secrets.token_urlsafe(32)}"
+    def _keep(self, kind: str, grant: TokenGrant, text: str | None = None) -> str:
+        token = text or f"sandbox-{kind}-{secrets.token_urlsafe(32)}"
         self._db.run(
             "INSERT INTO token (hash, kind, upstream, account, scopes, app_only, expires)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
