@@ -126,6 +126,17 @@ class Agendas:
             body = {"query": document, "variables": variables}
             return (await client.post("/graphql", json=body)).json()
 
+    def clear(self) -> None:
+        """Forget what a test planted, asked for and broke."""
+        for event in self.events.values():
+            self.world.sandbox.ground.calendars.delete(event)
+        self.events.clear()
+        for upstream in UPSTREAMS.values():
+            self.world.sandbox.upstreams[upstream].faults.clear()
+        for connection in self.connections.values():
+            self.world.gateway.app.state.accounts.forget(connection)
+        self.world.forget_calls()
+
     def _client(self, token: str) -> httpx.AsyncClient:
         """Return a client with an address of its own, so that it meets no address's limit."""
         number = next(self._addresses)
@@ -166,6 +177,13 @@ async def opened(world: World) -> Agendas:
     connections = {provider: await connect(world, provider, resource=MAIN) for provider in ACCOUNTS}
     world.forget_calls()
     return Agendas(world, calendars, {}, connections)
+
+
+@asynccontextmanager
+async def empty(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Agendas]:
+    """Open a world with empty calendars, for a module of tests that clear up."""
+    async with worlds.opened(*template, folder / "world") as world:
+        yield await opened(world)
 
 
 @asynccontextmanager

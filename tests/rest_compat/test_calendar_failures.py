@@ -2,6 +2,7 @@
 
 import agendaworld
 import pytest
+import pytest_asyncio
 from agendaworld import at, day, meeting, text
 
 from gateway import connections
@@ -9,6 +10,22 @@ from providers import calendar_memory
 
 RANGE = {"from_": text(day()), "to": text(day(1))}
 A, B = "Provider A (me@provider-a.example)", "Provider B (me@provider-b.example)"
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def kept(world_template, tmp_path_factory):
+    async with agendaworld.empty(world_template, tmp_path_factory.mktemp("agendas")) as agendas:
+        yield agendas
+
+
+@pytest.fixture
+def agendas(kept):
+    """Empty calendars; what a test plants is gone after it."""
+    yield kept
+    kept.clear()
 
 
 @pytest.fixture
@@ -79,6 +96,7 @@ async def test_a_calendar_that_is_gone_meanwhile_is_named_and_then_forgotten(fil
     first = await filled.get("/events")
     second = await filled.get("/events")
 
+    store.put_calendar(filled.calendars["club"])
     assert first.json()["authWarnings"] == [f'{B}, calendar "Club": failed.']
     assert "authWarnings" not in second.json()
     assert titles(first) == titles(second) == ["Budget 2027", "Lease talk", "Book fair"]
@@ -150,6 +168,7 @@ async def test_an_account_that_is_out_of_order_is_named_without_a_call(filled):
 
     response = await filled.get("/events")
 
+    await connections.set_status(database, filled.connections["PROVIDER_B"], "active", None)
     assert titles(response) == ["Lease talk", "Book fair"]
     assert response.json()["authWarnings"][0].startswith(f"{B}: failed.")
 
@@ -188,6 +207,7 @@ async def test_two_connections_to_one_account_show_its_calendars_once(filled):
     alone = await filled.get("/events", other)
     listed = await filled.get("/calendars")
 
+    await filled.world.admin.delete(f"/api/connections/{second}")
     assert titles(both) == ["Budget 2027", "Lease talk", "Training", "Book fair"]
     assert titles(alone) == ["Lease talk", "Book fair"]
     assert len(listed.json()["calendars"]) == 4

@@ -1,11 +1,29 @@
 """`GET /freebusy`: parameters, what counts as taken, whole bodies."""
 
+import agendaworld
 import pytest
+import pytest_asyncio
 from agendaworld import ANA, at, day, meeting, text, whole_days
 
 from providers.sandbox.calendarrecords import Override, Recurrence, moment
 
 RANGE = {"from_": text(day()), "to": text(day(1))}
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def kept(world_template, tmp_path_factory):
+    async with agendaworld.empty(world_template, tmp_path_factory.mktemp("agendas")) as agendas:
+        yield agendas
+
+
+@pytest.fixture
+def agendas(kept):
+    """Empty calendars; what a test plants is gone after it."""
+    yield kept
+    kept.clear()
 
 
 def error(response, code, message):
