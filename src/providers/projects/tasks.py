@@ -3,13 +3,13 @@
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import msgspec
 
-from providers.failures import Missing, Refused
+from providers.failures import Missing
 from providers.http import Upstream
 from providers.ports_tasks import (
     MOST_COMMENTS,
@@ -23,8 +23,9 @@ from providers.ports_tasks import (
     Target,
     TaskPosition,
 )
-from providers.projects import kinds, mapping, shapes
+from providers.projects import kinds, mapping, matching, shapes
 from providers.projects.calls import Calls
+from providers.projects.projectlist import ProjectList
 from providers.projects.walk import Source, Walk
 from providers.projects.writing import Writer
 from providers.records_tasks import TaskBoard, TaskComment, TaskGroup, TaskItem
@@ -55,17 +56,7 @@ class Tasks:
         self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
     ) -> BoardSlice:
         """Return projects, workspace by workspace; see `TaskPort.boards`."""
-        fields = mapping.board_fields(wanted | {"name"})
-        if query.only is not None:
-            return await self._chosen(query, after, fields)
-        spaces = await self._calls.every(shapes.Names, "workspaces", fields="gid", most=_MOST_PAGES)
-        archived = () if query.archived else (("archived", "false"),)
-        sources = [
-            Source(one.gid, ("projects",), (("workspace", one.gid), *archived)) for one in spaces
-        ]
-        walk = Walk(self._calls, shapes.Projects, sources, fields=fields, keep=_named(query.text))
-        found, position = await walk.page(after, query.limit)
-        return BoardSlice(tuple(map(mapping.board, found)), position)
+        return await ProjectList(self._calls, query, wanted).page(after)
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
         """Read one project; see `TaskPort.board`."""
@@ -92,7 +83,7 @@ class Tasks:
         Upstream cannot filter a project's tasks, so that is done here, within five of its pages.
         """
         _check(board_id)
-        filtering = _filtering(query)
+        filtering = matching.looked_at(query)
         asked = replace(sight, wanted=(sight.wanted - {"comments"}) | filtering)
         columns = await self._columns(board_id, when=bool(asked.wanted & _OF_FIELDS))
         path: tuple[str, ...] = ("projects", board_id, "tasks")
@@ -108,7 +99,7 @@ class Tasks:
             shapes.Tasks,
             [Source(path[1], path)],
             fields=mapping.item_fields(looking, columns),
-            keep=_matching(query, board_id, looking, columns),
+            keep=matching.matcher(query, board_id, looking, columns),
         )
         found, position = await walk.page(after, query.limit)
         shown = replace(sight, wanted=sight.wanted - {"comments"})
@@ -165,37 +156,6 @@ class Tasks:
         await self._calls.read(shapes.OneMade, "users", "me", fields="gid")
 
     # -- parts ---------------------------------------------------------------------------------
-
-    async def _chosen(
-        self, query: BoardQuery, after: TaskPosition | None, fields: str
-    ) -> BoardSlice:
-        """Return the projects of the token's scope; those that are not there are left out."""
-        ids = sorted(one for one in query.only or () if _ID.fullmatch(one))
-        left = [one for one in ids if after is None or one > after.last]
-        boards: list[TaskBoard] = []
-        for start in range(0, len(left), 8):
-            chunk = left[start : start + 8]
-            found = await asyncio.gather(*(self._project(one, fields) for one in chunk))
-            for place, given in enumerate(found, start + 1):
-                if given is None or not _is_listed(given, query):
-                    continue
-                boards.append(mapping.board(given))
-                if len(boards) == query.limit:
-                    more = place < len(left)
-                    position = TaskPosition(place, given.gid) if more else None
-                    return BoardSlice(tuple(boards), position)
-        return BoardSlice(tuple(boards), None)
-
-    async def _project(self, board_id: str, fields: str) -> shapes.Project | None:
-        try:
-            found = await self._calls.read(shapes.OneProject, "projects", board_id, fields=fields)
-        except Missing:
-            return None
-        except Refused as refusal:
-            if refusal.status == 403:
-                return None
-            raise
-        return found.data
 
     async def _groups(self, board_id: str, *, when: bool = True) -> tuple[TaskGroup, ...]:
         if not when:
@@ -275,38 +235,3 @@ def _check(found: str) -> None:
     """Let nothing but an id of upstream's through."""
     if not _ID.fullmatch(found):
         raise Missing
-
-
-def _named(text: str | None) -> Callable[[shapes.Project], bool] | None:
-    if text is None:
-        return None
-    return lambda one: text.casefold() in (one.name or "").casefold()
-
-
-def _is_listed(project: shapes.Project, query: BoardQuery) -> bool:
-    named = _named(query.text)
-    return (query.archived or not project.archived) and (named is None or named(project))
-
-
-def _filtering(query: ItemQuery) -> frozenset[str]:
-    """Return the attributes that the filters of *query* look at."""
-    given = {"name": query.text, "status": query.status, "assignees": query.assignee}
-    return frozenset(name for name, value in given.items() if value)
-
-
-def _matching(
-    query: ItemQuery, board_id: str, sight: Sight, columns: tuple[Column, ...]
-) -> Callable[[shapes.Task], bool] | None:
-    if not _filtering(query):
-        return None
-
-    def matches(task: shapes.Task) -> bool:
-        item = mapping.item(task, board_id, sight, columns)
-        people = " \n".join(item.assignees or ()).casefold()
-        return (
-            (query.text or "").casefold() in (item.name or "").casefold()
-            and (query.status is None or query.status.casefold() == (item.status or "").casefold())
-            and (query.assignee or "").casefold() in people
-        )
-
-    return matches
