@@ -83,7 +83,7 @@ class Slice:
 
     @classmethod
     def of(cls, info: ConnectionInfo, answer: MailSlice, after: MailPosition | None) -> "Slice":
-        ranks = tuple(_rank(info, _position(email)) for email in answer.emails)
+        ranks = tuple([_rank(info, _position(email)) for email in answer.emails])
         reached = answer.scanned_to or (_position(answer.emails[-1]) if ranks else after)
         horizon = _rank(info, reached) if reached is not None else _BEFORE_ALL
         return cls(

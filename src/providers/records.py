@@ -33,16 +33,23 @@ for _number in range(NULLS):
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def milliseconds(moment: datetime) -> int:
     """Return an aware time as milliseconds since the epoch, rounded down."""
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+    return (moment - _EPOCH) // _MILLISECOND
 
 
 def moment(received_ms: int) -> datetime:
     """Return milliseconds since the epoch as UTC."""
     return _EPOCH + timedelta(milliseconds=received_ms)
+
+
+def whole_milliseconds(moment: datetime) -> datetime:
+    """Return an aware time without what lies below its milliseconds."""
+    rest = moment.microsecond % 1000
+    return moment.replace(microsecond=moment.microsecond - rest) if rest else moment
 
 
 # -- email ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from operator import itemgetter
 
 from providers import records
 from providers.failures import Throttled, TimedOut
@@ -66,6 +67,12 @@ def position(email: records.Email) -> MailPosition:
     return MailPosition(0 if received is None else records.milliseconds(received), email.id)
 
 
+def _rank(email: records.Email) -> tuple[int, str]:
+    """Return `position(email).rank`, at less cost."""
+    received = email.received_at
+    return (0 if received is None else -records.milliseconds(received)), email.id
+
+
 def whole_of(received_ms: int) -> MailPosition:
     """Return the position behind everything that was received in this millisecond."""
     return MailPosition(received_ms, _LAST_ID)
@@ -73,8 +80,8 @@ def whole_of(received_ms: int) -> MailPosition:
 
 def following(emails: Sequence[records.Email], after: MailPosition | None) -> list[records.Email]:
     """Return in order what comes strictly after a position."""
-    ordered = sorted(emails, key=lambda email: position(email).rank)
-    return [email for email in ordered if after is None or position(email).rank > after.rank]
+    ranked = sorted([(_rank(email), email) for email in emails], key=itemgetter(0))
+    return [email for rank, email in ranked if after is None or rank > after.rank]
 
 
 async def scan(
@@ -165,8 +172,9 @@ class _Reader:
             return []
         self._floor = min(floors)
         complete = whole_of(self._floor + 1)
-        ready = [one for one in self._held if position(one).rank < complete.rank]
-        self._held = [one for one in self._held if position(one).rank > complete.rank]
+        held, self._held, ready = self._held, [], []
+        for one in held:
+            (ready if _rank(one) < complete.rank else self._held).append(one)
         if self._after is None or complete.rank > self._after.rank:
             self._complete = complete
         return following(ready, self._after)

@@ -187,9 +187,11 @@ class Mail:
         have: AbstractSet[str],
     ) -> tuple[records.Email, ...]:
         """Fetch what is wanted of some messages beyond what their search brought."""
-        if fields.brought(wanted) <= have:
-            return tuple(records.only(one, wanted) for one in emails)
-        return await reader.details(emails, wanted)
+        if not fields.brought(wanted) <= have:
+            return await reader.details(emails, wanted)
+        if have <= wanted:
+            return tuple(emails)
+        return tuple(records.only(one, wanted) for one in emails)
 
     async def _place(self, query_: MailQuery) -> Place:
         folder = matching.folder_label(query_)

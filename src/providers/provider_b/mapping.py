@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from providers import records
 from providers.ids import is_provider_b
-from providers.provider_b.message import Message, Recipient, moment
+from providers.provider_b.message import Address, Message, Recipient, moment
 
 PROVIDER = "PROVIDER_B"
 
@@ -19,22 +19,21 @@ def email(message: Message, wanted: AbstractSet[str]) -> records.Email:
         wanted: Attributes of `records.Email`; others stay None.
     """
     body = message.body
-    people = message.to_recipients, message.cc_recipients, message.bcc_recipients
-    to, cc, bcc = (_people(one or ()) for one in people)
+    received = message.received
     return records.Email(
         id=message.id,
         provider=PROVIDER,
         thread_id=message.conversation_id,
         subject=message.subject if "subject" in wanted else None,
         from_=_author(message) if "from_" in wanted else None,
-        to=to if "to" in wanted else None,
-        cc=cc if "cc" in wanted else None,
-        bcc=bcc if "bcc" in wanted else None,
+        to=_people(message.to_recipients) if "to" in wanted else None,
+        cc=_people(message.cc_recipients) if "cc" in wanted else None,
+        bcc=_people(message.bcc_recipients) if "bcc" in wanted else None,
         body_preview=message.body_preview if "body_preview" in wanted else None,
         body=body.content if body and "body" in wanted else None,
         body_type=_body_type(body.content_type) if body and "body_type" in wanted else None,
         sent_at=moment(message.sent_date_time) if "sent_at" in wanted else None,
-        received_at=records.moment(message.received_ms) if message.received_date_time else None,
+        received_at=received,
         is_read=bool(message.is_read),
         has_attachments=bool(message.has_attachments),
         attachments=_attachments(message) if "attachments" in wanted else None,
@@ -51,10 +50,12 @@ def well_formed(message: Message) -> bool:
 
 def participant(one: Recipient) -> records.Participant | None:
     """Return a recipient, None without an address; a name that only repeats it is left out."""
-    address, name = one.email_address.address, one.email_address.name
-    if not address:
-        return None
-    return records.Participant(email=address, name=None if name in ("", address) else name)
+    who = one.email_address
+    return records.Participant(email=who.address, name=_name(who)) if who.address else None
+
+
+def _name(who: Address) -> str | None:
+    return who.name if who.name and who.name != who.address else None
 
 
 def recipients(people: Iterable[records.Participant]) -> list[dict[str, dict[str, str]]]:
@@ -65,8 +66,14 @@ def recipients(people: Iterable[records.Participant]) -> list[dict[str, dict[str
     ]
 
 
-def _people(people: Iterable[Recipient]) -> tuple[records.Participant, ...]:
-    return tuple(one for one in map(participant, people) if one is not None)
+def _people(people: Iterable[Recipient] | None) -> tuple[records.Participant, ...]:
+    return tuple(
+        [
+            records.Participant(email=who.address, name=_name(who))
+            for one in people or ()
+            if (who := one.email_address).address
+        ]
+    )
 
 
 def _author(message: Message) -> records.Participant | None:

@@ -58,9 +58,17 @@ class Message(Wire):
     parent_folder_id: str | None = None
 
     @property
+    def received(self) -> datetime | None:
+        """The received time to the millisecond; None without one, 1970 when it cannot be read."""
+        if not self.received_date_time:
+            return None
+        read = moment(self.received_date_time)
+        return records.moment(0) if read is None else records.whole_milliseconds(read)
+
+    @property
     def received_ms(self) -> int:
         """The received time in whole milliseconds, 0 when there is none."""
-        received = moment(self.received_date_time)
+        received = self.received
         return 0 if received is None else records.milliseconds(received)
 
 
@@ -102,4 +110,6 @@ def moment(text: str | None) -> datetime | None:
         read = datetime.fromisoformat(text)
     except ValueError:
         return None
+    if read.tzinfo is UTC:
+        return read
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)

@@ -53,7 +53,7 @@ class Reader:
         async for listing in self._filtered(asked, wanted, size):
             yield scanning.Page(
                 emails=self.emails(listing.value, wanted),
-                floor_ms=min((one.received_ms for one in listing.value), default=None),
+                floor_ms=_oldest(listing),
                 last=listing.next_link is None,
             )
 
@@ -148,3 +148,10 @@ class Reader:
             if len(found) >= most:
                 break
         return list(found.values())
+
+
+def _oldest(listing: Listing) -> int | None:
+    """Return the oldest received time of a page that others follow: for the last, nobody asks."""
+    if listing.next_link is None:
+        return None
+    return min((one.received_ms for one in listing.value), default=None)
