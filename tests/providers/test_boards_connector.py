@@ -272,11 +272,14 @@ def _documents():
     for wanted in (frozenset(), parts, *(frozenset({one}) for one in parts)):
         yield documents.boards(wanted)
         yield documents.boards_by_id(wanted)
-    wants = (frozenset(), EVERYTHING, *(frozenset({one}) for one in EVERYTHING),
-             frozenset({"sub_items", "status"}))  # fmt: skip
-    for wanted, ids, boards, count in itertools.product(
-        wants, (None, ["a"]), (None, frozenset("1")), (True, False)
-    ):
+    single = [(frozenset({one}), None, None, False) for one in EVERYTHING]
+    mixed = itertools.product(
+        (EVERYTHING, frozenset({"sub_items", "status"})),
+        (None, ["a"]),
+        (None, frozenset("1")),
+        (True, False),
+    )
+    for wanted, ids, boards, count in (*single, *mixed, (frozenset(), None, None, True)):
         sight = Sight(wanted=wanted, boards=boards)
         values = documents.Values(sight, own=ids, below=ids)
         yield documents.item(values, sight)
