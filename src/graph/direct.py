@@ -1,14 +1,22 @@
 """
-Resolvers that take nothing but `info` are called without Strawberry's layers in between.
+Resolvers that take nothing but `info` and scalars are called without Strawberry's layers between.
 
-Those read arguments, build containers and look for extensions; where there is neither, they are
-most of the cost of such a field.
+Those read arguments, build containers and look for extensions: for scalars, which graphql-core has
+read already, all they do is to rename them, and it is most of the cost of such a field.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from graphql import GraphQLField, GraphQLResolveInfo, GraphQLSchema, is_object_type
+from graphql import (
+    GraphQLArgument,
+    GraphQLField,
+    GraphQLResolveInfo,
+    GraphQLSchema,
+    is_non_null_type,
+    is_object_type,
+    is_scalar_type,
+)
 
 from graph.context import Info
 from graph.coordinates import declaration
@@ -21,18 +29,39 @@ def apply(schema: GraphQLSchema) -> None:
             continue
         for field in type_.fields.values():
             resolver = declaration(field).base_resolver
-            if resolver is not None and _takes_info_alone(field):
-                field.resolve = _calling(resolver.wrapped_func, declaration(field))
+            if resolver is not None and _takes_scalars_alone(field):
+                made_of = declaration(field)
+                field.resolve = _calling(resolver.wrapped_func, made_of, _names(field))
 
 
-def _takes_info_alone(field: GraphQLField) -> bool:
+def _takes_scalars_alone(field: GraphQLField) -> bool:
     made_of = declaration(field)
-    named = [parameter.name for parameter in made_of.base_resolver.signature.parameters.values()]
-    return named == ["info"] and not made_of.extensions and not made_of.is_async
+    named = {parameter.name for parameter in made_of.base_resolver.signature.parameters.values()}
+    known = {argument.python_name for argument in made_of.arguments} | {"info"}
+    return (
+        "info" in named
+        and named == known
+        and not made_of.extensions
+        and all(map(_is_scalar, field.args.values()))
+    )
 
 
-def _calling(resolver: Callable[[Info], Any], made_of: Any) -> Callable[..., Any]:
-    def resolve(_source: Any, info: GraphQLResolveInfo[Any]) -> Any:
-        return resolver(Info(_raw_info=info, _field=made_of))
+def _is_scalar(argument: GraphQLArgument) -> bool:
+    type_ = argument.type
+    return is_scalar_type(type_.of_type if is_non_null_type(type_) else type_)
+
+
+def _names(field: GraphQLField) -> Mapping[str, str]:
+    """Return the parameter of each argument, by the name that the schema gives it."""
+    parameters = [argument.python_name for argument in declaration(field).arguments]
+    return dict(zip(field.args, parameters, strict=True))
+
+
+def _calling(
+    resolver: Callable[..., Any], made_of: Any, names: Mapping[str, str]
+) -> Callable[..., Any]:
+    def resolve(_source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
+        given = {names[name]: value for name, value in arguments.items()}
+        return resolver(info=Info(_raw_info=info, _field=made_of), **given)
 
     return resolve

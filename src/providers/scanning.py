@@ -172,7 +172,8 @@ class _Reader:
             return []
         self._floor = min(floors)
         complete = whole_of(self._floor + 1)
-        held, self._held, ready = self._held, [], []
+        held, self._held = self._held, []
+        ready: list[records.Email] = []
         for one in held:
             (ready if _rank(one) < complete.rank else self._held).append(one)
         if self._after is None or complete.rank > self._after.rank:
