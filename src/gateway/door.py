@@ -19,6 +19,7 @@ from gateway.database import StorageUnavailable
 from gateway.edge import passage
 from gateway.overload import Overloaded
 from gateway.parts import Parts
+from gateway.rulebook import Rulebook
 from graph import errors
 from graph.context import Context, Delivery
 from policy.caller import Caller
@@ -45,6 +46,7 @@ class Door:
     def __init__(self, parts: Parts, accounts: Accounts) -> None:
         self._parts = parts
         self._accounts = accounts
+        self.rulebook = Rulebook(parts.database)
 
     # -- what REST asks; see `rest_compat.ports.Door` ------------------------------------------
 
@@ -111,6 +113,7 @@ class Door:
             agenda=self._accounts.agenda_of(caller),
             tasks=self._accounts.tasks_of(caller),
             content=self._accounts.content_of(caller),
+            rulebook=self.rulebook,
         )
 
     async def open_management(self, scope: Scope) -> None:

@@ -174,6 +174,24 @@ class CollabRule(SQLModel, table=True):
     updated_at: int = _moment()
 
 
+class RuleIntent(SQLModel, table=True):
+    """
+    Something that a token is about to make, and that needs an allow rule then. Decisions 4.
+
+    Attributes:
+        place: Where: the folder and the name of a file, or the list of a list item.
+    """
+
+    __tablename__ = "rule_intents"
+    __table_args__ = (_AUTOINCREMENT,)
+
+    id: int | None = _key()
+    token_id: int = _link("access_tokens.id")
+    rule_type: str = Field(max_length=32)
+    place: str = Field(max_length=2048)
+    created_at: int = _moment()
+
+
 class Delivery(SQLModel, table=True):
     """
     The ledger of intents: one row per token, operation and idempotency key. Decisions 5.9.

@@ -13,6 +13,7 @@ from graph import masks
 from graph.loaders import Loaders
 from graph.plan.planning import Plan
 from policy.caller import Caller
+from policy.vocabulary import RuleType
 from providers.agenda import Agenda
 from providers.content import Content
 from providers.mailbox import Mailbox
@@ -32,6 +33,28 @@ class Sealer(Protocol):
         Raises:
             ValueError: Damaged, of another context, or not ours.
         """
+
+
+class Rulebook(Protocol):
+    """
+    Where rules are added for what a token makes; see `graph.collab.keeping`.
+
+    An intent is written down before anything is made, and is done when the rule is stored.
+    """
+
+    async def intend(self, token_id: int, rule_type: RuleType, place: str) -> int:
+        """
+        Write down that something is about to be made at *place*, in words for people.
+
+        Raises:
+            Refusal: The token has as many rules as it may have.
+        """
+
+    async def allow(self, intent: int, pattern: str) -> None:
+        """Store the allow rule of what was made; the intent is done."""
+
+    async def drop(self, intent: int) -> None:
+        """Forget an intent: surely nothing was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +81,7 @@ class Context:
         agenda: The token's usable calendars as one.
         tasks: The token's usable task accounts.
         content: The token's usable collaboration content as one.
+        rulebook: Where rules are added for what the token makes; None stores none.
         require_all: The caller asked to fail when any provider fails (decisions 5.4).
         delivery: None lets each send take a fresh Message-ID.
         applied_limit: Set when a `limit` above its maximum was lowered.
@@ -74,6 +98,7 @@ class Context:
     agenda: Agenda = field(repr=False)
     tasks: TaskDesk = field(default_factory=TaskDesk, repr=False)
     content: Content = field(default_factory=lambda: Content(()), repr=False)
+    rulebook: Rulebook | None = field(default=None, repr=False)
     require_all: bool = False
     delivery: Delivery | None = None
     applied_limit: int | None = None

@@ -160,6 +160,7 @@ def extensions(
             described["details"] = [
                 {"field": detail.field, "message": detail.message} for detail in problem.details
             ]
+        described |= problem.created
         if problem.connected_providers:
             described["connectedProviders"] = list(problem.connected_providers)
     retry_after = getattr(problem, "retry_after", None)

@@ -13,11 +13,14 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
 from graph import account, direct, masks
+from graph.collab import changes as collab_changes
 from graph.collab import files as collab_files
 from graph.collab import labels as collab_labels
+from graph.collab import row_changes as collab_row_changes
 from graph.collab import rows as collab_rows
 from graph.collab import search as collab_search
 from graph.collab import sites as collab_sites
+from graph.collab.inputs import FILE_CONTENT, FileContent
 from graph.context import Info
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
@@ -73,6 +76,17 @@ Mutation = create_type(
         task_mutations.update_task_item,
         task_mutations.delete_task_item,
         task_mutations.add_task_comment,
+        collab_changes.upload_file,
+        collab_changes.create_folder,
+        collab_changes.rename_file,
+        collab_changes.move_file,
+        collab_changes.delete_file,
+        collab_changes.share_file,
+        collab_changes.update_file_permission,
+        collab_changes.delete_file_permission,
+        collab_row_changes.create_list_item,
+        collab_row_changes.update_list_item,
+        collab_row_changes.delete_list_item,
     ],
     description="Everything that can be changed; one field per request.",
 )
@@ -98,7 +112,9 @@ def _described() -> strawberry.Schema:
         Query,
         Mutation,
         config=StrawberryConfig(
-            scalar_map=SCALARS, disable_field_suggestions=True, info_class=Info
+            scalar_map={**SCALARS, FileContent: FILE_CONTENT},
+            disable_field_suggestions=True,
+            info_class=Info,
         ),
     )
 

@@ -20,7 +20,7 @@ A refusal is an answer, not a fault: it carries its code word, a sentence that i
 never reaches the error log. Statuses are decided in `graph.errors` alone. Source: decisions 1, 2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from policy.vocabulary import Code, Field, Operation, Surface, UnauthorizedReason
@@ -48,6 +48,7 @@ class Refusal(Exception):
         self.required_operation: str | None = None
         self.reason: str | None = None
         self.connected_providers: tuple[str, ...] = ()
+        self.created: Mapping[str, str] = {}  # ids of what was made all the same, by member
 
 
 class Unauthenticated(Refusal):

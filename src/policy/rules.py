@@ -172,12 +172,22 @@ class RuleSet:
         """
         Say whether a new *child* may be created below *parent*.
 
-        The parent must be allowed, or an allow rule must match the child-to-be; no block rule may
-        match either of them (decisions 4, "Creation").
+        The parent must be allowed, or a rule about places must allow the child-to-be; no block
+        rule may match either of them (decisions 4, "Creation").
         """
         if not self._unblocked(child) or not self._unblocked(parent):
             return False
-        return self.decide(parent).allowed or self.decide(child).allowed
+        return self.decide(parent).allowed or self.allows_place(child)
+
+    def allows_place(self, facts: Facts) -> bool:
+        """
+        Say whether everything in the place of what has these facts is allowed, blocks aside.
+
+        True by default, or by a rule about a folder, library, site or list.
+        """
+        if self.allow_by_default:
+            return True
+        return any(MATCHERS[place](self.allow, facts) is not None for place in PLACES)
 
     def _unblocked(self, facts: Facts) -> bool:
         return self.block.match(facts) is None and self.block.might_match(facts) is None
@@ -411,6 +421,9 @@ def _lost(rule_type: RuleType, fact: str) -> Callable[[Index, Facts], int | None
 
     return suspect
 
+
+# The rule types that are about places, so that they can be asked about what is not there yet.
+PLACES = (RuleType.FOLDER, RuleType.DRIVE_ID, RuleType.SITE_ID, RuleType.LIST_ID)
 
 # Rule type -> the rule that cannot be ruled out because a fact it asks about is lost. Asked only
 # when there are rules of the type. Total over RuleType, by test.

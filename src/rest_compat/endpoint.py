@@ -96,6 +96,8 @@ class Responder:
         if body is not None:
             variables[INPUT] = body.value(strict=wanted.strict)
         outcome = await self.operation.run(variables, visit.context)
+        if body is not None and body.broken is not None:
+            raise body.broken
         if outcome.errors:
             raise errors.from_graphql(outcome.errors[0])
         return self._success(outcome.data or {}, visit)

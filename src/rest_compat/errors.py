@@ -56,6 +56,8 @@ _DRIVE_RESULT = ResultObject(
             Code.INVALID_ID: "INVALID_REQUEST",
             Code.VALIDATION_ERROR: "INVALID_REQUEST",
             Code.INVALID_PARAMETER: "INVALID_REQUEST",
+            Code.MISSING_PARAMETER: "INVALID_REQUEST",
+            Code.PRECONDITION_FAILED: "INVALID_REQUEST",
             Code.PAYLOAD_TOO_LARGE: "TOO_LARGE",
             Code.PROVIDER_REFUSED: "OPERATION_NOT_ALLOWED",
             Code.NOT_FOUND: "NOT_FOUND",
@@ -142,7 +144,15 @@ def answer(
     return Answer(status=status, body=orjson.dumps(body), headers=_headers(status, extensions))
 
 
-_OPTIONAL = ("details", "requiredOperation", "reason", "connectedProviders", "accessInfo")
+_OPTIONAL = (
+    "details",
+    "requiredOperation",
+    "reason",
+    "connectedProviders",
+    "accessInfo",
+    "fileId",  # of what was made although the answer is an error
+    "itemId",
+)
 
 
 def _error(

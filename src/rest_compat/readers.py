@@ -14,6 +14,7 @@ from rest_compat.body import parse, read_body
 from rest_compat.call import Call
 from rest_compat.inputs import conform
 from rest_compat.ports import Variable
+from rest_compat.uploads import UploadReader
 
 
 class Body(Protocol):
@@ -22,6 +23,10 @@ class Body(Protocol):
     @property
     def fingerprint(self) -> bytes:
         """What is the same for the same body: the bytes themselves, or a digest of them."""
+
+    @property
+    def broken(self) -> Exception | None:
+        """Why the body stopped coming while it was used; None when nothing is wrong."""
 
     def value(self, *, strict: bool) -> Any:
         """
@@ -51,6 +56,7 @@ class JsonBody:
 
     fingerprint: bytes
     variable: Variable
+    broken: Exception | None = None
 
     def value(self, *, strict: bool) -> Any:
         """Parse, and check against the variable's type; see `Body`."""
@@ -66,4 +72,6 @@ class JsonReader:
         return JsonBody(await read_body(call.receive, declared=declared), variable)
 
 
-READERS: Mapping[str, BodyReader] = MappingProxyType({"json": JsonReader()})
+READERS: Mapping[str, BodyReader] = MappingProxyType(
+    {"json": JsonReader(), "upload": UploadReader()}
+)

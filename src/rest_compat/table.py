@@ -142,6 +142,9 @@ collab = Prefix(
     surface=Surface.COLLAB,
     charge=Charge(windows="collab"),
 )
+_DRIVE = "DriveOperationResult"
+_IF_MATCH = MappingProxyType({"if-match": "ifMatch"})
+_PERMISSION = "/files/{fileId}/permissions/{permissionId}"
 _ITEMS = "/sites/{siteId}/lists/{listId}/items"
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -171,6 +174,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     collab.get("/files/{fileId}", "get_file"),
     collab.get("/files/{fileId}/download", "get_file_link", result="DriveFileLinkResponse"),
     collab.get("/files/{fileId}/permissions", "list_file_permissions"),
+    collab.post("/files/upload", "upload_file", result=_DRIVE, body="upload"),
+    collab.post("/folders", "create_folder", result=_DRIVE),
+    collab.patch("/files/{fileId}/rename", "rename_file", result=_DRIVE, headers=_IF_MATCH),
+    collab.patch("/files/{fileId}/move", "move_file", result=_DRIVE, headers=_IF_MATCH),
+    collab.delete("/files/{fileId}", "delete_file", status=204, result=_DRIVE, headers=_IF_MATCH),
+    collab.post("/files/{fileId}/share", "share_file", result=_DRIVE),
+    collab.patch(_PERMISSION, "update_file_permission", result=_DRIVE),
+    collab.delete(_PERMISSION, "delete_file_permission", status=204, result=_DRIVE),
     collab.get("/sites", "list_sites"),
     collab.get("/sites/{siteId}", "get_site"),
     collab.get("/sites/{siteId}/drives", "list_drives"),
@@ -178,6 +189,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     collab.get("/sites/{siteId}/lists/{listId}", "get_list"),
     collab.get(_ITEMS, "list_list_items"),
     collab.get(_ITEMS + "/{itemId}", "get_list_item"),
+    collab.post(_ITEMS, "create_list_item", status=201),
+    collab.patch(_ITEMS + "/{itemId}", "update_list_item", headers=_IF_MATCH),
+    collab.delete(_ITEMS + "/{itemId}", "delete_list_item", headers=_IF_MATCH),
     collab.get("/sensitivity-labels", "list_sensitivity_labels"),
     collab.get(
         "/files/{fileId}/sensitivity-label",

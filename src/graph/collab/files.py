@@ -196,7 +196,8 @@ async def collab_file(info: Info, file_id: FileId) -> DriveFileAnswerView:
     context.caller.usable(Surface.COLLAB)
     reach = Reach(context.content, context.caller.rules)
     fields = wanted(info.raw, "DriveFile") - {"download_link"}
-    found = (await asked(reach.file(key, wanted=fields))).file
+    found = (await asked(reach.file(key, wanted=fields | {"etag"}))).file
+    context.etag = found.etag
     if "labels" in fields:
         (found,) = await asked(labelled(context, reach.survey, [found]))
     return DriveFileAnswerView(file=found, access_info=context.caller.access_info(Surface.COLLAB))

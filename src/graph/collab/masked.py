@@ -117,6 +117,7 @@ STRUCTURAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "DriveFileLink": (*_RESULT, "exportLinks", "isGoogleWorkspaceFile"),
         "DrivePermission": ("id", "type", "role"),
         "DrivePermissionList": ("permissions", "accessInfo"),
+        "DriveOperationResult": (*_RESULT, "fileId", "permissionId"),
         "CollabDrive": ("id", "rootFolderId"),
         "CollabDrivePage": ("drives", *_PAGE),
         "CollabSite": ("id", "isPersonalSite", "accessInfo"),
@@ -134,6 +135,7 @@ STRUCTURAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "CollabListPage": ("lists", *_PAGE),
         "CollabListItem": ("id", "accessInfo"),
         "CollabListItemPage": ("items", *_PAGE, "authWarnings"),
+        "CollabListItemDeletion": ("success",),
         "SensitivityLabel": (
             "id",
             "displayName",
@@ -173,4 +175,16 @@ QUERIES = (
     "fileSensitivityLabel",
     "collabSearch",
 )
-MUTATIONS: tuple[str, ...] = ()
+MUTATIONS = (
+    "uploadFile",
+    "createFolder",
+    "renameFile",
+    "moveFile",
+    "deleteFile",
+    "shareFile",
+    "updateFilePermission",
+    "deleteFilePermission",
+    "createListItem",
+    "updateListItem",
+    "deleteListItem",
+)

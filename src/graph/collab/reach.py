@@ -172,6 +172,16 @@ class Reach:
         if not self._rules.allows_creation(parent, child):
             raise Blocked
 
+    def require_place(self, facts: Facts) -> None:
+        """
+        Let pass a place in which everything is allowed.
+
+        Raises:
+            Blocked: Something in it might not be.
+        """
+        if not self._rules.allows_place(facts):
+            raise Blocked
+
     async def _item(
         self, key: ItemKey, wanted: AbstractSet[str], *, inside: bool
     ) -> tuple[File, Facts]:

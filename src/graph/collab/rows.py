@@ -82,10 +82,10 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     reach = Reach(context.content, context.caller.rules)
     of = await asked(reach.site_list(key, inside=True))
     fields = wanted(info.raw, "CollabListItem")
-    asks = _asks(fields) | reach.survey.row_wants
+    asked_for = asks(fields) | reach.survey.row_wants
 
     async def turn(at: str | None) -> Page[Row]:
-        return await context.content.rows(key, query, cursor=at, wanted=asks)
+        return await context.content.rows(key, query, cursor=at, wanted=asked_for)
 
     page = await asked(fill(turn, reach.rows, limit=query.limit, cursor=cursor))
     rows = await asked(completed(context, reach, page.items, fields, list_name=of.display_name))
@@ -109,7 +109,7 @@ async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id
     context.caller.usable(Surface.COLLAB)
     reach = Reach(context.content, context.caller.rules)
     fields = wanted(info.raw, "CollabListItem")
-    found = (await asked(reach.row(key, wanted=_asks(fields) | {"etag"}))).row
+    found = (await asked(reach.row(key, wanted=asks(fields) | {"etag"}))).row
     context.etag = found.etag
     name = await list_name(context, key.of) if "list_name" in fields else None
     (row,) = await asked(completed(context, reach, (found,), fields, list_name=name))
@@ -150,7 +150,7 @@ async def list_name(context: Context, key: ListKey) -> str | None:
         return None
 
 
-def _asks(fields: AbstractSet[str]) -> frozenset[str]:
+def asks(fields: AbstractSet[str]) -> frozenset[str]:
     """Return what is asked of the connector to show *fields*."""
     return frozenset(fields - _LOOKED_UP) | ({"file"} if "labels" in fields else frozenset())
 

@@ -1,0 +1,216 @@
+"""What the collab mutations take. Required members are non-null; the rest has the REST defaults."""
+
+import base64
+import binascii
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType, Protocol, cast
+
+import strawberry
+from graphql import GraphQLError
+
+from graph.scalars import JSON
+from policy.refusals import Detail, InvalidInput
+from policy.vocabulary import Code
+
+MAX_INLINE = 4 * 1024 * 1024  # bytes of a file written into a document; decisions 13
+MAX_NAME = 255  # characters; decisions 8.5
+_FORBIDDEN = frozenset('"*:<>?/\\|')
+
+FileContent = NewType("FileContent", object)
+
+
+class Handle(Protocol):
+    """
+    The bytes of an upload, read once while they are sent on.
+
+    Attributes:
+        size: In bytes, when it is known beforehand.
+        broken: Why the bytes stopped coming; None while nothing is wrong.
+    """
+
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def mime_type(self) -> str | None: ...
+    @property
+    def broken(self) -> Exception | None: ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the bytes; raises `broken`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """A small file that was written into the variables."""
+
+    content: bytes
+    mime_type: str | None = None
+    broken: Exception | None = None
+
+    @property
+    def size(self) -> int | None:
+        return len(self.content)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield everything at once."""
+        yield self.content
+
+
+def read_content(value: object) -> Handle:
+    """Take the REST layer's handle as it is, and a text as base64."""
+    if callable(getattr(value, "chunks", None)):
+        return cast("Handle", value)
+    if isinstance(value, str) and len(value) <= MAX_INLINE * 4 // 3 + 4:
+        try:
+            content = base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            content = None
+        if content is not None and len(content) <= MAX_INLINE:
+            return Inline(content)
+    raise GraphQLError("A FileContent is base64 of at most 4 MiB.")
+
+
+FILE_CONTENT = strawberry.scalar(
+    name="FileContent",
+    description="The bytes of a file: base64, at most 4 MiB. Larger ones are uploaded over REST.",
+    serialize=lambda value: value,
+    parse_value=read_content,
+)
+
+
+@strawberry.enum(graphql_name_from="value", description="With whom something is shared.")
+class ShareType(StrEnum):
+    USER = "user"
+    GROUP = "group"
+    DOMAIN = "domain"
+    ANYONE = "anyone"
+
+
+@strawberry.enum(graphql_name_from="value", description="What sharing lets them do.")
+class ShareRole(StrEnum):
+    READER = "reader"
+    WRITER = "writer"
+    COMMENTER = "commenter"
+
+
+@strawberry.enum(graphql_name_from="value", description="What happens when a name is taken.")
+class ConflictBehavior(StrEnum):
+    FAIL = "fail"
+    RENAME = "rename"
+    REPLACE = "replace"
+
+
+@strawberry.input(description="A new folder.")
+class CreateDriveFolderInput:
+    name: str = strawberry.field(description="1 to 255 characters.")
+    parent_folder_id: str | None = strawberry.field(
+        default=None, description="The folder to put it in; the default library's top if absent."
+    )
+    description: str | None = strawberry.field(default=None, description="At most 1000 characters.")
+
+
+@strawberry.input(description="A new name.")
+class RenameDriveFileInput:
+    new_name: str = strawberry.field(description="1 to 255 characters.")
+
+
+@strawberry.input(description="Where to move a file.")
+class MoveDriveFileInput:
+    destination_folder_id: str = strawberry.field(
+        description="A folder of the same library, not inside of what is moved."
+    )
+
+
+@strawberry.input(description="With whom to share a file.")
+class ShareDriveFileInput:
+    type: ShareType = strawberry.field(description="Whom.")
+    role: ShareRole = strawberry.field(description="What they may do.")
+    email_address: str | None = strawberry.field(
+        default=None, description="Required for a user or group."
+    )
+    domain: str | None = strawberry.field(default=None, description="Required for a domain.")
+    send_notification: bool | None = strawberry.field(
+        default=True, description="Whether the provider writes to them."
+    )
+    message: str | None = strawberry.field(default=None, description="At most 2000 characters.")
+
+
+@strawberry.input(description="What a permission shall allow.")
+class UpdateFilePermissionInput:
+    role: ShareRole = strawberry.field(description="What they may do.")
+
+
+@strawberry.input(description="A new list item.")
+class CreateListItemInput:
+    fields: JSON = strawberry.field(description="An object: values by API names of columns.")
+
+
+@strawberry.input(description="What changes of a list item.")
+class UpdateListItemInput:
+    fields: JSON = strawberry.field(
+        description="An object: values by API names of columns; null clears one."
+    )
+
+
+def checked_name(name: str, field: str) -> str:
+    """
+    Return the name of a file or folder.
+
+    Raises:
+        InvalidInput: It is none (decisions 8.5).
+    """
+    wrong = None
+    if not 1 <= len(name) <= MAX_NAME:
+        wrong = f"It must have 1 to {MAX_NAME} characters."
+    elif any(one in _FORBIDDEN or ord(one) < 32 or 127 <= ord(one) < 160 for one in name):
+        wrong = 'It must not contain " * : < > ? / \\ | or control characters.'
+    elif name in (".", "..") or name.strip() != name:
+        wrong = "It must not be a dot or two, nor begin or end with a blank."
+    if wrong is not None:
+        raise _invalid(field, wrong)
+    return name
+
+
+def checked_text(text: str | None, field: str, *, most: int) -> str | None:
+    """
+    Return a text that is not too long.
+
+    Raises:
+        InvalidInput: It is.
+    """
+    if len(text or "") > most:
+        raise _invalid(field, f"It may have at most {most} characters.")
+    return text or None
+
+
+def required(value: str | None, field: str) -> str:
+    """
+    Return a value that is there.
+
+    Raises:
+        InvalidInput: It is absent or blank.
+    """
+    if not (value or "").strip():
+        raise _invalid(field, "It is required.")
+    return (value or "").strip()
+
+
+def checked_fields(fields: object) -> dict[str, object]:
+    """
+    Return the values of a list item.
+
+    Raises:
+        InvalidInput: They are no object, none, or more than 100.
+    """
+    if not isinstance(fields, dict) or not 1 <= len(fields) <= 100:
+        raise _invalid("input.fields", "It must be an object with 1 to 100 members.")
+    return fields
+
+
+def _invalid(field: str, message: str) -> InvalidInput:
+    name = field.removeprefix("input.")
+    return InvalidInput(
+        f"{name}: {message}", code=Code.VALIDATION_ERROR, details=[Detail(field, message)]
+    )

@@ -1,0 +1,132 @@
+"""Root mutations of list items: make, change, delete."""
+
+from typing import Annotated
+
+import strawberry
+
+from graph.collab import ids
+from graph.collab.asking import asked
+from graph.collab.changes import IfMatch, changed, etag, writing
+from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, checked_fields
+from graph.collab.keeping import ROWS, kept
+from graph.collab.reach import Reach
+from graph.collab.rows import ItemId, ListId, asks, completed, list_name
+from graph.collab.sites import SiteId
+from graph.collab.types import CollabListItem, CollabListItemDeletion
+from graph.collab.views import DeletionView
+from graph.context import Context, Info
+from graph.guards import guarded
+from graph.wanted import wanted
+from policy.rules import Facts
+from policy.vocabulary import CollabOp
+from providers.failures import ProviderFailure
+from providers.records_collab import Row, SiteList
+
+Argument = strawberry.argument
+_ETAG = frozenset({"etag"})
+
+
+@guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
+async def create_list_item(
+    info: Info,
+    site_id: SiteId,
+    list_id: ListId,
+    written: Annotated[CreateListItemInput, Argument(name="input", description="The item.")],
+) -> Row:
+    """Add an item to a list; without `read_list_item` only its id comes back."""
+    context = info.context
+    key, fields = ids.list_of(site_id, list_id), checked_fields(written.fields)
+    reach = writing(context)
+    of = await asked(reach.site_list(key, inside=True))
+    reach.require_creation(reach.survey.of_list(of), _child(of))
+    wants = _shown(info, context) | reach.survey.row_wants
+    made = await kept(
+        context,
+        ROWS,
+        f"{of.site}:{of.list}",
+        lambda: changed(context.content.create_row(key, fields, wanted=asks(wants))),
+    )
+    if not context.caller.rules.allow_by_default:
+        return await _answered(info, reach, made, list_name_=of.display_name)
+    (seen,) = await _seen(reach, made)
+    if not seen:
+        return _bare(made)
+    return await _answered(info, reach, made, list_name_=of.display_name)
+
+
+@guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
+async def update_list_item(  # noqa: PLR0913 - the documented parameters, name by name
+    info: Info,
+    site_id: SiteId,
+    list_id: ListId,
+    item_id: ItemId,
+    written: Annotated[UpdateListItemInput, Argument(name="input", description="What changes.")],
+    *,
+    if_match: IfMatch = None,
+) -> Row:
+    """Change some columns of a list item; without `read_list_item` only its id comes back."""
+    context = info.context
+    key, fields = ids.row_of(site_id, list_id, item_id), checked_fields(written.fields)
+    reach = writing(context)
+    await asked(reach.row(key))
+    wants = asks(_shown(info, context) | reach.survey.row_wants | _ETAG)
+    changing = context.content.update_row(key, fields, etag=etag(if_match), wanted=wants)
+    made = await changed(changing)
+    context.etag = made.etag
+    (seen,) = await _seen(reach, made)
+    if not seen:
+        return _bare(made)
+    name = await list_name(context, key.of) if "list_name" in wanted_of(info) else None
+    return await _answered(info, reach, made, list_name_=name)
+
+
+@guarded(CollabOp.DELETE_LIST_ITEM, returns=CollabListItemDeletion)
+async def delete_list_item(
+    info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId, *, if_match: IfMatch = None
+) -> DeletionView:
+    """Put a list item into the recycle bin."""
+    context = info.context
+    key = ids.row_of(site_id, list_id, item_id)
+    found = await asked(writing(context).row(key, wanted=_ETAG))
+    tag = etag(if_match) or found.row.etag
+    await changed(context.content.delete_row(key, etag=tag))
+    return DeletionView()
+
+
+def wanted_of(info: Info) -> frozenset[str]:
+    """Return the attributes of a list item that were selected and may be seen."""
+    return wanted(info.raw, "CollabListItem")
+
+
+def _shown(info: Info, context: Context) -> frozenset[str]:
+    """Return what is to be read of the item: nothing for whoever may not read items."""
+    if not context.caller.allows(CollabOp.READ_LIST_ITEM):
+        return frozenset()
+    return wanted_of(info)
+
+
+async def _answered(info: Info, reach: Reach, made: Row, *, list_name_: str | None) -> Row:
+    context = info.context
+    if not context.caller.allows(CollabOp.READ_LIST_ITEM):
+        return _bare(made)
+    fields = wanted_of(info)
+    (row,) = await completed(context, reach, (made,), fields, list_name=list_name_)
+    return row
+
+
+async def _seen(reach: Reach, made: Row) -> list[bool]:
+    """Say whether what was made may be seen; it stays made when that cannot be told."""
+    try:
+        return await reach.rows([made])
+    except ProviderFailure:
+        return [False]
+
+
+def _bare(made: Row) -> Row:
+    """Leave nothing of a list item but its id."""
+    return Row(site=made.site, list=made.list, number=made.number)
+
+
+def _child(of: SiteList) -> Facts:
+    """Return what is known of something new in a list: its place."""
+    return Facts(site_id=of.site, list_id=of.list)
