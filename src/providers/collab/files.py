@@ -53,13 +53,18 @@ class Files:
         if order is not None and order.by in _ORDERED:
             way = "desc" if order.descending else "asc"
             options.append(("$orderby", f"{_ORDERED[order.by]} {way}"))
-        page = await self._desk.book.page(
-            (V1, *_address(folder), "children"),
-            options,
-            Leaf[wire.Item],
-            cursor=cursor,
-            keep=lambda one: mapping.file(one, wanted, within=folder.drive),
-        )
+        try:
+            page = await self._desk.book.page(
+                (V1, *_address(folder), "children"),
+                options,
+                Leaf[wire.Item],
+                cursor=cursor,
+                keep=lambda one: mapping.file(one, wanted, within=folder.drive),
+            )
+        except Refused as refusal:
+            if order is not None and refusal.status == 400:  # perhaps for its order
+                raise
+            raise unseen(refusal) from refusal
         return replace(page, items=await self.completed(page.items, wanted))
 
     async def search(
@@ -68,13 +73,16 @@ class Files:
         """Return a page of what is found below a folder; see `CollabPort.search_files`."""
         await self._places.admit_drive(folder.drive)
         quoted = text.replace("'", "''")
-        page = await self._desk.book.page(
-            (V1, *_address(folder), f"search(q='{quoted}')"),
-            [("$top", str(top)), *fields.file(frozenset(wanted))],
-            Leaf[wire.Item],
-            cursor=cursor,
-            keep=lambda one: _found(one, wanted, folder),
-        )
+        try:
+            page = await self._desk.book.page(
+                (V1, *_address(folder), f"search(q='{quoted}')"),
+                [("$top", str(top)), *fields.file(frozenset(wanted))],
+                Leaf[wire.Item],
+                cursor=cursor,
+                keep=lambda one: _found(one, wanted, folder),
+            )
+        except Refused as refusal:
+            raise unseen(refusal) from refusal
         return replace(page, items=await self.completed(page.items, wanted))
 
     async def item(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
