@@ -55,19 +55,24 @@ class Measured:
 
     Attributes:
         micros: Variant -> CPU microseconds per call.
-        ratios: Variant -> its cost as a share of the first variant's.
-        noise: The same of the first variant measured a second time; at best 1.00.
+        costs: Variant -> CPU seconds per call of every round, in the same order.
+        noise: The first variant's share of itself, measured a second time; at best 1.00.
     """
 
     micros: Mapping[str, float]
-    ratios: Mapping[str, Spread]
+    costs: Mapping[str, Sequence[float]]
     noise: Spread
+
+    def ratio(self, one: str, to: str) -> Spread:
+        """Return the cost of *one* as a share of that of *to*."""
+        pairs = zip(self.costs[one], self.costs[to], strict=True)
+        return Spread.of([mine / other for mine, other in pairs])
 
 
 def measure(
     loop: asyncio.AbstractEventLoop, variants: Mapping[str, Run], effort: Effort
 ) -> Measured:
-    """Measure *variants* against the first of them."""
+    """Measure *variants*."""
     names = list(variants)
     order = [(name, variants[name]) for name in names]
     order.append((_AGAIN, variants[names[0]]))
@@ -82,14 +87,10 @@ def measure(
         for name, run in order:
             gc.collect(0)
             costs[name].append(_cost(loop, run, calls[name]))
-    base = costs[names[0]]
-    ratios = {
-        name: Spread.of([one / first for one, first in zip(found, base, strict=True)])
-        for name, found in costs.items()
-    }
-    noise = ratios.pop(_AGAIN)
+    again = zip(costs.pop(_AGAIN), costs[names[0]], strict=True)
+    noise = Spread.of([second / first for second, first in again])
     micros = {name: statistics.median(costs[name]) * 1e6 for name in names}
-    return Measured(micros, ratios, noise)
+    return Measured(micros, costs, noise)
 
 
 _AGAIN = "the first again"

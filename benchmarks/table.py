@@ -1,4 +1,4 @@
-"""What is measured: tables of variants, and the limits that some must keep."""
+"""What is measured: tables of variants, and the promises that some must keep."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,51 +7,37 @@ from benchmarks.rounds import Measured, Run
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class Promise:
     """
-    A promise.
+    What a variant may cost at most.
 
     Attributes:
         name: "R1".
-        variant: The one that must keep it.
-        most: Its cost at most, as a share of the first variant's.
+        of, to: The variant that must keep it, and the one it is compared with.
+        most: The greatest ratio.
     """
 
     name: str
-    variant: str
+    of: str
+    to: str
     most: float
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """
-    Variants that do the same work; ratios are to the first one.
-
-    Attributes:
-        calls: How often a variant does its work in one run; costs are told for one.
-    """
+    """Variants that do the same work; shown as shares of the first one."""
 
     title: str
     variants: Mapping[str, Run]
-    limits: Sequence[Limit] = ()
-    note: str = ""
+    promises: Sequence[Promise] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     """A table with its figures."""
 
     table: Table
     measured: Measured
-
-    @property
-    def verdicts(self) -> list[tuple[Limit, float, bool]]:
-        """Each limit, the ratio found, and whether it is kept."""
-        found = []
-        for limit in self.table.limits:
-            ratio = self.measured.ratios[limit.variant].middle
-            found.append((limit, ratio, ratio <= limit.most))
-        return found
 
 
 @dataclass(slots=True)
@@ -60,7 +46,7 @@ class Growth:
     How a cost grows.
 
     Attributes:
-        by: What grows: "page size".
+        by: What grows: "mails on the page".
         lines: Name of a line -> (size, CPU microseconds per call).
     """
 

@@ -8,12 +8,11 @@ import strawberry
 from fastapi import FastAPI
 from strawberry.extensions import ParserCache, ValidationCache
 from strawberry.fastapi import BaseContext, GraphQLRouter
-from strawberry.schema.config import StrawberryConfig
 
 from graph import masks
-from graph.context import Context, Info
-from graph.scalars import SCALARS
+from graph.context import Context
 from graph.schema import Mutation, Query
+from graph.schema import _described as described
 
 
 @dataclass(kw_only=True)
@@ -27,9 +26,7 @@ def schema() -> strawberry.Schema:
     made = strawberry.Schema(
         Query,
         Mutation,
-        config=StrawberryConfig(
-            scalar_map=SCALARS, disable_field_suggestions=True, info_class=Info
-        ),
+        config=described().config,
         extensions=[ParserCache(maxsize=128), ValidationCache(maxsize=128)],
     )
     masks.apply(made._schema)  # noqa: SLF001 - strawberry names no public way to it

@@ -1,0 +1,58 @@
+"""Measure, print, and fail when a promise is not kept."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+import uvloop
+
+from benchmarks import bodies, report
+from benchmarks.baselines import stock_client
+from benchmarks.rounds import Effort, measure
+from benchmarks.table import Result, Table
+
+FULL, QUICK = Effort(rounds=15, seconds=0.15), Effort(rounds=9, seconds=0.03)
+
+
+def main() -> int:
+    """Run the command line; 1 when a promise is missed."""
+    asked = _arguments()
+    effort = QUICK if asked.quick else FULL
+    stock_client.provide_sniffio()
+    loop = uvloop.new_event_loop()
+    asyncio.set_event_loop(loop)
+    facts = report.setting(effort)
+    if not asked.json:
+        report.print_facts("Setting", facts)
+    results: list[Result] = []
+
+    def take(table: Table) -> None:
+        if asked.only and not any(word in table.title for word in asked.only):
+            return
+        results.append(Result(table, measure(loop, table.variants, effort)))
+        if not asked.json:
+            report.print_result(results[-1])
+
+    for table in bodies.tables(loop):
+        take(table)
+    if asked.json:
+        print(report.as_json(results, [], facts))
+    missed = report.missed(results)
+    if missed:
+        print(f"\nMissed: {', '.join(missed)}", file=sys.stderr)
+    return 1 if missed and not asked.no_check else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./run bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the figures")
+    parser.add_argument("--no-check", action="store_true", help="exit with 0 in any case")
+    parser.add_argument("--only", nargs="*", metavar="WORD", help="tables whose title has a word")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""The figures for people and for machines."""
+
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from benchmarks.rounds import Effort
+from benchmarks.table import Growth, Promise, Result
+
+_LIBRARIES = (
+    "strawberry-graphql",
+    "graphql-core",
+    "fastapi",
+    "starlette",
+    "pydantic",
+    "msgspec",
+    "orjson",
+    "httpx",
+    "httpcore",
+    "uvloop",
+)
+
+
+def kept(result: Result, promise: Promise) -> bool:
+    """Say whether a promise is kept."""
+    return result.measured.ratio(promise.of, promise.to).middle <= promise.most
+
+
+def print_result(result: Result) -> None:
+    """Print a table with its noise, and whether its promises are kept."""
+    measured = result.measured
+    first = next(iter(measured.micros))
+    noise = measured.noise
+    print(f"\n{result.table.title}")
+    print(f"  noise (the first against itself): {noise.middle:.2f}, {_quarters(noise)}")
+    width = max(map(len, measured.micros))
+    for name, micros in measured.micros.items():
+        ratio = measured.ratio(name, first)
+        print(f"  {name:<{width}}  {_time(micros)}  x {ratio.middle:6.3f}  {_quarters(ratio)}")
+    for promise in result.table.promises:
+        ratio = measured.ratio(promise.of, promise.to)
+        word = "kept  " if ratio.middle <= promise.most else "MISSED"
+        print(f"  {word} {promise.name}: {ratio.middle:.3f} <= {promise.most}  {_quarters(ratio)}")
+
+
+def print_growth(growth: Growth) -> None:
+    """Print one row per size."""
+    print(f"\n{growth.title}")
+    sizes = sorted({size for line in growth.lines.values() for size, _ in line})
+    print("  " + " | ".join([f"{growth.by:>20}", *(f"{name:>26}" for name in growth.lines)]))
+    for size in sizes:
+        cells = [
+            _time(dict(line)[size]) if size in dict(line) else "" for line in growth.lines.values()
+        ]
+        print("  " + " | ".join([f"{size:>20}", *(f"{cell:>26}" for cell in cells)]))
+
+
+def print_facts(title: str, facts: Mapping[str, str]) -> None:
+    """Print names and what is to be said of them."""
+    print(f"\n{title}")
+    width = max(map(len, facts))
+    for name, text in facts.items():
+        print(f"  {name:<{width}}  {text}")
+
+
+def setting(effort: Effort) -> Mapping[str, str]:
+    """Say what was measured on, and how long."""
+    return {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {_processor()}",
+        "load": ", ".join(f"{one:.1f}" for one in os.getloadavg()),
+        "Python": platform.python_version(),
+        "libraries": ", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
+        "rounds": f"{effort.rounds}, {effort.seconds * 1000:.0f} ms of CPU time each and more",
+    }
+
+
+def as_json(
+    results: Iterable[Result], growths: Iterable[Growth], facts: Mapping[str, Any]
+) -> str:
+    """Write everything for machines."""
+    return json.dumps(
+        {
+            "setting": facts,
+            "tables": [_table(one) for one in results],
+            "growth": [
+                {"title": one.title, "by": one.by, "microseconds": one.lines} for one in growths
+            ],
+        },
+        indent=2,
+    )
+
+
+def missed(results: Sequence[Result]) -> list[str]:
+    """Name the promises that are not kept."""
+    return [
+        promise.name
+        for result in results
+        for promise in result.table.promises
+        if not kept(result, promise)
+    ]
+
+
+def _table(result: Result) -> Mapping[str, Any]:
+    measured = result.measured
+    first = next(iter(measured.micros))
+    return {
+        "title": result.table.title,
+        "noise": _spread(measured.noise),
+        "variants": {
+            name: {"microseconds": micros, "ratio": _spread(measured.ratio(name, first))}
+            for name, micros in measured.micros.items()
+        },
+        "promises": [
+            {
+                "name": one.name,
+                "of": one.of,
+                "to": one.to,
+                "most": one.most,
+                "ratio": _spread(measured.ratio(one.of, one.to)),
+                "kept": kept(result, one),
+            }
+            for one in result.table.promises
+        ],
+    }
+
+
+def _spread(spread: Any) -> Mapping[str, float]:
+    return {"low": spread.low, "middle": spread.middle, "high": spread.high}
+
+
+def _quarters(spread: Any) -> str:
+    return f"[{spread.low:.3f} to {spread.high:.3f}]"
+
+
+def _time(micros: float) -> str:
+    return f"{micros:9.1f} µs" if micros < 10_000 else f"{micros / 1000:9.1f} ms"
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:  # noqa: PTH123 - one line of it
+            return next(line.partition(":")[2].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown"
