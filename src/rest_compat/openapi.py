@@ -212,6 +212,9 @@ class Row:
         return [{"$ref": f"#/components/parameters/{name}"} for name in names]
 
     def _body(self, components: Components) -> JsonSchema:
+        if self.endpoint.body == "upload":
+            schema = {"type": "string", "format": "binary"}
+            return {"required": True, "content": {"application/octet-stream": {"schema": schema}}}
         kind = type_from_ast(self.schema, self.variables[INPUT].type)
         schema = components.taken(kind)  # type: ignore[arg-type]  # a variable's type
         return {"required": True, "content": {"application/json": {"schema": schema}}}
