@@ -126,11 +126,12 @@ def test_documents_of_the_table_are_planned_at_start_up():
 
 
 async def test_power_users_cannot_push_out_the_plans_of_the_table(ask, graph):
-    before = len(graph._internal_plans), len(graph._plans)
+    internal = len(graph._internal_plans)
     for number in range(3):
         await ask(f"{{ emails {{ totalCount a{number}: hasMore }} }}")
 
-    assert (len(graph._internal_plans), len(graph._plans)) == (before[0], before[1] + 3)
+    assert len(graph._internal_plans) == internal
+    assert len(graph._plans) >= 3
 
 
 async def test_a_document_too_long_to_be_kept_is_not_planned(ask, graph):

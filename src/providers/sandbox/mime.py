@@ -214,7 +214,7 @@ def _end_of_head(raw: bytes) -> int:
 
 
 def _part(message: Message, path: str, depth: int) -> Part:
-    payload = message.get_payload()
+    payload = message.get_payload() if message.is_multipart() else None
     children = (
         [one for one in payload if isinstance(one, Message)] if isinstance(payload, list) else []
     )
@@ -303,6 +303,6 @@ def _text(data: bytes, charset: str | None) -> str:
         if codec:
             try:
                 return data.decode(codec, "strict" if codec == "utf-8" else "replace")
-            except (LookupError, UnicodeError):
+            except (LookupError, ValueError):  # a charset with a NUL in its name, say
                 continue
     return data.decode("utf-8", "replace")

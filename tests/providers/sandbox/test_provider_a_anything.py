@@ -42,6 +42,15 @@ def test_any_bytes_are_a_message(pieces):
     mail_index.index(tree)
 
 
+@pytest.mark.parametrize(
+    "head", [b"Content-Type: text/html; charset=\0", b'Content-Type: a; charset="\0"']
+)
+def test_a_charset_that_cannot_be_one_is_read_around(head):
+    tree = parse(head + b"\r\nContent-Transfer-Encoding: 8bit\r\n\r\n\xc3\xa9")
+
+    assert tree.text == "é"
+
+
 WORDS = ("from:", "a", "-", "(", ")", "{", "}", '"', "OR", "in:trash", "after:", "2026/13/45", " ")
 texts = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=5)), max_size=15)
 
