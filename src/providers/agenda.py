@@ -26,6 +26,7 @@ from providers.ports_calendar import (
     EventList,
     EventPlace,
     EventQuery,
+    NoSuchCalendar,
     PublicIds,
     Span,
 )
@@ -115,9 +116,10 @@ class Agenda:
             Throttled, TimedOut, AllFailed: No calendar could be read.
         """
         only = None if query.calendar_id is None else (query.calendar_id,)
-        targets, warnings = await self._shelf.find(only=only, allowed=query.allowed)
         if query.span.empty:
-            return EventPage(events=(), total=0, warnings=tuple(warnings))
+            await self._shelf.require(only or (), query.allowed)
+            return EventPage(events=(), total=0, warnings=())
+        targets, warnings = await self._shelf.find(only=only, allowed=query.allowed)
         fields = frozenset(wanted | event_matching.needed(query))
         span = _widened(query.span)
         answers = await self._ask(
@@ -126,7 +128,7 @@ class Agenda:
                 one.calendar.id, span, include_cancelled=query.include_cancelled, wanted=fields
             ),
         )
-        lists, failed = _parted(targets, answers, warnings)
+        lists, failed = _parted(targets, answers, warnings, named=only is not None)
         cut_off = [target.warning(TooMuch()) for target, found in lists if not found.complete]
         events = _passing(lists, query)
         page = events[query.offset : query.offset + query.limit]
@@ -185,7 +187,7 @@ class Agenda:
         taken = await self._ask(
             targets, lambda one: one.port.busy(one.calendar.id, asked, own_answers=own_answers)
         )
-        lists, failed = _parted(targets, taken, warnings)
+        lists, failed = _parted(targets, taken, warnings, named=calendar_ids is not None)
         return FreeBusyList(
             calendars=tuple(_free_busy(target, spans, span) for target, spans in lists),
             warnings=tuple(failed),
@@ -203,16 +205,27 @@ def _parted(
     targets: Sequence[Target],
     answers: Sequence[T | ProviderFailure],
     warnings: Sequence[ConnectionWarning],
+    *,
+    named: bool,
 ) -> tuple[list[tuple[Target, T]], list[ConnectionWarning]]:
     """
     Part what was read from what failed; *warnings* are added to the latter.
 
+    Args:
+        targets: What was to be read.
+        answers: One for each.
+        warnings: What failed before.
+        named: Whether the caller named the calendars: then none may be gone.
+
     Raises:
+        NoSuchCalendar: One that was named is gone.
         Throttled, TimedOut, AllFailed: There were calendars to read, and none could be.
     """
     read: list[tuple[Target, T]] = []
     failed = list(warnings)
     for target, answer in zip(targets, answers, strict=True):
+        if named and isinstance(answer, Missing):
+            raise NoSuchCalendar(target.calendar_id)
         if isinstance(answer, ProviderFailure):
             failed.append(target.warning(answer))
         else:

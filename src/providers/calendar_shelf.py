@@ -4,6 +4,7 @@ Which calendars there are for a caller: those of every account, under the ids th
 Source: decisions 6.2 (`calendarId`), 6.5 and 16.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ class Target:
 
 
 class Shelf:
-    """The calendars of the accounts that a caller may use."""
+    """The calendars of the accounts that a caller may use, for one request."""
 
     def __init__(
         self, connections: Sequence[Connection], ids: PublicIds, *, patience: float
@@ -59,10 +60,29 @@ class Shelf:
         self._connections = tuple(sorted(connections, key=lambda pair: pair[0].id))
         self._ids = ids
         self._patience = patience
+        self._asking = {info.id: asyncio.Lock() for info, _ in self._connections}
+        self._told: dict[int, Sequence[Calendar] | ProviderFailure] = {}
 
     def port(self, connection: int) -> CalendarPort | None:
         """Return a connection's port; None when the caller may not use it."""
         return next((port for info, port in self._connections if info.id == connection), None)
+
+    async def require(self, only: Collection[int], allowed: AbstractSet[int] | None) -> None:
+        """
+        Check calendars that were named; nobody is asked.
+
+        Raises:
+            NoSuchCalendar: The first one that was never given out, or is not the caller's.
+        """
+        if not only:
+            return
+        places = await self._ids.calendars(only)
+        usable = {info.id for info, _ in self._connections}
+        for one in only:
+            place = places.get(one)
+            hidden = allowed is not None and one not in allowed
+            if place is None or hidden or place.connection not in usable:
+                raise NoSuchCalendar(one)
 
     async def find(
         self, *, only: Collection[int] | None = None, allowed: AbstractSet[int] | None = None
@@ -82,10 +102,10 @@ class Shelf:
             Throttled, TimedOut, AllFailed: No account answered.
         """
         if only is not None:
-            await self._check(only, allowed)
+            await self.require(only, allowed)
         visible = allowed if only is None else frozenset(only)
         asked = await self._holders(visible)
-        answers = await every([in_time(port.calendars(), self._patience) for _, port in asked])
+        answers = await every([self._calendars(info.id, port) for info, port in asked])
         warnings = [
             ConnectionWarning(info, answer)
             for (info, _), answer in zip(asked, answers, strict=True)
@@ -104,15 +124,18 @@ class Shelf:
             _require(only, targets)
         return targets, warnings
 
-    async def _check(self, only: Collection[int], allowed: AbstractSet[int] | None) -> None:
-        """Refuse, in the order they were named, what was never given out or is not the caller's."""
-        places = await self._ids.calendars(only)
-        usable = {info.id for info, _ in self._connections}
-        for one in only:
-            place = places.get(one)
-            hidden = allowed is not None and one not in allowed
-            if place is None or hidden or place.connection not in usable:
-                raise NoSuchCalendar(one)
+    async def _calendars(self, connection: int, port: CalendarPort) -> Sequence[Calendar]:
+        """Return an account's calendars; it is asked once in the life of this object."""
+        async with self._asking[connection]:
+            if connection not in self._told:
+                try:
+                    self._told[connection] = await in_time(port.calendars(), self._patience)
+                except ProviderFailure as failure:
+                    self._told[connection] = failure
+        told = self._told[connection]
+        if isinstance(told, ProviderFailure):
+            raise told
+        return told
 
     async def _holders(self, visible: AbstractSet[int] | None) -> tuple[Connection, ...]:
         """Return the connections that hold *visible* calendars; None for all calendars."""

@@ -12,7 +12,6 @@ from providers.answers import Answer
 from providers.boards.failures import classify as classify_boards
 from providers.boards.tasks import Tasks as Boards
 from providers.boards.writing import Locks
-from providers.calendar_memory import CalendarMemory
 from providers.collab.connection import Collab
 from providers.collab.failures import classify as classify_collab
 from providers.collab.memory import Memory as MemoryC
@@ -106,9 +105,6 @@ class MailRegistry:
 class CalendarRegistry:
     """Opens calendars. One object per process."""
 
-    def __init__(self) -> None:
-        self._memory: dict[tuple[int, str, str], CalendarMemory] = {}
-
     def open(self, info: ConnectionInfo, way: Upstream) -> CalendarPort:
         """
         Return the calendars behind a connection. Cheap: nothing is called.
@@ -116,17 +112,13 @@ class CalendarRegistry:
         Raises:
             KeyError: No calendar connector speaks to this provider.
         """
-        account = (info.id, info.base_url, info.account_email)
-        memory = self._memory.setdefault(account, CalendarMemory())
-        return _CALENDARS[info.provider](way, memory)
+        return _CALENDARS[info.provider](way)
 
     def forget(self, connection: int) -> None:
-        """Drop what is remembered of a connection that was removed or reconnected."""
-        for account in [one for one in self._memory if one[0] == connection]:
-            del self._memory[account]
+        """Nothing is remembered of an account's calendars."""
 
 
-_CALENDARS: Mapping[str, Callable[[Upstream, CalendarMemory], CalendarPort]] = MappingProxyType(
+_CALENDARS: Mapping[str, Callable[[Upstream], CalendarPort]] = MappingProxyType(
     {"PROVIDER_A": CalendarsA, "PROVIDER_B": CalendarsB}
 )
 

@@ -221,7 +221,7 @@ async def test_one_calendar_is_read_alone(agenda, ids, first, second):
     page = await agenda.events(query(calendar_id=2), wanted=ALL)
 
     assert titles(page) == ["b1"]
-    assert [call[0:2] for call in first.calls] == [("calendars",), ("events", "b")]
+    assert [call[0:2] for call in first.calls] == [("events", "b")]
     assert second.calls == []
 
 
@@ -237,12 +237,34 @@ async def test_a_calendar_that_does_not_exist_for_the_caller(agenda, calendar_id
     assert unknown.value.calendar_id == calendar_id
 
 
-async def test_a_calendar_that_upstream_has_no_longer_does_not_exist(agenda, first):
+async def test_a_calendar_that_upstream_has_no_longer_does_not_exist(agenda, ids, first):
     await agenda.calendars()
-    first.listed.pop(0)
+    later = Agenda([(info(1), diary("b"))], ids)
+
+    with pytest.raises(NoSuchCalendar):
+        await later.events(query(calendar_id=1), wanted=ALL)
+
+
+async def test_a_calendar_that_is_gone_between_two_calls_does_not_exist(agenda, first):
+    await agenda.calendars()
+    first.failures["a"] = Missing()
 
     with pytest.raises(NoSuchCalendar):
         await agenda.events(query(calendar_id=1), wanted=ALL)
+    with pytest.raises(NoSuchCalendar):
+        await agenda.free_busy(WEEK, calendar_ids=(2, 1))
+    assert named((await agenda.events(query(), wanted=ALL)).warnings) == [(1, 'calendar "A"')]
+
+
+async def test_an_account_is_asked_for_its_calendars_once_in_a_request(agenda, first, second):
+    second.failure = Broken()
+
+    await asyncio.gather(
+        agenda.calendars(), agenda.free_busy(WEEK), agenda.events(query(), wanted=ALL)
+    )
+
+    assert [call for call in first.calls if call[0] == "calendars"] == [("calendars",)]
+    assert [call for call in second.calls if call[0] == "calendars"] == [("calendars",)]
 
 
 async def test_a_calendar_of_a_connection_that_may_not_be_used_does_not_exist(agenda, ids, first):
@@ -321,13 +343,14 @@ async def test_what_failed_is_left_out_and_named(agenda, first, second):
     assert named(listed.warnings) == [(2, None)]
 
 
-async def test_a_calendar_asked_for_that_fails_is_no_unknown_one(agenda, second):
+async def test_a_calendar_asked_for_that_fails_is_no_unknown_one(agenda, ids, first, second):
     await agenda.calendars()
     second.failure = Broken()
+    later = Agenda([(info(1), first), (info(2), second)], ids)
 
     with pytest.raises(AllFailed):
-        await agenda.events(query(calendar_id=3), wanted=ALL)
-    busy = await agenda.free_busy(WEEK, calendar_ids=(3, 1))
+        await later.events(query(calendar_id=3), wanted=ALL)
+    busy = await later.free_busy(WEEK, calendar_ids=(3, 1))
 
     assert [one.calendar_id for one in busy.calendars] == [1]
     assert named(busy.warnings) == [(2, None)]
@@ -408,6 +431,9 @@ async def test_an_empty_range_asks_for_no_events(agenda, first):
     nothing = Span(hour(2), hour(1))
 
     page = await agenda.events(query(span=nothing), wanted=ALL)
+    with pytest.raises(NoSuchCalendar):
+        await agenda.events(query(span=nothing, calendar_id=9), wanted=ALL)
+    assert first.calls == []
     busy = await agenda.free_busy(nothing)
 
     assert (page.events, page.total) == ((), 0)

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from providers.calendar_memory import SECONDS, CalendarMemory
 from providers.failures import Broken, Missing, Refused, Throttled, TooMuch
 from providers.http import Origins, Upstream
 from providers.ports_calendar import Span
@@ -21,14 +20,6 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 WEEK = Span(START, START + timedelta(days=7))
 EVERYTHING = frozenset(Event.__struct_fields__)
 PREFER = 'IdType="ImmutableId", outlook.timezone="UTC", outlook.body-content-type="text"'
-
-
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 class Wire:
@@ -53,20 +44,20 @@ class Wire:
         return [request.url.params.get(name) for request in self.requests]
 
 
-def opened(module, classify, *answers, clock=None):
+def opened(module, classify, *answers):
     wire = Wire(*answers)
     upstream = Upstream(
         Origins(transport=httpx.MockTransport(wire)), BASE, connection=1, classify=classify
     )
-    return module.Calendars(upstream, CalendarMemory(clock=clock or Clock())), wire
+    return module.Calendars(upstream), wire
 
 
-def open_a(*answers, **more):
-    return opened(calendar_a, classify_a, *answers, **more)
+def open_a(*answers):
+    return opened(calendar_a, classify_a, *answers)
 
 
-def open_b(*answers, **more):
-    return opened(calendar_b, classify_b, *answers, **more)
+def open_b(*answers):
+    return opened(calendar_b, classify_b, *answers)
 
 
 def a_event(**more):
@@ -553,38 +544,6 @@ async def test_no_more_is_read_than_can_be_told(monkeypatch, opener, page):
     assert len(wire.requests) == 1
     with pytest.raises(TooMuch):
         await port.busy("c", WEEK, own_answers=True)
-
-
-@pytest.mark.parametrize("opener", [open_a, open_b])
-async def test_the_list_of_calendars_is_remembered_for_a_minute(opener):
-    clock = Clock()
-    port, wire = opener({"items": [{"id": "a"}], "value": [{"id": "a"}]}, clock=clock)
-
-    for clock.now in (0, SECONDS - 1):
-        await port.calendars()
-    assert len(wire.requests) == 1
-    clock.now = SECONDS
-    await port.calendars()
-    assert len(wire.requests) == 2
-
-
-@pytest.mark.parametrize("opener", [open_a, open_b])
-async def test_a_calendar_that_is_gone_makes_the_list_old(opener):
-    known = {"items": [{"id": "a"}], "value": [{"id": "a"}]}
-    port, wire = opener(known, httpx.Response(404), httpx.Response(404), known)
-    await port.calendars()
-
-    for calendar in ("unheard of", "a"):
-        with pytest.raises(Missing):
-            await port.events(calendar, WEEK, include_cancelled=False, wanted=EVERYTHING)
-        await port.calendars()
-
-    assert [path.endswith(("calendarList", "calendars")) for path in wire.paths] == [
-        True,
-        False,
-        False,
-        True,
-    ]
 
 
 @pytest.mark.parametrize("opener", [open_a, open_b])

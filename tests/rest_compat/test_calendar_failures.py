@@ -1,12 +1,13 @@
 """Upstreams that fail: what is left out is named, and never looks free."""
 
+from dataclasses import replace
+
 import agendaworld
 import pytest
 import pytest_asyncio
 from agendaworld import at, day, meeting, text
 
 from gateway import connections
-from providers import calendar_memory
 
 RANGE = {"from_": text(day()), "to": text(day(1))}
 A, B = "Provider A (me@provider-a.example)", "Provider B (me@provider-b.example)"
@@ -32,12 +33,6 @@ def agendas(kept):
 def filled(agendas):
     agendaworld.fill(agendas)
     return agendas
-
-
-@pytest.fixture(autouse=True)
-def _fresh_lists(monkeypatch):
-    """Ask for the calendars every time."""
-    monkeypatch.setattr(calendar_memory, "SECONDS", 0.0)
 
 
 def titles(response):
@@ -85,21 +80,22 @@ async def test_no_kind_of_failure_looks_free(filled, upstream, kind):
     assert len(busy.json()["authWarnings"]) == 2
 
 
-async def test_a_calendar_that_is_gone_meanwhile_is_named_and_then_forgotten(filled, monkeypatch):
-    monkeypatch.setattr(calendar_memory, "SECONDS", 3600.0)
-    await filled.get("/events")
+async def test_a_calendar_that_is_gone_is_gone_at_once_and_a_new_one_there(filled):
+    ids = await filled.ids()
     store = filled.world.sandbox.ground.calendars
-    from dataclasses import replace
-
     store.put_calendar(replace(filled.calendars["club"], is_deleted=True))
+    new = store.add_calendar("provider-b", "New", zone="UTC")
 
-    first = await filled.get("/events")
-    second = await filled.get("/events")
+    events = await filled.get("/events")
+    named = await filled.get("/events", calendarId=ids["Club"])
+    listed = await filled.ids()
 
     store.put_calendar(filled.calendars["club"])
-    assert first.json()["authWarnings"] == [f'{B}, calendar "Club": failed.']
-    assert "authWarnings" not in second.json()
-    assert titles(first) == titles(second) == ["Budget 2027", "Lease talk", "Book fair"]
+    store.put_calendar(replace(new, is_deleted=True))
+    assert titles(events) == ["Budget 2027", "Lease talk", "Book fair"]
+    assert (named.status_code, named.json()["error"]) == (404, "CALENDAR_NOT_FOUND")
+    assert set(listed) == {"Me", "Home", "Calendar", "New"}
+    assert "authWarnings" not in events.json()
 
 
 @pytest.mark.parametrize("path", ["/events", "/freebusy", "/calendars", "/events/by-contact"])

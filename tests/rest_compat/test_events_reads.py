@@ -334,7 +334,8 @@ async def test_one_calendar_is_asked_alone(filled):
 
     assert titles(response) == ["Lease talk"]
     assert [call["path"] for call in filled.calls()] == [
-        "/calendar/v3/calendars/me@provider-a.example/events"
+        "/calendar/v3/users/me/calendarList",
+        "/calendar/v3/calendars/me@provider-a.example/events",
     ]
 
 

@@ -6,7 +6,6 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import TypeVar
 
-from providers.calendar_memory import CalendarMemory
 from providers.failures import Broken, Missing, TooMuch
 from providers.http import Upstream
 from providers.ports_calendar import MOST_EVENTS, EventList, Span
@@ -24,14 +23,18 @@ Listing = TypeVar("Listing", Events, Entries)
 class Calendars:
     """The calendars behind one connection; see `providers.ports_calendar.CalendarPort`."""
 
-    def __init__(self, upstream: Upstream, memory: CalendarMemory) -> None:
-        """*memory* is kept by the caller, one per connection, and outlives this object."""
+    def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self._memory = memory
 
     async def calendars(self) -> Sequence[Calendar]:
         """Return every readable calendar; see `CalendarPort.calendars`."""
-        return await self._memory.calendars(self._read_calendars)
+        found: list[Calendar] = []
+        path = ("users", "me", "calendarList")
+        pages = self._pages(path, calendar_fields.CALENDARS, Entries)
+        async with aclosing(pages):
+            async for page in pages:
+                found += [calendar_mapping.calendar(one) for one in page.items]
+        return found
 
     async def events(
         self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
@@ -77,15 +80,6 @@ class Calendars:
 
     # -- behind
 
-    async def _read_calendars(self) -> Sequence[Calendar]:
-        found: list[Calendar] = []
-        path = ("users", "me", "calendarList")
-        pages = self._pages(path, calendar_fields.CALENDARS, Entries)
-        async with aclosing(pages):
-            async for page in pages:
-                found += [calendar_mapping.calendar(one) for one in page.items]
-        return found
-
     async def _listed(
         self, calendar: str, span: Span, params: calendar_fields.Params
     ) -> tuple[list[Event], bool]:
@@ -99,13 +93,12 @@ class Calendars:
             *params,
         )
         found: list[Event] = []
-        async with self._memory.trusting(calendar):
-            pages = self._pages(("calendars", calendar, "events"), options, Events)
-            async with aclosing(pages):
-                async for page in pages:
-                    found += page.items
-                    if len(found) >= MOST_EVENTS and page.next_page_token:
-                        return found, False
+        pages = self._pages(("calendars", calendar, "events"), options, Events)
+        async with aclosing(pages):
+            async for page in pages:
+                found += page.items
+                if len(found) >= MOST_EVENTS and page.next_page_token:
+                    return found, False
         return found, True
 
     async def _pages(

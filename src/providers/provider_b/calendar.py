@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from providers import freebusy
-from providers.calendar_memory import CalendarMemory
 from providers.failures import Broken, TooMuch
 from providers.http import Upstream
 from providers.ids import is_provider_b
@@ -33,14 +32,19 @@ Listing = TypeVar("Listing", Events, Entries)
 class Calendars:
     """The calendars behind one connection; see `providers.ports_calendar.CalendarPort`."""
 
-    def __init__(self, upstream: Upstream, memory: CalendarMemory) -> None:
-        """*memory* is kept by the caller, one per connection, and outlives this object."""
+    def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self._memory = memory
 
     async def calendars(self) -> Sequence[Calendar]:
         """Return every readable calendar; see `CalendarPort.calendars`."""
-        return await self._memory.calendars(self._read_calendars)
+        found: list[Calendar] = []
+        pages = self._pages(("calendars",), calendar_fields.CALENDARS, Entries)
+        async with aclosing(pages):
+            async for page in pages:
+                found += [calendar_mapping.calendar(one) for one in page.value]
+        if not all(is_provider_b(one.id) for one in found):
+            raise Broken
+        return found
 
     async def events(
         self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
@@ -86,16 +90,6 @@ class Calendars:
 
     # -- behind
 
-    async def _read_calendars(self) -> Sequence[Calendar]:
-        found: list[Calendar] = []
-        pages = self._pages(("calendars",), calendar_fields.CALENDARS, Entries)
-        async with aclosing(pages):
-            async for page in pages:
-                found += [calendar_mapping.calendar(one) for one in page.value]
-        if not all(is_provider_b(one.id) for one in found):
-            raise Broken
-        return found
-
     async def _view(
         self, calendar: str, span: Span, params: calendar_fields.Params
     ) -> tuple[list[Event], bool]:
@@ -104,10 +98,9 @@ class Calendars:
 
         What lies over the edge of two questions comes twice.
         """
-        async with self._memory.trusting(calendar):
-            parts = await asyncio.gather(
-                *(self._piece(calendar, one, params) for one in freebusy.pieces(span, LONGEST))
-            )
+        parts = await asyncio.gather(
+            *(self._piece(calendar, one, params) for one in freebusy.pieces(span, LONGEST))
+        )
         return [one for found, _ in parts for one in found], all(whole for _, whole in parts)
 
     async def _piece(
