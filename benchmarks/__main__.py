@@ -7,7 +7,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import bodies, report
+from benchmarks import bodies, report, requests, upstream
 from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
 from benchmarks.table import Result, Table
@@ -36,6 +36,11 @@ def main() -> int:
 
     for table in bodies.tables(loop):
         take(table)
+    with upstream.running() as base:
+        prepared = requests.tables(base)
+        for table in loop.run_until_complete(prepared.__aenter__()):
+            take(table)
+        loop.run_until_complete(prepared.__aexit__(None, None, None))
     if asked.json:
         print(report.as_json(results, [], facts))
     missed = report.missed(results)

@@ -143,9 +143,7 @@ def _events() -> Table:
 # -- R3 and R4: records in memory
 
 
-def by_strawberry(
-    inside: Inside, page: MailPage, text: str, variables: Mapping[str, Any]
-) -> Body:
+def by_strawberry(inside: Inside, page: MailPage, text: str, variables: Mapping[str, Any]) -> Body:
     """Return what executes a document as Strawberry does, its caches included."""
     schema = strawberry_router.schema()
 

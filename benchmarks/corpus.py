@@ -74,8 +74,12 @@ class Corpus:
 
     def _a(self, words: list[str]) -> Any:
         if words == ["labels"]:
-            return {"labels": [{"id": "INBOX", "name": "INBOX", "type": "system"},
-                               {"id": "Label_1", "name": "Home", "type": "user"}]}
+            return {
+                "labels": [
+                    {"id": "INBOX", "name": "INBOX", "type": "system"},
+                    {"id": "Label_1", "name": "Home", "type": "user"},
+                ]
+            }
         if words == ["messages"]:
             found = [{"id": mail["id"], "threadId": mail["threadId"]} for mail in self._mails_a()]
             return {"messages": found, "resultSizeEstimate": len(found)}
@@ -86,32 +90,52 @@ class Corpus:
 
     def _mail_a(self, at: int) -> dict[str, Any]:
         mail = self._mail(at)
+
         def people(which: str) -> str:
             return ", ".join(f"{name} <{address}>" for name, address in mail[which])
+
         headers = {
-            "Delivered-To": "me@home.example", "From": people("from"), "To": people("to"),
-            "Cc": people("cc"), "Bcc": people("bcc"), "Subject": mail["subject"],
+            "Delivered-To": "me@home.example",
+            "From": people("from"),
+            "To": people("to"),
+            "Cc": people("cc"),
+            "Bcc": people("bcc"),
+            "Subject": mail["subject"],
             "Date": mail["sent"].strftime("%a, %d %b %Y %H:%M:%S +0000"),
-            "Message-ID": f"<{mail['id']}@work.example>", "MIME-Version": "1.0",
+            "Message-ID": f"<{mail['id']}@work.example>",
+            "MIME-Version": "1.0",
             "Importance": "normal",
         }
-        text = {"partId": "0", "mimeType": "text/html", "filename": "",
-                "headers": [{"name": "Content-Type", "value": "text/html; charset=utf-8"}],
-                "body": {"size": len(BODY)}}
+        text = {
+            "partId": "0",
+            "mimeType": "text/html",
+            "filename": "",
+            "headers": [{"name": "Content-Type", "value": "text/html; charset=utf-8"}],
+            "body": {"size": len(BODY)},
+        }
         files = [
-            {"partId": str(n + 1), "mimeType": "application/pdf", "filename": f"file{n}.pdf",
-             "headers": [{"name": "Content-Disposition", "value": "attachment"}],
-             "body": {"size": 12345 + n, "attachmentId": f"ANGjd{at}_{n}"}}
+            {
+                "partId": str(n + 1),
+                "mimeType": "application/pdf",
+                "filename": f"file{n}.pdf",
+                "headers": [{"name": "Content-Disposition", "value": "attachment"}],
+                "body": {"size": 12345 + n, "attachmentId": f"ANGjd{at}_{n}"},
+            }
             for n in range(mail["files"])
         ]
         return {
-            "id": f"18c{self.seed:03x}{at:06x}", "threadId": f"18t{self.seed:03x}{at:06x}",
-            "labelIds": ["INBOX", "Label_1"], "snippet": mail["preview"],
+            "id": f"18c{self.seed:03x}{at:06x}",
+            "threadId": f"18t{self.seed:03x}{at:06x}",
+            "labelIds": ["INBOX", "Label_1"],
+            "snippet": mail["preview"],
             "internalDate": str(int(mail["received"].timestamp() * 1000)),
             "payload": {
-                "partId": "", "mimeType": "multipart/mixed", "filename": "",
+                "partId": "",
+                "mimeType": "multipart/mixed",
+                "filename": "",
                 "headers": [{"name": name, "value": value} for name, value in headers.items()],
-                "body": {"size": 0}, "parts": [text, *files],
+                "body": {"size": 0},
+                "parts": [text, *files],
             },
         }
 
@@ -157,8 +181,10 @@ class Corpus:
 
     def _mail_b(self, at: int) -> dict[str, Any]:
         mail = self._mail(at)
+
         def people(which: str) -> list[Any]:
             return [_recipient(name, address) for name, address in mail[which]]
+
         return {
             "@odata.etag": f'W/"CQAAABYAAAB{at:06d}"',
             "id": f"AAMk{self.seed:03x}{at:06x}=",
@@ -180,9 +206,14 @@ class Corpus:
             "categories": ["Home"],
             "importance": "normal",
             "attachments": [
-                {"@odata.type": "#microsoft.graph.fileAttachment", "id": f"AAMkFile{at}_{n}=",
-                 "name": f"file{n}.pdf", "contentType": "application/pdf", "size": 12345 + n,
-                 "isInline": False}
+                {
+                    "@odata.type": "#microsoft.graph.fileAttachment",
+                    "id": f"AAMkFile{at}_{n}=",
+                    "name": f"file{n}.pdf",
+                    "contentType": "application/pdf",
+                    "size": 12345 + n,
+                    "isInline": False,
+                }
                 for n in range(mail["files"])
             ],
         }
@@ -203,8 +234,11 @@ class Corpus:
             "showAs": "busy",
             "organizer": _recipient("Carla Organiser", "carla@work.example"),
             "attendees": [
-                {**_recipient(f"Guest {n}", f"guest{n}.{at}@work.example"), "type": "required",
-                 "status": {"response": "accepted", "time": "0001-01-01T00:00:00Z"}}
+                {
+                    **_recipient(f"Guest {n}", f"guest{n}.{at}@work.example"),
+                    "type": "required",
+                    "status": {"response": "accepted", "time": "0001-01-01T00:00:00Z"},
+                }
                 for n in range(4)
             ],
             "onlineMeeting": {"joinUrl": f"https://meet.work.example/{at:08x}"},
@@ -219,11 +253,15 @@ class Corpus:
         chance = random.Random(self.seed * 100_000 + at)
         received = NOON - timedelta(minutes=7 * at + self.seed % 7, seconds=self.seed)
         subject = " ".join(chance.choice(WORDS) for _ in range(6)).capitalize()
-        person = [(f"Person {chance.randrange(999)} Surname", f"p{n}.{at}@work.example")
-                  for n in range(5)]
+        person = [
+            (f"Person {chance.randrange(999)} Surname", f"p{n}.{at}@work.example") for n in range(5)
+        ]
         return {
             "id": f"{self.seed:03x}-{at:06x}",
-            "from": person[:1], "to": person[1:3], "cc": person[3:4], "bcc": person[4:],
+            "from": person[:1],
+            "to": person[1:3],
+            "cc": person[3:4],
+            "bcc": person[4:],
             "subject": subject,
             "preview": ("Hello, " + " ".join(chance.choice(WORDS) for _ in range(30)))[:200],
             "received": received,

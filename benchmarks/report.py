@@ -77,9 +77,7 @@ def setting(effort: Effort) -> Mapping[str, str]:
     }
 
 
-def as_json(
-    results: Iterable[Result], growths: Iterable[Growth], facts: Mapping[str, Any]
-) -> str:
+def as_json(results: Iterable[Result], growths: Iterable[Growth], facts: Mapping[str, Any]) -> str:
     """Write everything for machines."""
     return json.dumps(
         {

@@ -182,14 +182,22 @@ def one_b(answer: Mapping[str, Any], token: Token) -> models.Email:
 
 
 def events_b(
-    answers: Sequence[Mapping[str, Any]], token: Token, place: str, email: str, span: Sequence[datetime]
+    answers: Sequence[Mapping[str, Any]],
+    token: Token,
+    place: str,
+    email: str,
+    span: Sequence[datetime],
 ) -> models.EventPage:
     """Make the page of all events, earliest first."""
     events = [models.event_b(wire, place, token.hidden) for one in answers for wire in one["value"]]
     events.sort(key=lambda event: (event.startUtc, event.id))
     meta = models.EventPageMeta(
-        count=len(events), offset=0, totalCount=len(events), hasMore=False,
-        from_=span[0], to=span[1],
+        count=len(events),
+        offset=0,
+        totalCount=len(events),
+        hasMore=False,
+        from_=span[0],
+        to=span[1],
     )
     return models.EventPage(
         events=events,

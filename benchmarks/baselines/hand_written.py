@@ -29,7 +29,9 @@ def page(found: MailPage, hidden: Collection[str], access_info: str | None) -> b
 async def handler(request: Request) -> Response:
     """Answer as a Starlette route; the page is in the application's state."""
     state = request.app.state
-    return Response(page(state.page, state.hidden, state.access_info), media_type="application/json")
+    return Response(
+        page(state.page, state.hidden, state.access_info), media_type="application/json"
+    )
 
 
 def _email(one: Email, hidden: Collection[str]) -> dict[str, Any]:

@@ -151,9 +151,7 @@ def _file(wire: Mapping[str, Any]) -> Attachment:
     )
 
 
-def event_b(
-    wire: Mapping[str, Any], place: str, hidden: Collection[str]
-) -> Event:
+def event_b(wire: Mapping[str, Any], place: str, hidden: Collection[str]) -> Event:
     """Build the model; hidden members are left out as it is built."""
     sees = _seeing(hidden)
     return Event(
@@ -187,9 +185,7 @@ def _utc(text: str) -> datetime:
 # -- provider A
 
 
-def email_a(
-    wire: Mapping[str, Any], hidden: Collection[str], labels: Mapping[str, str]
-) -> Email:
+def email_a(wire: Mapping[str, Any], hidden: Collection[str], labels: Mapping[str, str]) -> Email:
     """Build the model from a message and its parts."""
     head = {one["name"].lower(): one["value"] for one in wire["payload"]["headers"]}
     files = [one for one in wire["payload"]["parts"] if one["filename"]]
@@ -204,7 +200,9 @@ def email_a(
         cc=_people(head["cc"]) if sees("cc") else None,
         bcc=_people(head["bcc"]) if sees("bcc") else None,
         bodyPreview=wire["snippet"] if sees("bodyPreview") else None,
-        sentAt=datetime.strptime(head["date"], "%a, %d %b %Y %H:%M:%S %z") if sees("sentAt") else None,
+        sentAt=datetime.strptime(head["date"], "%a, %d %b %Y %H:%M:%S %z")
+        if sees("sentAt")
+        else None,
         receivedAt=received if sees("receivedAt") else None,
         isRead="UNREAD" not in wire["labelIds"],
         hasAttachments=bool(files),

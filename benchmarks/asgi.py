@@ -1,0 +1,59 @@
+"""Calls an ASGI application as a server does, without one."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from benchmarks.rounds import Run
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def call(app: App, method: str, target: str, token: str, body: bytes = b"") -> Run:
+    """Return what makes one request and returns the answer's body."""
+    path, _, query = target.partition("?")
+    headers = [
+        (b"host", b"127.0.0.1:8000"),
+        (b"user-agent", b"benchmark"),
+        (b"accept", b"application/json"),
+        (b"authorization", f"Bearer {token}".encode()),
+    ]
+    if body:
+        headers += [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+        ]
+    fixed = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "client": ("127.0.0.1", 50000),
+        "server": ("127.0.0.1", 8000),
+    }
+    message = {"type": "http.request", "body": body, "more_body": False}
+
+    async def run() -> bytes:
+        status, pieces = 0, []
+
+        async def receive() -> Any:
+            return message
+
+        async def send(sent: Any) -> None:
+            nonlocal status
+            if sent["type"] == "http.response.start":
+                status = sent["status"]
+            else:
+                pieces.append(sent.get("body", b""))
+
+        await app({**fixed, "headers": list(headers), "state": {}}, receive, send)
+        answer = b"".join(pieces)
+        if status != 200:
+            raise AssertionError((status, answer[:500]))
+        return answer
+
+    return run

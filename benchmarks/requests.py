@@ -1,0 +1,208 @@
+"""R5, R6 and whole requests: one email, a page by 1 and by 51 upstream calls, POST /graphql."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import httpx
+import orjson
+from starlette.requests import Request
+
+from benchmarks import asgi, whole
+from benchmarks.baselines import stock_client, strawberry_router
+from benchmarks.bodies import LIST
+from benchmarks.corpus import PAGE, Corpus, id_b
+from benchmarks.inside import MAIL_MASK, Inside
+from benchmarks.rounds import Run
+from benchmarks.table import Promise, Table
+from gateway import graphql_endpoint
+from graph.context import Context
+from providers.http import Upstream
+from providers.origins import Origins
+from providers.provider_a.batch import ROOT, Params
+from rest_compat.documents import document
+
+A_PAGE = f"/api/access/email/messages?limit={PAGE}"
+AN_EMAIL = f"/api/access/email/messages/providerB:{id_b(7)}"
+FASTAPI = "FastAPI + pydantic + httpx"
+IN_A_BURST = 50
+STRAWBERRY = "Strawberry's router with its caches"
+
+
+@asynccontextmanager
+async def tables(base: str) -> AsyncIterator[Sequence[Table]]:
+    """Prepare everything against the upstream server at *base*."""
+    async with AsyncExitStack() as stack:
+        yield (
+            await _one_email(stack),
+            await _one_call(stack, base),
+            await _many_calls(stack, base),
+            _graphql(await Inside().records(PAGE)),
+            await _client(stack, base),
+        )
+
+
+async def _one_email(stack: AsyncExitStack) -> Table:
+    """Upstream answers from memory: what is compared is all that is not the network."""
+    memory = whole.FromMemory(Corpus())
+    us = await stack.enter_async_context(
+        whole.ours("http://upstream.invalid", providers=["PROVIDER_B"], transport=memory)
+    )
+    client = await stack.enter_async_context(stock_client.tuned(memory))
+    them = whole.theirs("http://upstream.invalid", client, provider="b")
+    return Table(
+        "One email, the whole ASGI request, upstream's answer from memory",
+        {
+            FASTAPI: asgi.call(them, "GET", AN_EMAIL, "token-plain"),
+            f"{FASTAPI}, masked": asgi.call(them, "GET", AN_EMAIL, "token-masked"),
+            "ours": asgi.call(us.gateway, "GET", AN_EMAIL, us.tokens["plain"]),
+            "ours, masked": asgi.call(us.gateway, "GET", AN_EMAIL, us.tokens["masked"]),
+        },
+        [
+            Promise("R5", "ours", FASTAPI, 0.60),
+            Promise("R5 masked", "ours, masked", f"{FASTAPI}, masked", 0.60),
+        ],
+    )
+
+
+async def _one_call(stack: AsyncExitStack, base: str) -> Table:
+    us = await stack.enter_async_context(whole.ours(base, providers=["PROVIDER_B"]))
+    default = await stack.enter_async_context(stock_client.default())
+    them = whole.theirs(base, default, provider="b")
+    return Table(
+        "A page of 50 mails, the whole request with 1 upstream call",
+        {
+            FASTAPI: asgi.call(them, "GET", A_PAGE, "token-plain"),
+            f"{FASTAPI}, masked": asgi.call(them, "GET", A_PAGE, "token-masked"),
+            "ours": asgi.call(us.gateway, "GET", A_PAGE, us.tokens["plain"]),
+            "ours, masked": asgi.call(us.gateway, "GET", A_PAGE, us.tokens["masked"]),
+        },
+    )
+
+
+async def _many_calls(stack: AsyncExitStack, base: str) -> Table:
+    us = await stack.enter_async_context(whole.ours(base, providers=["PROVIDER_A"]))
+    default = await stack.enter_async_context(stock_client.default())
+    tuned = await stack.enter_async_context(stock_client.tuned())
+    stock = whole.theirs(base, default, provider="a")
+    few = whole.theirs(base, tuned, provider="a")
+    call = asgi.call(us.gateway, "GET", A_PAGE, us.tokens["plain"])
+    return Table(
+        "A page of 50 mails, the whole request with 51 upstream calls",
+        {
+            FASTAPI: asgi.call(stock, "GET", A_PAGE, "token-plain"),
+            f"{FASTAPI}, masked": asgi.call(stock, "GET", A_PAGE, "token-masked"),
+            f"{FASTAPI}, 10 connections": asgi.call(few, "GET", A_PAGE, "token-plain"),
+            "ours, by upstream's batches": call,
+            "ours, masked": asgi.call(us.gateway, "GET", A_PAGE, us.tokens["masked"]),
+            "ours, 51 single calls": singly(call),
+        },
+        [
+            Promise("51 calls", "ours, by upstream's batches", FASTAPI, 0.05),
+            Promise("51 calls masked", "ours, masked", f"{FASTAPI}, masked", 0.05),
+        ],
+    )
+
+
+def singly(run: Run) -> Run:
+    """Return *run* with every message fetched by a call of its own."""
+
+    async def each() -> object:
+        with patch("providers.provider_a.reading.batch.messages", _one_by_one):
+            return await run()
+
+    return each
+
+
+async def _one_by_one(
+    upstream: Upstream, message_ids: Sequence[str], params: Params
+) -> dict[str, bytes]:
+    answers = await asyncio.gather(
+        *(upstream.call("GET", *ROOT, "messages", one, params=params) for one in message_ids)
+    )
+    return {one: answer.body for one, answer in zip(message_ids, answers, strict=True)}
+
+
+# -- POST /graphql
+
+
+def _graphql(page: Any) -> Table:
+    plain, masked = Inside(), Inside(hidden=MAIL_MASK)
+    body = orjson.dumps({"query": document(LIST), "variables": {"limit": PAGE}})
+
+    def post(app: asgi.App) -> Run:
+        return asgi.call(app, "POST", "/graphql", "any", body)
+
+    return Table(
+        "POST /graphql of the same page, from records in memory",
+        {
+            STRAWBERRY: post(_their_graphql(plain, page)),
+            f"{STRAWBERRY}, masked": post(_their_graphql(masked, page)),
+            "ours": post(our_graphql(plain, page)),
+            "ours, masked": post(our_graphql(masked, page)),
+        },
+        [
+            Promise("graphql", "ours", STRAWBERRY, 0.10),
+            Promise("graphql masked", "ours, masked", f"{STRAWBERRY}, masked", 0.10),
+        ],
+    )
+
+
+def our_graphql(inside: Inside, page: Any) -> asgi.App:
+    """Return the gateway's endpoint; who comes in has *page* for a mailbox."""
+
+    async def opened(*_: Any) -> Context:
+        return inside.context(page=page)
+
+    answer = graphql_endpoint.endpoint(SimpleNamespace(open=opened), inside.graph)  # type: ignore[arg-type]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        response = await answer(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    return app
+
+
+def _their_graphql(inside: Inside, page: Any) -> asgi.App:
+    kind = strawberry_router.RouterContext
+    return strawberry_router.build(lambda: inside.context(page=page, kind=kind))
+
+
+# -- the client
+
+
+async def _client(stack: AsyncExitStack, base: str) -> Table:
+    origins = Origins()
+    stack.push_async_callback(origins.aclose)
+    tuned = await stack.enter_async_context(stock_client.tuned())
+    default = await stack.enter_async_context(stock_client.default())
+    upstream = Upstream(origins, base, connection=1)
+    bare = origins.client(base)
+    path = f"{'/'.join(ROOT)}/messages/18c000000007"
+
+    async def calls() -> None:
+        await asyncio.gather(
+            *(upstream.call("GET", *ROOT, "messages", "18c000000007") for _ in range(IN_A_BURST))
+        )
+
+    return Table(
+        f"{IN_A_BURST} upstream GETs at once, 2 kB each",
+        {
+            "httpx, 10 connections": _burst(tuned, f"{base}/{path}"),
+            "httpx, as installed": _burst(default, f"{base}/{path}"),
+            "ours: token, breaker, deadline, limits": calls,
+            "ours: the transport alone": _burst(bare, f"{base}/{path}"),
+        },
+        [Promise("R6", "ours: token, breaker, deadline, limits", "httpx, 10 connections", 0.25)],
+    )
+
+
+def _burst(client: httpx.AsyncClient, url: str) -> Callable[[], Awaitable[None]]:
+    async def run() -> None:
+        answers = await asyncio.gather(*(client.get(url) for _ in range(IN_A_BURST)))
+        assert all(one.status_code == 200 for one in answers)
+
+    return run

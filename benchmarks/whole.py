@@ -1,0 +1,136 @@
+"""Both sides as whole applications: the assembled gateway, and the plain one."""
+
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+
+from benchmarks import asgi
+from benchmarks.baselines import fastapi_app
+from benchmarks.corpus import Corpus
+from benchmarks.inside import EMAIL, MAIL_MASK, settings
+from gateway.app import Gateway, assemble
+from gateway.settings import Settings
+from providers.origins import Origins
+
+ADMIN = "the-admin-token-of-the-benchmark"
+PLENTY = [[10**9, 60], [10**9, 3600]]  # limits are counted, and never met
+TOKENS = {
+    "plain": fastapi_app.Token(1),
+    "masked": fastapi_app.Token(
+        2,
+        frozenset({"bcc", "attachments", "bodyPreview"}),
+        "Hidden email fields: bcc, body_preview, attachments.",
+    ),
+}
+
+
+class FromMemory(httpx.AsyncBaseTransport):
+    """Answers without a network."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer from the corpus."""
+        body = await request.aread() if request.method == "POST" else b""
+        reply = self._corpus.reply(request.url.raw_path.decode(), body)
+        headers = {
+            "content-type": reply.content_type,
+            "content-length": str(len(reply.body)),
+        }
+        return httpx.Response(200, headers=headers, content=reply.body)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """
+    A gateway that runs.
+
+    Attributes:
+        tokens: By name, as in `TOKENS`.
+    """
+
+    gateway: Gateway
+    tokens: dict[str, str]
+
+
+@asynccontextmanager
+async def ours(
+    base: str, *, providers: Sequence[str], transport: httpx.AsyncBaseTransport | None = None
+) -> AsyncIterator[Ours]:
+    """Run a gateway with one mailbox per member of *providers*, all at *base*."""
+    with TemporaryDirectory() as folder:
+        given = Settings(
+            _env_file=None,
+            data_dir=Path(folder),
+            admin_token=ADMIN,
+            secret_keys="a key of the benchmark alone",
+            public_url="http://127.0.0.1:8000",
+            provider_a_url=base,
+            provider_b_url=base,
+            rate_limit_windows={"email": PLENTY, "graphql": PLENTY, "management": PLENTY},
+        )
+        gateway = assemble(given, origins=Origins(transport=transport))
+        async with gateway.running():
+            yield Ours(gateway, await _furnished(gateway, providers))
+
+
+async def _furnished(gateway: Gateway, providers: Iterable[str]) -> dict[str, str]:
+    transport = httpx.ASGITransport(gateway, client=("127.0.0.1", 50000))
+    admin = httpx.AsyncClient(
+        transport=transport,
+        base_url="http://127.0.0.1:8000",
+        headers={"authorization": f"Bearer {ADMIN}"},
+    )
+    async with admin:
+
+        async def made(kind: str, body: dict[str, Any]) -> Any:
+            answer = await admin.post(f"/api/{kind}", json=body)
+            assert answer.status_code == 201, answer.text
+            return answer.json()
+
+        operator = (await made("operators", {"email": EMAIL, "displayName": "Operator"}))["id"]
+        resource = (await made("resources", {"name": "all", "operatorIds": [operator]}))["id"]
+        for at, provider in enumerate(providers):
+            connection = {
+                "resourceId": resource,
+                "operatorId": operator,
+                "kind": "email",
+                "provider": provider,
+                "accountEmail": EMAIL if at == 0 else f"me{at}@home.example",
+                "grantedScopes": ["Mail.ReadWrite"],
+                "credentials": {"accessToken": "an-upstream-token"},
+            }
+            await made("connections", connection)
+        tokens = {}
+        for name in TOKENS:
+            body = {
+                "name": name,
+                "operatorId": operator,
+                "resourceIds": [resource],
+                "settings": settings(MAIL_MASK if name == "masked" else ()),
+            }
+            tokens[name] = (await made("access-tokens", body))["token"]
+        return tokens
+
+
+def theirs(base: str, client: httpx.AsyncClient, *, provider: str) -> asgi.App:
+    """Return the plain application."""
+    known = {f"token-{name}": token for name, token in TOKENS.items()}
+    return fastapi_app.build(client, fastapi_app.Tokens(known), base=base, provider=provider)
+
+
+def same(one: bytes, other: bytes) -> bool:
+    """Say whether two answers hold the same; members that say nothing may be left out."""
+    return _told(one) == _told(other)
+
+
+def _told(answer: bytes) -> Any:
+    read = json.loads(answer)
+    return {name: value for name, value in read.items() if value is not None}
