@@ -37,6 +37,19 @@ def bucket(scope: Scope, proxies: Sequence[Network]) -> str:
     return _group(address)
 
 
+def peer(client: tuple[str, int] | None, proxies: Sequence[Network]) -> str | None:
+    """
+    Return what the connections of *client* count under.
+
+    None for peers that may speak for many: trusted proxies, this machine, and those without an
+    address.
+    """
+    address = _peer(client[0]) if client else None
+    if address is None or address.is_loopback or _is_trusted(address, proxies):
+        return None
+    return _group(address)
+
+
 def _behind(peer: Address, scope: Scope, proxies: Sequence[Network]) -> Address:
     lines = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
     believed = peer

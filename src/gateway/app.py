@@ -16,8 +16,9 @@ from typing import Any
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway import graphql_endpoint, pages, tokens
+from gateway import crowd, graphql_endpoint, pages, tokens
 from gateway.accounts import Accounts
+from gateway.admission import Admission
 from gateway.background import Background
 from gateway.callers import Callers
 from gateway.credentials import Vault
@@ -74,6 +75,16 @@ class Gateway:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         await self.edge(scope, receive, send)
+
+    @property
+    def connection_limits(self) -> crowd.Limits:
+        """What `protocol` asks."""
+        settings = self.parts.settings
+        return crowd.Limits(
+            connections=settings.max_connections,
+            per_address=settings.max_connections_per_address,
+            proxies=self.parts.proxies,
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Gateway"]:
@@ -132,7 +143,8 @@ def assemble(
     table = rest_app(_endpoints(settings), graph=_Documents(), door=door, ledger=ledger)
     app.router.default = table
     front = Front(app, table=table, graphql=graphql_endpoint.endpoint(door, _graph()))
-    edge = Edge(front, peek=door.peek)
+    admission = Admission(active=settings.max_active, queued=settings.max_queued)
+    edge = Edge(front, peek=door.peek, admission=admission)
     return Gateway(parts=parts, app=app, edge=edge, background=background)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gateway.admission import COUNTED, Admission, gathered, shed
 from graph.errors import INTERNAL
 from policy.quota import Verdict
 from policy.vocabulary import Code
@@ -59,10 +60,11 @@ Peek = Callable[[Scope], Awaitable[None]]
 class Edge:
     """The outermost layer around *app*."""
 
-    def __init__(self, app: ASGIApp, *, peek: Peek) -> None:
+    def __init__(self, app: ASGIApp, *, peek: Peek, admission: Admission) -> None:
         """*peek* looks up the rate state of a request that nobody has charged."""
         self.app = app
         self._peek = peek
+        self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -83,13 +85,27 @@ class Edge:
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            await self._admitted(scope, receive, sending)
         except Exception as bug:  # noqa: BLE001 - the last resort of the process
             _report(bug, current.request_id)
             if not started:
                 await _fail(scope, sending)
         finally:
             _tell(scope, current, status, began)
+
+    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve it in its place, if it gets one."""
+        if not scope["path"].startswith(COUNTED):
+            await self.app(scope, receive, send)
+            return
+        receive = await gathered(scope, receive)
+        if not await self._admission.enter():
+            await shed(scope, passage(scope).request_id, send)
+            return
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._admission.leave()
 
 
 def _request_id(scope: Scope) -> str:

@@ -14,6 +14,7 @@ from uvicorn.supervisors import Multiprocess
 
 from gateway import observability
 from gateway.app import Gateway, assemble
+from gateway.protocol import GuardedProtocol
 from gateway.settings import Settings
 
 BACKLOG = 2048
@@ -108,7 +109,7 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
 def _config(app: Any, **options: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=GuardedProtocol,
         loop="uvloop",
         ws="none",
         lifespan="on",

@@ -64,6 +64,27 @@ class Settings(BaseSettings):
         description="How many processes serve on all machines together: while Redis is lost, each "
         "allows that part of every rate limit. Default: the workers of this machine.",
     )
+    max_connections: int = Field(
+        default=1000,
+        ge=10,
+        description="How many connections a worker holds; when it is full, the one that has been "
+        "silent for longest makes room.",
+    )
+    max_connections_per_address: int = Field(
+        default=100,
+        ge=1,
+        description="How many of them one address may have. Trusted proxies and this machine may "
+        "have more.",
+    )
+    max_active: int = Field(
+        default=32, ge=1, description="How many requests a worker answers at the same time."
+    )
+    max_queued: int = Field(
+        default=512,
+        ge=0,
+        description="How many more wait for their turn, half a second at most; beyond either, the "
+        "answer is 503 `OVERLOADED`.",
+    )
     public_url: str | None = Field(
         default=None,
         description="Base URL under which clients reach the service, for links in answers. "

@@ -1,0 +1,179 @@
+"""Who gets a place, who waits, who is told 503; slow senders hold no place."""
+
+import asyncio
+
+import pytest
+import pytest_asyncio
+
+from gateway import admission
+from gateway.admission import Admission, gathered
+from gateway.edge import Edge
+
+READ = {"type": "http", "method": "GET", "path": "/api/access/email/messages", "headers": []}
+
+
+class Slow:
+    """An application whose answers wait until they are let go."""
+
+    def __init__(self):
+        self.running = 0
+        self.most = 0
+        self.go = asyncio.Event()
+
+    async def __call__(self, scope, receive, send):
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await self.go.wait()
+        finally:
+            self.running -= 1
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+@pytest_asyncio.fixture
+async def slow():
+    return Slow()
+
+
+@pytest.fixture
+def edge(slow):
+    async def peek(scope):
+        pass
+
+    return Edge(slow, peek=peek, admission=Admission(active=3, queued=2))
+
+
+async def call(edge, **scope):
+    """Return the status and the body of the answer."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    await edge({**READ, **scope}, receive, send)
+    return sent[0]["status"], sent[1]["body"]
+
+
+async def settled():
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_three_run_two_wait_and_the_rest_is_told_503(edge, slow):
+    calls = [asyncio.create_task(call(edge)) for _ in range(9)]
+    await settled()
+    assert (slow.running, [task.done() for task in calls]) == (3, [False] * 5 + [True] * 4)
+    slow.go.set()
+    statuses = [status for status, _ in await asyncio.gather(*calls)]
+
+    assert statuses == [200] * 5 + [503] * 4
+    assert slow.most == 3
+
+
+async def test_places_are_given_back(edge, slow):
+    slow.go.set()
+    for _ in range(20):
+        assert (await call(edge))[0] == 200
+
+
+async def test_a_place_is_given_back_when_the_client_goes(edge, slow):
+    calls = [asyncio.create_task(call(edge)) for _ in range(5)]
+    await settled()
+    for task in calls:
+        task.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    slow.go.set()
+
+    again = [asyncio.create_task(call(edge)) for _ in range(5)]
+    assert [status for status, _ in await asyncio.gather(*again)] == [200] * 5
+
+
+async def test_the_queue_is_left_when_it_takes_too_long(edge, slow, monkeypatch):
+    monkeypatch.setattr(admission, "QUEUE_SECONDS", 0.02)
+    running = [asyncio.create_task(call(edge)) for _ in range(3)]
+    await settled()
+
+    assert [(await call(edge))[0], (await call(edge))[0]] == [503, 503]
+    slow.go.set()
+    assert [status for status, _ in await asyncio.gather(*running)] == [200] * 3
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        pytest.param("/api/access/email/messages", b'{"error":"OVERLOADED",', id="email"),
+        pytest.param("/api/access/collab/files", b'{"error":null,', id="collab has no word for it"),
+        pytest.param("/graphql", b'{"errors":[{"message":', id="GraphQL"),
+    ],
+)
+async def test_503_has_the_shape_of_its_path(edge, slow, path, body):
+    calls = [asyncio.create_task(call(edge)) for _ in range(5)]
+    await settled()
+    status, told = await call(edge, path=path)
+    slow.go.set()
+    await asyncio.gather(*calls)
+
+    assert status == 503
+    assert told.startswith(body)
+
+
+async def test_pages_need_no_place(edge, slow):
+    calls = [asyncio.create_task(call(edge, path="/explorer/")) for _ in range(9)]
+    await settled()
+    assert slow.running == 9
+    slow.go.set()
+    await asyncio.gather(*calls)
+
+
+async def test_slow_senders_hold_no_place(edge, slow):
+    never = asyncio.Event()
+
+    async def silent():
+        await never.wait()
+
+    async def send(message):
+        pass
+
+    stuck = [asyncio.create_task(edge({**READ, "method": "POST"}, silent, send)) for _ in range(50)]
+    await settled()
+    slow.go.set()
+    assert (await call(edge))[0] == 200
+    for task in stuck:
+        task.cancel()
+    await asyncio.gather(*stuck, return_exceptions=True)
+
+
+async def test_a_body_is_given_again_as_it_came():
+    pieces = [
+        {"type": "http.request", "body": b"x" * 40_000, "more_body": True},
+        {"type": "http.request", "body": b"y" * 40_000, "more_body": True},
+        {"type": "http.request", "body": b"z", "more_body": False},
+        {"type": "http.disconnect"},
+    ]
+    left = list(pieces)
+
+    async def receive():
+        return left.pop(0)
+
+    again = await gathered({"method": "POST"}, receive)
+    assert len(left) == 2  # the first 64 KB are here, the rest streams
+    assert [await again() for _ in pieces] == pieces
+
+
+async def test_a_body_that_is_late_fails_where_it_is_read(monkeypatch):
+    monkeypatch.setattr(admission, "GATHER_SECONDS", 0.01)
+    first = [{"type": "http.request", "body": b"x", "more_body": True}]
+
+    async def receive():
+        if not first:
+            await asyncio.Event().wait()
+        return first.pop()
+
+    again = await gathered({"method": "POST"}, receive)
+    assert (await again())["body"] == b"x"
+    with pytest.raises(TimeoutError):
+        await again()

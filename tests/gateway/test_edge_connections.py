@@ -1,0 +1,303 @@
+"""Slow, silent, oversized and many clients, over real sockets on a server of the test's own."""
+
+import asyncio
+import json
+import socket
+from ipaddress import ip_network
+
+import pytest
+import pytest_asyncio
+import uvicorn
+
+from gateway import crowd
+from gateway.crowd import Limits
+from gateway.protocol import GuardedProtocol
+from gateway.server import _Server
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
+
+
+class App:
+    """Answers with the size of the body."""
+
+    connection_limits = Limits(connections=20)
+
+    async def __call__(self, scope, receive, send):
+        size, more = 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            size += len(message["body"])
+            more = message["more_body"]
+        length = (b"content-length", str(len(str(size))).encode())
+        await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        await send({"type": "http.response.body", "body": str(size).encode()})
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch):
+    """Everything waits a tenth of its time, or less."""
+    monkeypatch.setattr(crowd, "TICK", 0.02)
+    monkeypatch.setattr(crowd, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(crowd, "BODY_IDLE_SECONDS", 0.3)
+    monkeypatch.setattr(crowd, "BODY_GRACE_SECONDS", 0.6)
+    monkeypatch.setattr(crowd, "LINGER_SECONDS", 0.1)
+
+
+@pytest_asyncio.fixture
+async def port():
+    config = uvicorn.Config(
+        App(), http=GuardedProtocol, ws="none", lifespan="off", log_config=None, access_log=False
+    )
+    started = asyncio.Event()
+    server = _Server(config, started.set)
+    listener = socket.create_server(("127.0.0.1", 0))
+    serving = asyncio.create_task(server._serve([listener]))
+    await started.wait()
+    yield listener.getsockname()[1]
+    server.should_exit = True
+    await serving
+
+
+@pytest_asyncio.fixture
+async def connect(port):
+    """Return what opens a connection."""
+    opened = []
+
+    async def open_one():
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        opened.append(writer)
+        return reader, writer
+
+    yield open_one
+    for writer in opened:
+        writer.close()
+
+
+async def everything(reader):
+    """Return what comes until the server closes."""
+    return await asyncio.wait_for(reader.read(), 5)
+
+
+def status(answer):
+    return int(answer.split(b" ", 2)[1])
+
+
+def body(answer):
+    return json.loads(answer.partition(b"\r\n\r\n")[2])
+
+
+async def ask(reader, writer, request=REQUEST):
+    """Return the body of an answer on a connection that stays open."""
+    writer.write(request)
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+    assert status(head) == 200
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    return await reader.readexactly(length)
+
+
+async def test_a_silent_connection_is_closed_without_a_word(connect):
+    reader, _ = await connect()
+    assert await everything(reader) == b""
+
+
+async def test_an_endless_head_is_told_408(connect):
+    reader, writer = await connect()
+
+    async def drip():
+        writer.write(b"GET / HTTP/1.1\r\nHost: gateway.test\r\n")
+        while True:
+            writer.write(b"X-A: b\r\n")
+            await asyncio.sleep(0.05)
+
+    dripping = asyncio.create_task(drip())
+    answer = await everything(reader)
+    dripping.cancel()
+
+    assert status(answer) == 408
+    told = body(answer)
+    assert told == {
+        "error": "REQUEST_TIMEOUT",
+        "message": "The request did not arrive in time.",
+        "requestId": told["requestId"],
+    }
+    assert f"x-request-id: {told['requestId']}".encode() in answer
+    assert b"connection: close" in answer
+
+
+async def test_the_second_head_on_a_connection_has_a_deadline_as_well(connect):
+    reader, writer = await connect()
+    assert await ask(reader, writer) == b"0"
+    writer.write(b"GET / HT")
+
+    assert status(await everything(reader)) == 408
+
+
+async def test_blank_lines_do_not_keep_a_connection(connect):
+    reader, writer = await connect()
+    assert await ask(reader, writer) == b"0"
+    writer.write(b"\r\n")
+
+    assert await everything(reader) == b""
+
+
+async def test_a_head_in_two_pieces_is_a_request(connect):
+    reader, writer = await connect()
+    writer.write(REQUEST[:20])
+    await asyncio.sleep(0.05)
+    assert await ask(reader, writer, REQUEST[20:]) == b"0"
+
+    await asyncio.sleep(0.5)  # the deadline of the head is over, and nobody minds
+    assert await ask(reader, writer) == b"0"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(b"X-A: b\r\n" * 100, id="101 lines"),
+        pytest.param(b"X-A: " + b"b" * 33_000 + b"\r\n", id="one long line"),
+        pytest.param(b"".join(b"X-%d: %s\r\n" % (n, b"b" * 700) for n in range(60)), id="40 KB"),
+    ],
+)
+async def test_too_large_a_head_is_told_431(connect, head):
+    reader, writer = await connect()
+    writer.write(b"GET / HTTP/1.1\r\nHost: gateway.test\r\n" + head + b"\r\n")
+    answer = await everything(reader)
+
+    assert (status(answer), body(answer)["error"]) == (431, "PAYLOAD_TOO_LARGE")
+
+
+async def test_a_head_without_end_is_told_431_before_it_ends(connect):
+    reader, writer = await connect()
+    writer.write(b"GET / HTTP/1.1\r\nHost: gateway.test\r\nX-A: " + b"b" * 40_000)
+
+    assert status(await everything(reader)) == 431
+
+
+async def test_a_large_head_within_the_limits_is_a_request(connect):
+    head = b"".join(b"X-%d: %s\r\n" % (n, b"b" * 300) for n in range(99))
+    assert await ask(*await connect(), REQUEST[:-2] + head + b"\r\n") == b"0"
+
+
+async def test_many_requests_in_one_piece_are_no_large_head(connect):
+    reader, writer = await connect()
+    writer.write(REQUEST * 400 + REQUEST[:10])
+    for _ in range(400):
+        assert await ask(reader, writer, b"") == b"0"
+    assert await ask(reader, writer, REQUEST[10:]) == b"0"
+
+
+async def test_what_is_not_http_is_told_400_in_the_shape_of_every_error(connect):
+    reader, writer = await connect()
+    writer.write(b"\x16\x03\x01 hello\r\n\r\n")
+    answer = await everything(reader)
+
+    assert (status(answer), body(answer)["error"]) == (400, "VALIDATION_ERROR")
+
+
+async def test_a_body_that_stops_is_told_408(connect):
+    reader, writer = await connect()
+    writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 9\r\n\r\nabc")
+    answer = await everything(reader)
+
+    assert status(answer) == 408
+    assert body(answer)["message"] == "The request body did not arrive in time."
+
+
+async def test_a_body_that_drips_is_told_408(connect):
+    reader, writer = await connect()
+
+    async def drip():
+        writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 900000\r\n\r\n")
+        while True:
+            writer.write(b"x")
+            await asyncio.sleep(0.05)
+
+    dripping = asyncio.create_task(drip())
+    answer = await everything(reader)
+    dripping.cancel()
+    assert status(answer) == 408
+
+
+async def test_a_body_that_comes_fast_enough_may_take_long(connect):
+    reader, writer = await connect()
+    writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 500000\r\n\r\n")
+    for _ in range(20):
+        writer.write(b"x" * 25_000)
+        await asyncio.sleep(0.05)
+
+    assert await ask(reader, writer, b"") == b"500000"
+
+
+async def test_silent_and_slow_sockets_leave_room_for_honest_ones(connect):
+    """20 connections are allowed; 60 come that never finish a request."""
+    for turn in range(60):
+        _, writer = await connect()
+        writer.write([b"", b"GET / HT"][turn % 2])
+        if turn % 10 == 0:
+            assert await ask(*await connect()) == b"0"
+    assert await ask(*await connect()) == b"0"
+
+
+class Peer:
+    """A connection that is only counted."""
+
+    def __init__(self, address):
+        self.client = (address, 4711)
+        self.stage = crowd.Stage.IDLE
+        self.dropped = False
+
+    def drop(self):
+        self.dropped = True
+
+
+async def crowd_of(**limits):
+    return crowd.Crowd(Limits(**limits), asyncio.get_running_loop())
+
+
+async def test_one_address_has_its_share_of_the_connections():
+    those = await crowd_of(per_address=3)
+    peers = [Peer("192.0.2.1") for _ in range(5)]
+
+    assert [those.join(peer) for peer in peers] == [True] * 3 + [False] * 2
+    assert those.join(Peer("192.0.2.2")) is True
+    those.leave(peers[0])
+    assert those.join(peers[4]) is True
+    assert those.join(peers[3]) is False
+
+
+async def test_one_customer_of_ipv6_has_one_share():
+    those = await crowd_of(per_address=1)
+
+    assert those.join(Peer("2001:db8::1")) is True
+    assert those.join(Peer("2001:db8::2")) is False
+    assert those.join(Peer("2001:db8:0:1::1")) is True
+
+
+async def test_a_proxy_and_this_machine_may_have_more():
+    those = await crowd_of(per_address=1, proxies=(ip_network("10.0.0.0/8"),))
+
+    assert [those.join(Peer("10.1.2.3")) for _ in range(5)] == [True] * 5
+    assert [those.join(Peer("127.0.0.1")) for _ in range(5)] == [True] * 5
+
+
+async def test_the_one_that_was_silent_longest_makes_room():
+    those = await crowd_of(connections=3)
+    first, second, third, fourth = (Peer(f"192.0.2.{n}") for n in range(4))
+    for peer in (first, second, third):
+        those.join(peer)
+    those.unwatch(first)  # a whole request came
+
+    assert those.join(fourth) is True
+    assert [peer.dropped for peer in (first, second, third)] == [False, True, False]
+
+
+async def test_busy_connections_make_no_room():
+    those = await crowd_of(connections=2)
+    peers = [Peer(f"192.0.2.{n}") for n in range(3)]
+    for peer in peers[:2]:
+        those.join(peer)
+        those.unwatch(peer)
+
+    assert those.join(peers[2]) is False
