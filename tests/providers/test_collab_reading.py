@@ -383,6 +383,14 @@ async def test_a_files_label_is_read(tenant, wrapped):
     assert found[keys[4]] is UNKNOWN
 
 
+async def test_a_label_that_is_refused_is_unknown(tenant):
+    tenant.fault(kind="400", match="extractSensitivityLabels", reason="invalidRequest")
+
+    found = await tenant.delegated().port.file_labels([key(tenant.plan), key(tenant.boats)])
+
+    assert found == {key(tenant.plan): UNKNOWN, key(tenant.boats): ()}
+
+
 async def test_a_throttled_connection_is_left_in_peace(tenant):
     port = tenant.delegated().port
     tenant.fault(kind="429", retryAfter=30, count=1)

@@ -34,7 +34,7 @@ class Collab:
         self._desk = desk
         self._places = places = Places(desk)
         self._files = files = Files(desk, places)
-        self._labels = Labels(desk, places)
+        self._labels = Labels(desk, places, files)
         self._writer = Writer(desk, places)
         self._uploads = Uploads(desk, places)
         self._lists = lists = Lists(desk, places)

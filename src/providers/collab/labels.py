@@ -8,7 +8,7 @@ from providers.answers import Answer
 from providers.collab import batch, wire
 from providers.collab.batch import Ask
 from providers.collab.desk import BETA, V1, Desk
-from providers.collab.failures import classify
+from providers.collab.files import Files
 from providers.collab.paging import Leaf
 from providers.collab.places import Places
 from providers.collab_ids import ItemKey, is_part
@@ -26,9 +26,10 @@ _METHODS = frozenset({"standard", "privileged", "auto"})
 class Labels:
     """Reads labels."""
 
-    def __init__(self, desk: Desk, places: Places) -> None:
+    def __init__(self, desk: Desk, places: Places, files: Files) -> None:
         self._desk = desk
         self._places = places
+        self._files = files
 
     async def catalogue(self) -> tuple[records.SensitivityLabel, ...]:
         """Return the tenant's labels; see `CollabPort.labels`."""
@@ -62,6 +63,13 @@ class Labels:
         answers = await batch.ask(self._desk.upstream, asks)
         for key, answer in answers.items():
             found[key] = _read(answer)
+        # A folder is refused too, and surely has none; whatever else is refused may have one.
+        refused = [key for key, answer in answers.items() if answer.status == 400]
+        if refused:
+            items = await self._files.items(refused, wanted=frozenset())
+            for key, item in items.items():
+                if isinstance(item, records.File) and item.is_folder:
+                    found[key] = ()
         return found
 
 
@@ -69,15 +77,13 @@ def _read(answer: Answer) -> tuple[records.FileLabel, ...] | Unknown:
     """
     Say which labels an answer tells.
 
-    A folder and a file of a type that cannot have labels surely have none; what is locked, refused
-    or fails is not known (decisions 16).
+    A file of a type that cannot have labels surely has none; what is locked, refused or fails is
+    not known (decisions 16).
     """
     if answer.status == 415:
         return ()
     if not 200 <= answer.status < 300:
-        failure = classify(answer)
-        folder = isinstance(failure, Refused) and answer.status == 400
-        return () if folder else UNKNOWN
+        return UNKNOWN
     try:
         told: wire.ItemLabels | None = answer.decode(wire.ItemLabels)
     except ProviderFailure:
