@@ -334,3 +334,22 @@ async def test_a_connection_that_only_reads_changes_nothing(content):
         answer = await content.call(method, path, token, **more)
         assert (answer.status_code, answer.json()["error"]) == (403, "READ_ONLY")
     assert content.calls() == []
+
+
+async def test_upstreams_throttling_is_forwarded(content):
+    token = await content.token()
+    await content.fail(kind="429", count=50, retryAfter=7)
+
+    answer = await content.get(f"/files/{content.id('notes')}", token)
+
+    assert (answer.status_code, answer.json()["error"]) == (429, None)
+    assert answer.headers["retry-after"] == "7"
+
+
+async def test_upstreams_failure_has_no_code(content):
+    token = await content.token()
+    await content.fail(kind="500", count=50)
+
+    answer = await content.get(f"/files/{content.id('notes')}", token)
+
+    assert (answer.status_code, answer.json()["error"]) == (502, None)
