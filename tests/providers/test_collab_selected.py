@@ -4,7 +4,7 @@ import pytest
 from collabworld import FILE, ROW, key, list_key
 
 from providers.collab_ids import ItemKey, RowKey
-from providers.failures import Missing
+from providers.failures import Broken, Missing
 from providers.ports_collab import RowQuery, Upload
 from providers.records_collab import UNKNOWN
 from providers.sandbox.collab import records as r
@@ -72,6 +72,16 @@ async def test_a_site_that_is_granted_but_not_selected_does_not_exist(tenant):
     beyond = [path for path in tenant.paths if "$batch" not in path and tenant.board.id in path]
     assert beyond == []
     assert not [path for path in tenant.paths if tenant.secret.id in path]
+
+
+async def test_a_library_whose_site_cannot_be_told_is_not_taken_for_missing(tenant):
+    port = tenant.selected(tenant.yard).port
+    tenant.fault(kind="500", match=f"drives/{tenant.plan.drive_id}")
+
+    with pytest.raises(Broken):
+        await port.item(key(tenant.plan), wanted=NAME)
+    with pytest.raises(Broken):
+        await port.items([key(tenant.plan)], wanted=NAME)
 
 
 async def test_ids_of_sites_are_taken_in_any_spelling(tenant):

@@ -18,8 +18,10 @@ from providers.failures import (
     OutOfSpace,
     ProviderFailure,
     Refused,
+    TimedOut,
     Unreachable,
 )
+from providers.http import deadline
 from providers.ports_collab import MAX_UPLOAD, Upload, UploadCut, UploadTooLarge
 from providers.sandbox.collab import records as r
 from providers.sandbox.wire import ConnectionCut
@@ -230,6 +232,22 @@ async def test_a_cancelled_upload_leaves_nothing(tenant, port, nothing_left):
 
     nothing_left()
     assert tenant.paths[-1] == "DELETE /content/uploadSession"
+
+
+async def test_an_upload_whose_time_is_over_leaves_nothing(tenant, port, nothing_left):
+    async def slow():
+        yield pattern(uploads.SMALL + uploads.SLICE)
+        deadline.set(0.0)
+        yield pattern(LARGE - uploads.SMALL - uploads.SLICE)
+
+    token = deadline.set(None)
+    try:
+        with pytest.raises(TimedOut):
+            await port.upload(key(tenant.boats), Upload(name="new.bin", chunks=slow(), size=LARGE))
+    finally:
+        deadline.reset(token)
+
+    nothing_left()
 
 
 async def test_a_slice_that_broke_is_sent_again(tenant, port):

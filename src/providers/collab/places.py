@@ -142,13 +142,20 @@ class Places:
             raise Missing
 
     async def admitted(self, drives: Collection[str]) -> frozenset[str]:
-        """Return which of the libraries lie in sites of this connection."""
+        """
+        Return which of the libraries lie in sites of this connection.
+
+        Raises:
+            Broken: That cannot be told now.
+        """
         if not self._desk.selected:
             return frozenset(drives)
         known = {one: self._desk.memory.sites.get(one) for one in drives}
         unknown = [one for one, site in known.items() if site is None]
         if unknown:
             for one, drive in (await self.drives_by_id(unknown)).items():
+                if drive is UNKNOWN:
+                    raise Broken
                 if isinstance(drive, records.Drive) and drive.site is not UNKNOWN:
                     known[one] = drive.site
         return frozenset(one for one, site in known.items() if site is not None and self.sees(site))

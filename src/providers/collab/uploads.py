@@ -7,11 +7,12 @@ reliability C4.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 from providers import records_collab as records
 from providers.answers import Answer
@@ -30,13 +31,14 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
+from providers.http import deadline
 from providers.ports_collab import MAX_UPLOAD, Upload, UploadCut, UploadTooLarge
 
 SLICE = 10 * 320 * 1024  # bytes; a multiple of 320 KiB, wire report 1D.4
 SMALL = 4 * 1024 * 1024  # bytes that go in one call
 _BRIEF = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
 _LOOKED_UP = "id,name,size,eTag,file,parentReference,sharepointIds"
-_LIFE = 600.0  # seconds for a whole upload
+_SLICE_SECONDS = 120.0  # for one slice
 T = TypeVar("T")
 
 
@@ -111,9 +113,10 @@ class Uploads:
                     break
         except (Unreachable, TimedOut, Broken) as failure:
             await _undisturbed(session.cancel())
-            if start + SLICE < size:  # what is missing was never sent
+            unsent = not isinstance(failure, Broken) and not failure.sent
+            if unsent or start + SLICE < size:  # what is missing never arrived
                 raise
-            return await self._look_up(parent, upload, size, failure)
+            return await _undisturbed(self._look_up(parent, upload, size, failure))
         except BaseException:
             await _undisturbed(session.cancel())
             raise
@@ -249,7 +252,7 @@ class _Session:
                 self.url,
                 content=content,
                 headers=headers or {},
-                deadline=_LIFE,
+                deadline=_SLICE_SECONDS,
                 max_bytes=1024 * 1024,
             ) as answer:
                 body = b"".join([piece async for piece in answer.chunks])
@@ -328,9 +331,11 @@ async def _spooled(spool: IO[bytes], source: _Source) -> int:
     return size
 
 
-async def _undisturbed(work: Awaitable[T]) -> T:
-    """Finish *work* although the caller is being cancelled."""
-    task = asyncio.ensure_future(work)
+async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
+    """Finish *work* although the caller is being cancelled, or its time is over."""
+    unhurried = copy_context()
+    unhurried.run(deadline.set, None)
+    task = asyncio.create_task(work, context=unhurried)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
