@@ -16,7 +16,7 @@ from typing import Any
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway import crowd, graphql_endpoint, pages, tokens
+from gateway import crowd, graphql_endpoint, oauth_pages, pages, tokens
 from gateway.accounts import Accounts
 from gateway.admission import Admission
 from gateway.background import Background
@@ -28,6 +28,7 @@ from gateway.edge import Edge
 from gateway.front import Front
 from gateway.idempotency import Deliveries
 from gateway.keyring import Keyring
+from gateway.leases import Leases
 from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
 from gateway.lookup import Lookup, open_lookup
 from gateway.management import answers
@@ -37,7 +38,9 @@ from gateway.management import resources as managed_resources
 from gateway.management import rules as managed_rules
 from gateway.management import tokens as managed_tokens
 from gateway.management.admission import admitted
+from gateway.oauth_flow import OAuthFlow
 from gateway.parts import Parts
+from gateway.reconnecting import ReconnectLinks
 from gateway.sandbox_mount import forgetting
 from gateway.settings import Settings
 from gateway.shared_limits import SharedLimiter
@@ -114,12 +117,20 @@ def assemble(
     lookup = open_lookup(database)
     background = Background()
     clients = origins or Origins(apps=_in_process(settings, sandbox))
-    parts = _parts(settings, database, lookup, background, clock)
     endpoints = TokenEndpoints(clients, settings)
-    vault = Vault(lookup, database, parts.keyring, endpoints=endpoints.of)
+    parts = _parts(settings, database, lookup, background, clock, endpoints)
+    vault = Vault(
+        lookup,
+        database,
+        parts.keyring,
+        endpoints=endpoints.of,
+        leases=Leases(database),
+        links=parts.links,
+    )
     accounts = Accounts(clients, vault, database, settings.upstreams)
     door = Door(parts, accounts)
     ledger = Deliveries(database, parts.keyring)
+    oauth = OAuthFlow(database, parts.keyring, endpoints, forget=accounts.forget)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -137,6 +148,7 @@ def assemble(
 
     app = _application(lifespan)
     app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
+    app.state.oauth = oauth
     mounted = None if sandbox is None else forgetting(sandbox, clients)
     pages.install(app, door=door, graph=_graph(), sandbox=mounted)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
@@ -148,14 +160,17 @@ def assemble(
     return Gateway(parts=parts, app=app, edge=edge, background=background)
 
 
-def _parts(
+def _parts(  # noqa: PLR0913, PLR0917 - each made before it
     settings: Settings,
     database: Database,
     lookup: Lookup,
     background: Background,
     clock: Callable[[], float],
+    endpoints: TokenEndpoints,
 ) -> Parts:
     upstreams = settings.upstreams
+    keyring = Keyring.read(_secret(settings.secret_keys))
+    links = ReconnectLinks(keyring, settings.base_url, offered=endpoints.offers)
 
     def touch(token_id: int, now: int) -> None:
         background.run(("touch", token_id), _touch(database, token_id, now))
@@ -163,10 +178,12 @@ def _parts(
     return Parts(
         settings=settings,
         database=database,
-        keyring=Keyring.read(_secret(settings.secret_keys)),
+        keyring=keyring,
+        links=links,
         callers=Callers(
             lookup,
             base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
+            reconnect=links.of,
             touch=touch,
             clock=lambda: int(clock() * 1000),
         ),
@@ -191,6 +208,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     answers.install(app)
     for router in _MANAGED:
         app.include_router(router, dependencies=[Depends(admitted)])
+    app.include_router(oauth_pages.router)
     return app
 
 

@@ -9,10 +9,10 @@ kept, under (token id, policy revision).
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -52,6 +52,18 @@ Settings = Mapping[str, object]
 Touch = Callable[[int, int], None]
 
 
+class Reconnect(Protocol):
+    """Finds the link that a connection is reconnected by; see `reconnecting.ReconnectLinks.of`."""
+
+    def __call__(
+        self, connection_id: int, *, provider: str, mode: str | None, status: str
+    ) -> str | None: ...
+
+
+def _nowhere(connection_id: int, *, provider: str, mode: str | None, status: str) -> None:  # noqa: ARG001 - its shape
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compiled:
     grant: Grant
@@ -67,6 +79,7 @@ class Callers:
         lookup: Lookup,
         *,
         base_url: Callable[[str, str], str],
+        reconnect: Reconnect = _nowhere,
         touch: Touch = lambda _token, _now: None,
         clock: Callable[[], int] = now_ms,
     ) -> None:
@@ -76,11 +89,13 @@ class Callers:
         Args:
             lookup: Where rows are read.
             base_url: (kind, provider) -> the deployment's upstream, for connections without one.
+            reconnect: Finds the link of a connection that needs a person.
             touch: Told (token id, now) when a token's last use should be written down.
             clock: Milliseconds since the epoch.
         """
         self._lookup = lookup
         self._base_url = base_url
+        self._reconnect = reconnect
         self._touch = touch
         self._clock = clock
         self._compiled: OrderedDict[tuple[int, int], _Compiled] = OrderedDict()
@@ -124,7 +139,7 @@ class Callers:
             grant=compiled.grant,
             settings=compiled.settings,
             rules=compiled.rules,
-            connections=tuple(self._decoded(tuple(row)) for row in connections),
+            connections=tuple(self._described(row) for row in connections),
         )
 
     async def _policy(self, token: int, rev: int) -> "_Compiled":
@@ -157,6 +172,13 @@ class Callers:
             elif action != RuleAction.ALLOW.value:
                 return NOTHING_ALLOWED
         return RuleSet.compile(rules, allow_by_default=grant.collab_allow_all)
+
+    def _described(self, row: Row) -> ConnectionInfo:
+        info = self._decoded(tuple(row))
+        if info.status != "needs_reauth":
+            return info
+        url = self._reconnect(info.id, provider=info.provider, mode=info.mode, status=info.status)
+        return replace(info, reconnect_url=url)
 
     def _connection(self, row: Row) -> ConnectionInfo:
         return ConnectionInfo(

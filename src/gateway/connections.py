@@ -119,6 +119,23 @@ async def set_status(
         session.add(row)
 
 
+async def mark_needs_reauth(
+    database: Database, connection_id: int, version: int, keyring: Keyring, *, detail: str
+) -> None:
+    """Note that the credentials of *version* are refused; newer ones, stored meanwhile, are not."""
+    async with database.writing() as session:
+        row = await session.get(ConnectionRow, connection_id, with_for_update=True)
+        if row is None or row.status == "disabled":
+            return
+        try:
+            stored = _opened(row, keyring).get("version", 0)
+        except ValueError:  # sealed with a key that is gone
+            stored = version
+        if stored == version:
+            row.status, row.status_detail = "needs_reauth", detail
+            session.add(row)
+
+
 async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> int:
     """Seal every connection's credentials under the first key; return how many changed."""
     changed, last = 0, 0
@@ -145,7 +162,7 @@ async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> i
             return changed
 
 
-def view(row: ConnectionRow) -> dict[str, Any]:
+def view(row: ConnectionRow, *, reconnect_url: str | None = None) -> dict[str, Any]:
     """Return the Connection object of decisions 3; credentials are not part of it."""
     return {
         "id": row.id,
@@ -159,7 +176,7 @@ def view(row: ConnectionRow) -> dict[str, Any]:
         "canWrite": row.can_write,
         "status": row.status,
         "statusDetail": row.status_detail,
-        "reconnectUrl": None,
+        "reconnectUrl": reconnect_url,
         "lastOkAt": None if row.last_ok_at is None else moments.text(row.last_ok_at),
         "selectedSiteIds": row.selected_site_ids,
         "baseUrl": row.base_url,

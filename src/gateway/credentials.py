@@ -8,7 +8,9 @@ from the one it knows.
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -16,7 +18,9 @@ import orjson
 from gateway import connections, moments
 from gateway.database import Database, StorageUnavailable
 from gateway.keyring import Keyring, place
+from gateway.leases import Leases
 from gateway.lookup import Lookup
+from gateway.reconnecting import ReconnectLinks
 from providers.failures import NeedsReauth, Unreachable
 from providers.http import Credentials
 from providers.oauth import (
@@ -27,7 +31,10 @@ from providers.oauth import (
     TokenEndpoint,
 )
 
+_LEASE = "refresh:{}"
 _SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
+
+_OWNER = "SELECT provider, mode FROM connections WHERE id = :id"
 
 # (connection id, provider, stored credentials) -> where its tokens are renewed; None: nowhere.
 Endpoints = Callable[[int, str, Mapping[str, Any]], TokenEndpoint | None]
@@ -38,18 +45,34 @@ log = logging.getLogger("gateway")
 class Vault:
     """Opens the credentials of connections. One per process."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword-only, each with a default
         self,
         lookup: Lookup,
         database: Database,
         keyring: Keyring,
         *,
         endpoints: Endpoints = lambda _connection, _provider, _stored: None,
+        leases: Leases | None = None,
+        links: ReconnectLinks | None = None,
     ) -> None:
+        """
+        Wire it up.
+
+        Args:
+            lookup: Where sealed credentials are read.
+            database: Where renewed ones are stored.
+            keyring: Opens and seals them.
+            endpoints: Where tokens are renewed.
+            leases: Lets one process at a time renew a connection's tokens; None: this is the only
+                process.
+            links: Where a person reconnects an account.
+        """
         self._lookup = lookup
         self._database = database
         self._keyring = keyring
         self._endpoints = endpoints
+        self._leases = leases
+        self._links = links
         self._kept: dict[int, tuple[int, Credentials]] = {}
 
     def of(self, connection_id: int, *, scheme: str = "Bearer") -> "ConnectionCredentials":
@@ -103,27 +126,57 @@ class Vault:
             "expiresAt": None if new.expires_at is None else moments.to_ms(new.expires_at),
             "version": new.version,
         }
-        saved = await connections.store_credentials(
-            self._database, connection_id, renewed, self._keyring, expected_version=expected
-        )
+        try:
+            saved = await connections.store_credentials(
+                self._database, connection_id, renewed, self._keyring, expected_version=expected
+            )
+        except StorageUnavailable as failure:
+            raise Unreachable from failure
         kept = self._kept.get(connection_id)
         if saved and kept is not None:
             self._kept[connection_id] = (new.version, kept[1])
         return saved
 
-    async def refused(self, connection_id: int) -> None:
-        """Note that a person must reconnect the account."""
-        await connections.set_status(
-            self._database, connection_id, "needs_reauth", NeedsReauth.sentence
-        )
+    async def refused(self, connection_id: int, version: int) -> None:
+        """Note that a person must reconnect the account, unless newer credentials are stored."""
+        try:
+            await connections.mark_needs_reauth(
+                self._database,
+                connection_id,
+                version,
+                self._keyring,
+                detail=NeedsReauth.sentence,
+            )
+        except StorageUnavailable:
+            log.warning("a dead connection is not marked", extra={"connection_id": connection_id})
+
+    async def link(self, connection_id: int) -> str | None:
+        """Return where a person reconnects the account; None when consent cannot mend it."""
+        if self._links is None:
+            return None
+        try:
+            found = await self._lookup.rows(_OWNER, {"id": connection_id})
+        except StorageUnavailable:
+            return None
+        if not found:
+            return None
+        provider, mode = found[0]
+        return self._links.of(connection_id, provider=provider, mode=mode, status="needs_reauth")
 
     def _make(self, connection_id: int, stored: Mapping[str, Any], scheme: str) -> Credentials:
         endpoint = self._endpoints(connection_id, str(stored["provider"]), stored)
         if endpoint is not None and "clientId" in stored:
             return ClientCredentials(endpoint)
         if endpoint is not None and stored.get("refreshToken"):
-            return RefreshingCredentials(_Store(self, connection_id), endpoint)
+            return RefreshingCredentials(
+                _Store(self, connection_id), endpoint, lease=partial(self._lease, connection_id)
+            )
         return StaticToken(str(stored.get("accessToken") or stored.get("apiToken") or ""), scheme)
+
+    def _lease(self, connection_id: int) -> AbstractAsyncContextManager[object]:
+        if self._leases is None:
+            return nullcontext()
+        return self._leases.held(_LEASE.format(connection_id))
 
 
 class ConnectionCredentials:
@@ -141,20 +194,26 @@ class ConnectionCredentials:
         A rejected token alone does not mark the connection: it would stay unusable after one odd
         answer. Only the token endpoint's word that nothing can be renewed does (`_Store`).
         """
-        fitting = await self._vault.fitting(self._connection_id, self.scheme)
-        return await fitting.token(rejected=rejected)
+        try:
+            fitting = await self._vault.fitting(self._connection_id, self.scheme)
+            return await fitting.token(rejected=rejected)
+        except NeedsReauth as failure:
+            url = await self._vault.link(self._connection_id)
+            raise NeedsReauth(reconnect_url=url) from failure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Store:
-    """One connection's row, as `providers.oauth.CredentialStore`."""
+    """One connection's row, as `providers.oauth.CredentialStore`; *version* was loaded last."""
 
     vault: Vault
     connection_id: int
+    version: int = 0
 
     async def load(self) -> StoredCredentials:
         stored = await self.vault.read(self.connection_id)
         expires = stored.get("expiresAt")
+        self.version = int(stored.get("version", 0))
         return StoredCredentials(
             access_token=str(stored.get("accessToken", "")),
             refresh_token=stored.get("refreshToken"),
@@ -166,4 +225,4 @@ class _Store:
         return await self.vault.save(self.connection_id, new, expected_version)
 
     async def mark_needs_reauth(self) -> None:
-        await self.vault.refused(self.connection_id)
+        await self.vault.refused(self.connection_id, self.version)

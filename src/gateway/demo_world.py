@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateway.oauth_servers import CALLBACK, SANDBOX_CLIENT
 from providers.sandbox.app import Sandbox, create
+from providers.sandbox.oauth_clients import Clients
 from providers.sandbox.world import boards, calendar_events, collab, mail, projects
 
 if TYPE_CHECKING:
@@ -65,7 +67,16 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
     boards.seed(sandbox.ground.store)
     projects.seed(sandbox.ground.store)
     collab.seed(sandbox.ground.store, sandbox.ground.shelf)
+    register_client(sandbox, public_base.removesuffix("/sandbox"))
     return sandbox
+
+
+def register_client(sandbox: Sandbox, base_url: str) -> None:
+    """Make the gateway at *base_url*, and its commands, known to every identity server."""
+    clients = Clients(sandbox.ground.store)
+    redirects = (f"{base_url}{CALLBACK}", f"http://127.0.0.1{CALLBACK}")
+    for server in ("provider-a", "provider-b", "tasks", "projects"):
+        clients.register(server, SANDBOX_CLIENT, SANDBOX_CLIENT, redirects)
 
 
 def import_file(

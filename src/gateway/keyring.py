@@ -7,6 +7,7 @@ belongs to), so it opens nowhere else. Keys for different uses are derived apart
 
 import base64
 import hashlib
+import hmac
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ class _Key:
     id: bytes
     rows: AESGCM
     tokens: AESGCM
+    links: bytes
 
 
 class Keyring:
@@ -99,6 +101,18 @@ class Keyring:
             raise ValueError("not sealed text")
         return _open(self._key_of(sealed).tokens, sealed, context)
 
+    def sign(self, payload: bytes, *, context: bytes) -> str:
+        """Return the signature of *payload*, URL-safe: the same one every time."""
+        return _signature(self._first, payload, context)
+
+    def signed(self, signature: str, payload: bytes, *, context: bytes) -> bool:
+        """Say whether any key of the ring made *signature* for this payload and *context*."""
+        given = signature.encode("utf-8", "replace")
+        return any(
+            hmac.compare_digest(_signature(key, payload, context).encode(), given)
+            for key in self._keys.values()
+        )
+
     def _key_of(self, sealed: bytes) -> _Key:
         key = self._keys.get(sealed[1 : 1 + _ID])
         if key is None or sealed[:1] != _VERSION:
@@ -129,12 +143,18 @@ def _open(cipher: AESGCM, sealed: bytes, bound_to: bytes) -> bytes:
         raise ValueError("damaged, or sealed for another place") from damage
 
 
+def _signature(key: _Key, payload: bytes, context: bytes) -> str:
+    made = hmac.digest(key.links, context + b"\x00" + payload, "sha256")
+    return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+
+
 def _derive(secret: str) -> _Key:
     material = secret.encode()
     return _Key(
         id=hashlib.sha256(b"access-gateway key id:" + _stretch(material, b"id")).digest()[:_ID],
         rows=AESGCM(_stretch(material, b"rows at rest")),
         tokens=AESGCM(_stretch(material, b"sealed tokens")),
+        links=_stretch(material, b"signed links"),
     )
 
 

@@ -7,6 +7,7 @@ from gateway.addresses import Network
 from gateway.callers import Callers
 from gateway.database import Database
 from gateway.keyring import Keyring
+from gateway.reconnecting import ReconnectLinks
 from gateway.settings import Settings
 from policy.quota import Counter, Window
 
@@ -25,6 +26,7 @@ class Parts:
     settings: Settings
     database: Database
     keyring: Keyring
+    links: ReconnectLinks
     callers: Callers
     counter: Counter
     windows: Mapping[str, tuple[Window, ...]]

@@ -134,6 +134,23 @@ class Settings(BaseSettings):
         default="https://app.asana.com/-/oauth_token",
         description="Token endpoint of the task projects.",
     )
+    oauth_a_authorize_url: str = Field(
+        default="https://accounts.google.com/o/oauth2/v2/auth",
+        description="Consent page of provider A.",
+    )
+    oauth_tasks_authorize_url: str = Field(
+        default="https://auth.monday.com/oauth2/authorize",
+        description="Consent page of the task boards.",
+    )
+    oauth_projects_authorize_url: str = Field(
+        default="https://app.asana.com/-/oauth_authorize",
+        description="Consent page of the task projects.",
+    )
+    provider_b_tenant: str = Field(
+        default="common",
+        description="Tenant of provider B and the collaboration content that accounts are "
+        "connected in: an id, a domain, `organizations` or `common`.",
+    )
     provider_a_client_id: str | None = Field(
         default=None, description="This deployment's OAuth client at provider A."
     )
@@ -205,6 +222,9 @@ class Settings(BaseSettings):
         "oauth_b_url",
         "oauth_tasks_url",
         "oauth_projects_url",
+        "oauth_a_authorize_url",
+        "oauth_tasks_authorize_url",
+        "oauth_projects_authorize_url",
     )
     @classmethod
     def _are_origins(cls, url: str) -> str:

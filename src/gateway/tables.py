@@ -252,4 +252,31 @@ class EventRow(SQLModel, table=True):
     native_id: str = Field(max_length=1024)
 
 
+class OAuthAttempt(SQLModel, table=True):
+    """
+    A consent under way; taken out when the person comes back.
+
+    Attributes:
+        id: Random; part of the sealed `state`.
+        secret: Sealed JSON: the proof key and the redirect URI.
+    """
+
+    __tablename__ = "oauth_attempts"
+
+    id: str = Field(primary_key=True, max_length=43)
+    connection_id: int = _link("connections.id", index=True)
+    secret: bytes = Field(sa_column=Column(LargeBinary(), nullable=False))
+    expires_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
+
+
+class LeaseRow(SQLModel, table=True):
+    """Something that one process at a time may do, until *until* at the longest."""
+
+    __tablename__ = "leases"
+
+    name: str = Field(primary_key=True, max_length=100)
+    holder: str = Field(max_length=32)
+    until: int = _moment()
+
+
 METADATA = SQLModel.metadata

@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 from pydantic import SecretStr
 
+from gateway.oauth_servers import SANDBOX_CLIENT, ConsentServer
 from gateway.settings import Settings
-from providers.oauth import BodyStyle, TokenEndpoint
+from providers.boards.person import signed_in
+from providers.device import DeviceEndpoint
+from providers.oauth import BodyStyle, TokenEndpoint, Tokens
 from providers.origins import Origins
-
-_ANY_TENANT = "common"
-_SANDBOX_CLIENT = "access-gateway"
 
 
 class TokenEndpoints:
@@ -40,7 +40,7 @@ class TokenEndpoints:
             return None
         return TokenEndpoint(
             self._origins,
-            self._url(provider, str(stored.get("tenant", _ANY_TENANT))),
+            self._url(provider, str(stored.get("tenant", self._settings.provider_b_tenant))),
             connection=connection_id,
             client_id=client[0],
             client_secret=client[1],
@@ -48,12 +48,68 @@ class TokenEndpoints:
             style=BodyStyle.JSON if provider == "BOARDS" else BodyStyle.FORM,
         )
 
+    def consent(self, provider: str) -> ConsentServer | None:
+        """Return where people consent; None when this deployment has no client there."""
+        client = self._client(provider, {})
+        if client is None:
+            return None
+        device = None
+        if provider in {"PROVIDER_B", "COLLAB"}:
+            device = self._login("devicecode")
+        return ConsentServer(
+            url=self._authorize(provider),
+            client_id=client[0],
+            client_secret=client[1],
+            device_url=device,
+        )
+
+    def offers(self, provider: str) -> bool:
+        """Say whether this deployment has a client for the provider."""
+        return self._client(provider, {}) is not None
+
+    def device(self, provider: str) -> DeviceEndpoint | None:
+        """Return where a device code is had; None: the provider has no device flow for us."""
+        server = self.consent(provider)
+        if server is None or server.device_url is None:
+            return None
+        return DeviceEndpoint(self._origins, server.device_url, client_id=server.client_id)
+
+    async def account_of(self, provider: str, tokens: Tokens) -> str | None:
+        """
+        Ask who signed in, where the tokens themselves do not say.
+
+        Raises:
+            ProviderFailure: The provider could not be asked.
+        """
+        if provider != "BOARDS":
+            return None
+        url = self._settings.upstreams["tasks", "BOARDS"]
+        return await signed_in(self._origins, url, tokens.access_token)
+
+    def _authorize(self, provider: str) -> str:
+        settings = self._settings
+        sandbox = f"{settings.base_url}/sandbox/oauth"
+        match provider:
+            case "PROVIDER_A":
+                name, own = "provider-a", settings.oauth_a_authorize_url
+            case "PROVIDER_B" | "COLLAB":
+                return self._login("authorize")
+            case "PROJECTS":
+                name, own = "projects", settings.oauth_projects_authorize_url
+            case _:
+                name, own = "tasks", settings.oauth_tasks_authorize_url
+        return f"{sandbox}/{name}/authorize" if settings.sandbox else own
+
+    def _login(self, word: str) -> str:
+        token = self._url("PROVIDER_B", self._settings.provider_b_tenant)
+        return f"{token.removesuffix('token')}{word}"
+
     def _client(self, provider: str, stored: Mapping[str, Any]) -> tuple[str, str | None] | None:
         if "clientId" in stored:
             return str(stored["clientId"]), str(stored["clientSecret"])
         settings = self._settings
         if settings.sandbox:
-            return _SANDBOX_CLIENT, _SANDBOX_CLIENT
+            return SANDBOX_CLIENT, SANDBOX_CLIENT
         match provider:
             case "PROVIDER_A":
                 return _pair(settings.provider_a_client_id, settings.provider_a_client_secret)

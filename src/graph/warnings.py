@@ -60,8 +60,9 @@ def _told_of(connection: Connection, failure: ProviderFailure, part: str | None 
     name = _NAMES.get(connection.provider, connection.provider)
     what = f"{name} ({connection.account_email})" + (f", {part}" if part else "")
     said = f"{what}: {_what(failure)}."
-    if connection.reconnect_url:
-        said += f" Reconnect: {connection.reconnect_url}"
+    fresh = failure.reconnect_url if isinstance(failure, NeedsReauth) else None
+    if link := fresh or connection.reconnect_url:
+        said += f" Reconnect: {link}"
     return said
 
 

@@ -60,7 +60,13 @@ class Unreachable(ProviderFailure):
 
 
 class NeedsReauth(ProviderFailure):
+    """*reconnect_url* is where a person can do it, when that is known."""
+
     sentence = "The connection needs to be reconnected."
+
+    def __init__(self, detail: str | None = None, *, reconnect_url: str | None = None) -> None:
+        super().__init__(detail)
+        self.reconnect_url = reconnect_url
 
 
 class Missing(ProviderFailure):
@@ -99,7 +105,13 @@ class OutcomeUnknown(ProviderFailure):
 
 
 class Broken(ProviderFailure):
+    """*failed* is True when upstream itself says that it failed (5xx)."""
+
     sentence = "The provider answered in a way that cannot be used."
+
+    def __init__(self, detail: str | None = None, *, failed: bool = False) -> None:
+        super().__init__(detail)
+        self.failed = failed
 
 
 class TooMuch(Broken):

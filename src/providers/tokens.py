@@ -23,7 +23,15 @@ from providers.origins import Origins
 
 # What the provider says when only a person can help.
 _FINAL = frozenset(
-    {"invalid_grant", "interaction_required", "consent_required", "login_required", "access_denied"}
+    {
+        "invalid_grant",
+        "interaction_required",
+        "consent_required",
+        "login_required",
+        "access_denied",
+        "authorization_declined",
+        "expired_token",
+    }
 )
 
 # What an authorize URL says besides the standard, by the connection's provider.
@@ -90,12 +98,18 @@ class Tokens:
         refresh_token: None: the one we have stays valid.
         expires_at: UTC; None: not said.
         scopes: What was granted; empty: not said.
+        account: The address of who signed in; None: not said.
     """
 
     access_token: str = field(repr=False)
     refresh_token: str | None = field(default=None, repr=False)
     expires_at: datetime | None = None
     scopes: tuple[str, ...] = ()
+    account: str | None = None
+
+
+class _Person(msgspec.Struct):
+    email: str | None = None
 
 
 class _Granted(msgspec.Struct):
@@ -103,6 +117,8 @@ class _Granted(msgspec.Struct):
     refresh_token: str | None = None
     expires_in: float | str | None = None
     scope: str | None = None
+    id_token: str | None = None
+    data: _Person | None = None
 
 
 class _Denied(msgspec.Struct):
@@ -111,6 +127,9 @@ class _Denied(msgspec.Struct):
 
 class _Claims(msgspec.Struct):
     exp: float | None = None
+    preferred_username: str | None = None
+    email: str | None = None
+    email_verified: bool | None = None
 
 
 class TokenEndpoint:
@@ -171,6 +190,16 @@ class TokenEndpoint:
         }
         return await self._ask({**grant, **self._scope})
 
+    async def device(self, device_code: str) -> Tokens | None:
+        """Trade a device code for tokens; None while the person has not answered."""
+        grant = "urn:ietf:params:oauth:grant-type:device_code"
+        try:
+            return await self._ask({"grant_type": grant, "device_code": device_code})
+        except Refused as refused:
+            if refused.word not in {"authorization_pending", "slow_down"}:
+                raise
+            return None
+
     async def client_credentials(self) -> Tokens:
         """Ask in our own name; raises as `refresh` does."""
         return await self._ask({"grant_type": "client_credentials", **self._scope})
@@ -194,6 +223,7 @@ class TokenEndpoint:
             refresh_token=granted.refresh_token or None,
             expires_at=self._expiry(granted),
             scopes=tuple((granted.scope or "").split()),
+            account=_account(granted),
         )
 
     def _expiry(self, granted: _Granted) -> datetime | None:
@@ -219,12 +249,32 @@ def _denied(answer: Answer) -> ProviderFailure:
 
 
 def _claimed_expiry(token: str) -> float | None:
-    """Read ``exp`` of a JWT, unverified: upstream is the one who checks it."""
+    claims = _claims(token)
+    return None if claims is None else claims.exp
+
+
+def _account(granted: _Granted) -> str | None:
+    """
+    Read who signed in.
+
+    An address in `email` counts when the provider vouches for it alone: elsewhere its owner may
+    have written there what they like.
+    """
+    if granted.data is not None:
+        return granted.data.email
+    claims = None if granted.id_token is None else _claims(granted.id_token)
+    if claims is None:
+        return None
+    return claims.preferred_username or (claims.email if claims.email_verified else None)
+
+
+def _claims(token: str) -> _Claims | None:
+    """Read a JWT, unverified: it comes straight from who made it, or upstream checks it."""
     parts = token.split(".")
     if len(parts) != 3:
         return None
     try:
         claims = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-        return msgspec.json.decode(claims, type=_Claims).exp
+        return msgspec.json.decode(claims, type=_Claims)
     except (ValueError, msgspec.DecodeError, RecursionError):
         return None

@@ -241,7 +241,7 @@ async def test_a_mailbox_is_back_when_its_401s_are_over(client, profile):
     again = await client.get(messages, headers=profile("full"))
 
     (warning,) = without.json()["authWarnings"]
-    assert warning.endswith(": needs to be reconnected.")
+    assert ": needs to be reconnected. Reconnect: http://" in warning
     assert (again.status_code, again.json().get("authWarnings")) == (200, None)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway import connections, moments, tokens
+from gateway import connections, moments, oauth_pages, tokens
 from gateway.accounts import Accounts
 from gateway.management import paging
 from gateway.management.admission import Process
@@ -145,7 +145,7 @@ async def create_connection(
         if new.credentials is not None:
             connections.replace(row, new.credentials.stored(), process.keyring)
         await tokens.policy_changed(session, [row.resource_id])
-    return connections.view(row)
+    return _view(process, row)
 
 
 @router.get("", openapi_extra=paging.described(ConnectionFilters))
@@ -172,7 +172,7 @@ async def list_connections(
         found = (await session.exec(rows)).all()
     positions = [(row.id or 0,) for row in found]
     return {
-        "connections": [connections.view(row) for row in found[:limit]],
+        "connections": [_view(process, row) for row in found[:limit]],
         **pager.page(query, found, limit, positions),
     }
 
@@ -181,7 +181,7 @@ async def list_connections(
 async def get_connection(process: Process, connection_id: str) -> dict[str, Any]:
     """Read one connection."""
     async with process.database.reading() as session:
-        return connections.view(await _known(session, connection_id))
+        return _view(process, await _known(session, connection_id))
 
 
 @router.patch("/{connection_id}", openapi_extra=described(ConnectionChange))
@@ -199,7 +199,7 @@ async def change_connection(
         session.add(row)
         await tokens.policy_changed(session, [row.resource_id])
     opener.forget(row.id or 0)
-    return connections.view(row)
+    return _view(process, row)
 
 
 def _apply(process: Process, row: ConnectionRow, change: ConnectionChange) -> None:
@@ -239,6 +239,24 @@ async def test_connection(process: Process, opener: Opener, connection_id: str) 
     async with process.database.reading() as session:
         row = await _known(session, connection_id)
     return dict(await opener.test(row))
+
+
+@router.post("/{connection_id}/reconnect")
+async def reconnect_connection(
+    process: Process, flow: oauth_pages.Flow, connection_id: str
+) -> dict[str, Any]:
+    """Begin a consent: a person opens `authorizeUrl` before `expiresAt`."""
+    redirect_uri = oauth_pages.callback_of(process.settings.base_url)
+    started = await flow.start(long(connection_id), redirect_uri=redirect_uri)
+    return {
+        "authorizeUrl": started.authorize_url,
+        "expiresAt": moments.text(started.expires_at),
+    }
+
+
+def _view(process: Process, row: ConnectionRow) -> dict[str, Any]:
+    link = process.links.of(row.id or 0, provider=row.provider, mode=row.mode, status=row.status)
+    return connections.view(row, reconnect_url=link)
 
 
 def _base_url(process: Process, url: str | None) -> str | None:

@@ -1,0 +1,263 @@
+"""An account is connected by consent, once, and its own alone; the provider is the sandbox's."""
+
+import shutil
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import pytest_asyncio
+
+from gateway.app import assemble
+from gateway.demo_world import register_client
+from gateway.settings import Settings
+from providers.sandbox.app import create
+from providers.sandbox.world import boards
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+
+BASE = "http://gateway.test"
+KINDS = {
+    "PROVIDER_A": ("email", "https://www.googleapis.com/auth/gmail.modify"),
+    "PROVIDER_B": ("email", "Mail.ReadWrite"),
+    "COLLAB": ("collab", "Files.ReadWrite.All"),
+    "BOARDS": ("tasks", "boards:write"),
+    "PROJECTS": ("tasks", "tasks:write"),
+}
+EVERY = pytest.mark.parametrize("provider", KINDS)
+
+
+@pytest.fixture(scope="module")
+def settings(migrated_file, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("process")
+    shutil.copy(migrated_file, folder / "gateway.db")
+    return Settings(
+        _env_file=None,
+        data_dir=folder,
+        admin_token="the-admin-token-of-the-tests",
+        secret_keys="a secret key of the tests",
+        rate_limits="off",
+        sandbox=True,
+        public_url=BASE,
+    )
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    made = create(None, public_base=f"{BASE}/sandbox")
+    register_client(made, BASE)
+    boards.seed(made.ground.store)
+    return made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def gateway(settings, sandbox):
+    async with assemble(settings, sandbox=sandbox).running() as running:
+        yield running
+
+
+@pytest.fixture
+def connect(admin, operator, resource):
+    """Make a connection that was never connected."""
+
+    async def made(provider="PROVIDER_A", account="ada@example.org", **more):
+        new = {
+            "resourceId": resource,
+            "operatorId": operator,
+            "kind": KINDS[provider][0],
+            "provider": provider,
+            "accountEmail": account,
+            "grantedScopes": [],
+            **more,
+        }
+        return (await admin.post("/api/connections", json=new)).json()["id"]
+
+    return made
+
+
+async def begin(admin, connection):
+    answer = await admin.post(f"/api/connections/{connection}/reconnect", json={})
+    assert answer.status_code == 200
+    assert answer.json().keys() == {"authorizeUrl", "expiresAt"}
+    return answer.json()["authorizeUrl"]
+
+
+async def agree(client, url, **more):
+    """Consent at the provider; return where it sends the person to."""
+    answer = await client.get(url, params={**query(url), "auto_approve": "true", **more})
+    assert answer.status_code == 302
+    return answer.headers["location"]
+
+
+def query(url):
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+async def seen(admin, connection):
+    return (await admin.get(f"/api/connections/{connection}")).json()
+
+
+@EVERY
+async def test_a_consent_connects_the_account(admin, client, connect, provider):
+    account = "nora.lindqvist@harbourlight.example"
+    connection = await connect(provider, account)
+    url = await begin(admin, connection)
+    back = await agree(client, url, login_hint=account)
+    assert back.startswith(f"{BASE}/oauth/callback?code=")
+    page = await client.get(back)
+
+    assert (page.status_code, account in page.text) == (200, True)
+    now = await seen(admin, connection)
+    assert (now["status"], now["canWrite"]) == ("active", True)
+    assert KINDS[provider][1] in now["grantedScopes"]
+
+
+async def test_the_page_runs_nothing_and_is_not_kept(admin, client, connect):
+    back = await agree(client, await begin(admin, await connect()))
+    page = await client.get(back)
+
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "frame-ancestors 'none'" in policy
+    assert page.headers["cache-control"] == "no-store"
+    assert page.headers["referrer-policy"] == "no-referrer"
+
+
+async def test_a_state_is_good_once(admin, client, connect, sandbox):
+    connection = await connect()
+    back = await agree(client, await begin(admin, connection))
+    assert (await client.get(back)).status_code == 200
+    again = await agree(client, await begin(admin, connection))
+    other = query(again)["code"]
+    used = await client.get(
+        "/oauth/callback", params={"state": query(back)["state"], "code": other}
+    )
+
+    assert (used.status_code, "used already" in used.text) == (400, True)
+
+
+async def test_a_state_is_bound_to_its_connection(admin, client, connect):
+    ada, ben = await connect(), await connect(account="ben@example.org")
+    back = await agree(client, await begin(admin, ben), login_hint="ada@example.org")
+    page = await client.get(back)
+
+    assert (page.status_code, "another account than ben@example.org" in page.text) == (403, True)
+    for one in (ada, ben):
+        assert (await seen(admin, one))["grantedScopes"] == []
+
+
+@EVERY
+async def test_another_account_is_refused(admin, client, connect, provider):
+    connection = await connect(provider, "somebody@else.example")
+    account = "nora.lindqvist@harbourlight.example"
+    page = await client.get(await agree(client, await begin(admin, connection), login_hint=account))
+
+    assert page.status_code == 403
+    assert (await seen(admin, connection))["grantedScopes"] == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param({"code": "x"}, id="no state"),
+        pytest.param({"code": "x", "state": "x"}, id="a guessed state"),
+        pytest.param({"code": "x", "state": "<script>alert(1)</script>"}, id="markup"),
+    ],
+)
+async def test_an_address_that_is_not_ours_changes_nothing(client, told):
+    page = await client.get("/oauth/callback", params=told)
+
+    assert (page.status_code, "<script" in page.text) == (400, False)
+
+
+async def test_a_refusal_uses_the_state_up(admin, client, connect):
+    connection = await connect()
+    state = query(await begin(admin, connection))["state"]
+    denied = {"error": "access_denied", "error_description": "<b>", "state": state}
+    page = await client.get("/oauth/callback", params=denied)
+
+    assert (page.status_code, "<b>" in page.text) == (400, False)
+    assert "used already" in (await client.get("/oauth/callback", params=denied)).text
+
+
+async def test_a_code_that_the_provider_refuses_connects_nothing(admin, client, connect):
+    connection = await connect()
+    state = query(await begin(admin, connection))["state"]
+    page = await client.get("/oauth/callback", params={"state": state, "code": "a guess"})
+
+    assert page.status_code == 400
+    assert (await seen(admin, connection))["lastOkAt"] is None
+
+
+async def test_less_may_be_granted(admin, client, connect):
+    connection = await connect()
+    url = await begin(admin, connection)
+    read = ["openid", "email"]
+    decision = {"decision": "allow", "account": "ada@example.org", "scope": read}
+    back = (await client.post(url, data=decision)).headers["location"]
+    assert (await client.get(back)).status_code == 200
+
+    now = await seen(admin, connection)
+    assert (now["grantedScopes"], now["canWrite"]) == (read, False)
+
+
+async def test_a_connection_that_only_reads_asks_for_no_more(admin, connect):
+    connection = await connect(grantedScopes=["https://www.googleapis.com/auth/gmail.readonly"])
+
+    asked = query(await begin(admin, connection))["scope"].split()
+    assert asked == ["openid", "email", "https://www.googleapis.com/auth/gmail.readonly"]
+
+
+async def test_app_only_connections_have_no_consent(admin, connect):
+    connection = await connect("COLLAB", mode="selected_sites")
+    refused = await admin.post(f"/api/connections/{connection}/reconnect", json={})
+
+    assert (refused.status_code, refused.json()["error"]) == (400, "INVALID_REQUEST")
+    unknown = await admin.post("/api/connections/99/reconnect", json={})
+    assert (unknown.status_code, unknown.json()["error"]) == (404, "CONNECTION_NOT_FOUND")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def dead(admin, connect, new_token):
+    """A connection whose refresh token is dead, and a holder's header."""
+    expired = {"accessToken": "old", "refreshToken": "dead", "expiresAt": "2026-01-01T00:00:00Z"}
+    connection = await connect(credentials=expired)
+    await admin.post(f"/api/connections/{connection}/test", json={})
+    flags = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
+    made = await admin.post("/api/access-tokens", json={**new_token, "settings": flags})
+    return connection, {"Authorization": f"Bearer {made.json()['token']}"}
+
+
+async def test_a_dead_connection_shows_where_to_mend_it(admin, client, dead):
+    connection, holder = dead
+    url = (await seen(admin, connection))["reconnectUrl"]
+    own = (await client.get("/api/access/token", headers=holder)).json()["connections"]
+
+    assert (await seen(admin, connection))["status"] == "needs_reauth"
+    assert [one["reconnectUrl"] for one in own] == [url]
+    led = await client.get(url)
+    assert led.status_code == 302
+    assert led.headers["location"].startswith(f"{BASE}/sandbox/oauth/provider-a/authorize?")
+    page = await client.get(await agree(client, led.headers["location"]))
+    assert page.status_code == 200
+    now = await seen(admin, connection)
+    assert (now["status"], now["reconnectUrl"]) == ("active", None)
+    tried = (await admin.post(f"/api/connections/{connection}/test", json={})).json()
+    assert tried["status"] != "needs_reauth"
+
+
+@pytest.mark.parametrize("change", ["1.99999.", "2.", "x", "%00", "1.1.1"])
+async def test_a_link_cannot_be_made_up(admin, client, dead, change):
+    url = (await seen(admin, dead[0]))["reconnectUrl"]
+    path, _, text = url.rpartition("/")
+    forged = f"{path}/{change}{text.rpartition('.')[2]}"
+
+    page = await client.get(forged)
+    assert (page.status_code, "location" in page.headers) == (410, False)
+
+
+async def test_a_mailbox_that_dies_in_a_call_names_its_link(client, connect, dead):
+    connection = await connect("PROVIDER_B", "me@studio.example")
+    answer = await client.get("/api/access/email/messages", headers=dead[1])
+
+    assert answer.status_code == 502
+    assert f"Reconnect: {BASE}/oauth/reconnect/{connection}." in answer.text
