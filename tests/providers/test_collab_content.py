@@ -541,3 +541,29 @@ async def test_labels_of_several_tenants_are_told_once(tenant):
     found = await together(tenant.delegated(), tenant.delegated(account=BOB)).labels()
 
     assert [one.display_name for one in found.items] == ["Secret"]
+
+
+@pytest.mark.parametrize(
+    ("order", "calls"),
+    [
+        pytest.param(Order(), 3, id="in upstream's order, a call per page"),
+        pytest.param(BY_NAME, 3, id="sorted here, a call per page and 999 files"),
+    ],
+)
+async def test_a_long_listing_costs_a_known_number_of_calls(tenant, order, calls):
+    """Whatever the rules about folders: what is above is read once, a call per level."""
+    folder = tenant.make.folder(tenant.inner, "Many")
+    for number in range(250):
+        tenant.make.file(folder, f"{number:03}.txt", ("text", "x"))
+    tenant.make.keep()
+    content = tenant.delegated().content
+    cursor, pages = None, 0
+    while pages == 0 or cursor is not None:
+        query = FileQuery(order=order, limit=100)
+        page = await content.files([key(folder)], query, cursor=cursor, wanted=FILE)
+        await content.ancestors([one.key for one in page.items])
+        cursor, pages = page.next, pages + 1
+
+    levels = 4  # Many, Inner, Boats, and the root
+    assert pages == 3
+    assert sum(call["batch"] is None for call in tenant.calls) == calls + levels
