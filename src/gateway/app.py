@@ -136,7 +136,7 @@ def assemble(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await database.migrate()
         try:
-            async with ledger.watched():
+            async with ledger.watched(), door.rulebook.watched():
                 yield
         finally:
             await background.drain()
