@@ -34,7 +34,8 @@ async def once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> records.Sent
 
     Raises:
         OutcomeUnknown: It may have gone out, and looking it up did not settle it.
-        ProviderFailure: From *send*, when it surely did not go out.
+        ProviderFailure: From *send*, when it surely did not go out: also when upstream says that it
+            failed (5xx) and, asked again, has no such message.
     """
     if maybe_sent and (found := await look_up()) is not None:
         return found
@@ -43,10 +44,26 @@ async def once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> records.Sent
     except ProviderFailure as failure:
         if not is_ambiguous(failure):
             raise
-    found = await patiently(look_up)
-    if found is None:
-        raise OutcomeUnknown
-    return found
+        looked = _Counted(look_up)
+        found = await patiently(looked)
+        if found is not None:
+            return found
+        if isinstance(failure, Broken) and failure.failed and looked.answers:
+            raise
+        raise OutcomeUnknown from failure
+
+
+class _Counted:
+    """A look-up that counts how often upstream answered it."""
+
+    def __init__(self, look_up: LookUp) -> None:
+        self._look_up = look_up
+        self.answers = 0
+
+    async def __call__(self) -> records.SentMessage | None:
+        found = await self._look_up()
+        self.answers += 1
+        return found
 
 
 def is_message_id(text: str) -> bool:

@@ -35,7 +35,7 @@ def of_status(status: int) -> ProviderFailure:
     refusal = _REFUSALS.get(status)
     if refusal is not None:
         return refusal(status=status)
-    return Refused(status=status) if 400 <= status < 500 else Broken()
+    return Refused(status=status) if 400 <= status < 500 else Broken(failed=True)
 
 
 def of_error(error: Exception, *, sent: bool, reads: bool) -> ProviderFailure:

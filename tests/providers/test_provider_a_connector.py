@@ -320,7 +320,7 @@ async def test_what_was_sent_is_named_again_when_it_is_looked_up(account_a):
 
 async def test_an_outcome_that_cannot_be_found_out_is_unknown(account_a, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKS", (0, 0))
-    account_a.fault(kind="500", match="send", method="POST")
+    account_a.fault(kind="reset", match="send", method="POST")
 
     with pytest.raises(OutcomeUnknown):
         await account_a.port.send(
@@ -329,6 +329,18 @@ async def test_an_outcome_that_cannot_be_found_out_is_unknown(account_a, monkeyp
 
     lookups = [call for call in account_a.calls if "rfc822msgid:a@gw.example" in str(call["query"])]
     assert len(lookups) == 2
+
+
+async def test_what_upstream_says_has_failed_and_does_not_have_was_not_sent(
+    account_a, monkeypatch
+):
+    monkeypatch.setattr(delivery, "LOOKS", (0, 0))
+    account_a.fault(kind="500", match="send", method="POST")
+
+    with pytest.raises(Broken):
+        await account_a.port.send(
+            Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example")
+        )
 
 
 async def test_a_large_message_goes_to_the_upload_address(account_a):

@@ -311,7 +311,7 @@ async def test_a_draft_that_was_never_made_was_surely_not_sent(account_b, monkey
 
 async def test_a_draft_left_by_an_earlier_try_is_the_one_that_is_sent(account_b, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKS", (0, 0))
-    account_b.fault(kind="500", match="/send", method="POST", count=1)
+    account_b.fault(kind="reset", match="/send", method="POST", count=1)
     with pytest.raises(OutcomeUnknown):
         await account_b.port.send(DRAFT)
 

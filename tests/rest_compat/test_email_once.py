@@ -97,6 +97,19 @@ async def test_a_refusal_of_the_provider_is_tried_again(client, world, fault):
     assert len(world.sent("provider-a")) == 1
 
 
+@pytest.mark.slow
+async def test_what_upstream_says_has_failed_is_no_mystery(client, world):
+    await world.fail("provider-a", kind="500", method="POST")
+    first = await send(client)
+    await world.admin.delete("/sandbox/faults/provider-a")
+    second = await send(client)
+
+    assert (first.status_code, first.json()["error"]) == (502, "PROVIDER_ERROR")
+    assert first.json()["success"] is False
+    assert (second.status_code, second.headers.get("idempotent-replayed")) == (200, None)
+    assert len(world.sent("provider-a")) == 1
+
+
 async def test_a_lost_answer_is_found_and_then_replayed(client, world):
     await world.fail("provider-a", kind="lostAnswer", count=1, method="POST")
     first = await send(client)
