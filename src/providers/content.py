@@ -6,7 +6,7 @@ app-only ones, then by id. Listings drop what was there already. What is read is
 long as this object lives; make one per request. Source: decisions 8 and 16.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
@@ -16,24 +16,19 @@ from providers import records_collab as records
 from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.content_lineage import Above, Lineage
 from providers.content_listing import Listing
+from providers.content_routes import OF, Routes
 from providers.failures import (
     Broken,
     Missing,
-    NeedsReauth,
     ProviderFailure,
-    Refused,
-    Throttled,
-    TimedOut,
-    Unreachable,
 )
-from providers.fanout import PATIENCE, ConnectionWarning, every, in_time, whole_failure
+from providers.fanout import PATIENCE, ConnectionWarning, every, whole_failure
 from providers.ports import ConnectionInfo
 from providers.ports_collab import (
     CollabPort,
     FileQuery,
     Order,
     Page,
-    ReadOnlyContent,
     RowQuery,
     SearchPage,
     SearchQuery,
@@ -43,9 +38,6 @@ from providers.ports_collab import (
 from providers.records_collab import UNKNOWN, Unknown
 
 T = TypeVar("T")
-K = TypeVar("K")
-R = TypeVar("R")
-_OF = "content connections"
 _NOTHING: frozenset[str] = frozenset()
 _THIN = frozenset({"parent_folder_name"})  # what a search inside a library does not tell
 
@@ -68,10 +60,7 @@ class Content:
         patience: float = PATIENCE,
     ) -> None:
         """Take the usable connections and their ports. *patience*: seconds each may take."""
-        self._connections = sorted(
-            connections, key=lambda one: (one[0].mode == "selected_sites", one[0].id)
-        )
-        self._patience = patience
+        self._routes = Routes(connections, patience=patience)
         self._lineage = Lineage()
         self._drive_sites: dict[str, str] = {}
         self._sites: Gathered[records.Site] | None = None
@@ -81,7 +70,7 @@ class Content:
     @property
     def can_write(self) -> bool:
         """Whether any of the connections may change something."""
-        return any(info.can_write for info, _ in self._connections)
+        return any(info.can_write for info, _ in self._routes.connections)
 
     # -- sites and libraries
 
@@ -98,7 +87,7 @@ class Content:
 
     async def site(self, site: str) -> records.Site:
         """Read one site; Missing when no connection sees it."""
-        return await self._first(lambda port: port.site(site))
+        return await self._routes.first(lambda port: port.site(site))
 
     async def drives(self, site: str) -> tuple[records.Drive, ...]:
         """Return the libraries of a site; Missing when no connection sees any."""
@@ -111,7 +100,7 @@ class Content:
                 raise Missing
             return found
 
-        return self._noted_drives(await self._first(read))
+        return self._noted_drives(await self._routes.first(read))
 
     async def roots(self) -> Gathered[records.Drive]:
         """Return every library in sight, by the order of sites, then by upstream's."""
@@ -119,7 +108,7 @@ class Content:
         failed = list(sites.failed)
         found: dict[str, records.Drive] = {}
         order = {one.site: at for at, one in enumerate(sites.items)}
-        asked = [pair for pair in self._connections if pair[0].id in self._sites_of]
+        asked = [pair for pair in self._routes.connections if pair[0].id in self._sites_of]
         answers = await every(
             [port.drives(sorted(self._sites_of[info.id])) for info, port in asked]
         )
@@ -141,7 +130,7 @@ class Content:
         self, drives: Collection[str]
     ) -> Mapping[str, records.Drive | Unknown | None]:
         """Read libraries: the record, None when none is seen, UNKNOWN when that is not known."""
-        found = await self._merged(drives, lambda port, keys: port.drives_by_id(keys))
+        found = await self._routes.merged(drives, lambda port, keys: port.drives_by_id(keys))
         self._noted_drives([one for one in found.values() if isinstance(one, records.Drive)])
         return found
 
@@ -154,9 +143,9 @@ class Content:
 
     async def default_drive(self) -> records.Drive:
         """Return the library for things that name no other: a writable connection's first."""
-        writable = [pair for pair in self._connections if pair[0].can_write]
-        return await self._first(
-            lambda port: port.default_drive(), among=writable or self._connections
+        writable = [pair for pair in self._routes.connections if pair[0].can_write]
+        return await self._routes.first(
+            lambda port: port.default_drive(), among=writable or self._routes.connections
         )
 
     # -- files: reading
@@ -191,7 +180,7 @@ class Content:
 
     async def item(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
         """Read a file or folder, afresh; Missing when no connection sees it."""
-        return self._noted(await self._first(lambda port: port.item(key, wanted=wanted)))
+        return self._noted(await self._routes.first(lambda port: port.item(key, wanted=wanted)))
 
     async def items(
         self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
@@ -205,7 +194,7 @@ class Content:
         Raises:
             ProviderFailure: No connection answered.
         """
-        found = await self._merged(keys, lambda port, some: port.items(some, wanted=wanted))
+        found = await self._routes.merged(keys, lambda port, some: port.items(some, wanted=wanted))
         for one in found.values():
             if isinstance(one, records.File):
                 self._noted(one)
@@ -236,13 +225,13 @@ class Content:
         Raises:
             NoLink: It is a folder.
         """
-        found = await self._first(lambda port: port.link(key, wanted=wanted))
+        found = await self._routes.first(lambda port: port.link(key, wanted=wanted))
         self._noted(found.file)
         return found
 
     async def permissions(self, key: ItemKey) -> tuple[records.Permission, ...]:
         """Return who may do what with a file."""
-        return await self._first(lambda port: port.permissions(key))
+        return await self._routes.first(lambda port: port.permissions(key))
 
     async def file_labels(
         self, keys: Collection[ItemKey]
@@ -250,7 +239,7 @@ class Content:
         """Return the sensitivity labels of files; UNKNOWN for those that cannot be read."""
         found: dict[ItemKey, tuple[records.FileLabel, ...] | Unknown] = dict.fromkeys(keys, UNKNOWN)
         failures: list[ProviderFailure] = []
-        for _, port in self._connections:
+        for _, port in self._routes.connections:
             lost = [key for key, labels in found.items() if labels is UNKNOWN]
             if not lost:
                 break
@@ -258,13 +247,13 @@ class Content:
                 found |= await port.file_labels(lost)
             except ProviderFailure as failure:
                 failures.append(failure)
-        if failures and len(failures) == len(self._connections):
+        if failures and len(failures) == len(self._routes.connections):
             raise failures[0]
         return found
 
     async def labels(self) -> Gathered[records.SensitivityLabel]:
         """Return the labels of all tenants, by rising sensitivity, each once."""
-        answers, failed = await self._asked(lambda port: port.labels())
+        answers, failed = await self._routes.asked(lambda port: port.labels())
         found: dict[str, records.SensitivityLabel] = {}
         for _, labels in answers:
             found = {one.id: one for one in labels} | found
@@ -280,43 +269,43 @@ class Content:
         Raises:
             ReadOnlyContent: No connection that sees *parent* may write; nothing was read of it.
         """
-        port = await self._writer(lambda port: port.item(parent, wanted=_NOTHING))
+        port = await self._routes.writer(lambda port: port.item(parent, wanted=_NOTHING))
         return self._noted(await port.upload(parent, upload))
 
     async def create_folder(
         self, parent: ItemKey, name: str, *, description: str | None = None
     ) -> records.File:
         """Make a folder; Conflicted when the name is taken."""
-        made = await self._write(
+        made = await self._routes.write(
             parent, lambda port: port.create_folder(parent, name, description=description)
         )
         return self._noted(made)
 
     async def rename(self, key: ItemKey, name: str, *, etag: str | None) -> records.File:
         """Give a new name; Stale when it is no longer at *etag*."""
-        return await self._write(key, lambda port: port.rename(key, name, etag=etag))
+        return await self._routes.write(key, lambda port: port.rename(key, name, etag=etag))
 
     async def move(self, key: ItemKey, folder: ItemKey, *, etag: str | None) -> records.File:
         """Move within a library; InvalidDestination, or Stale when no longer at *etag*."""
-        moved = await self._write(key, lambda port: port.move(key, folder, etag=etag))
+        moved = await self._routes.write(key, lambda port: port.move(key, folder, etag=etag))
         self._lineage = Lineage()
         return moved
 
     async def delete(self, key: ItemKey, *, etag: str | None) -> None:
         """Put into the recycle bin; Stale when it is no longer at *etag*."""
-        await self._write(key, lambda port: port.delete(key, etag=etag))
+        await self._routes.write(key, lambda port: port.delete(key, etag=etag))
 
     async def share(self, key: ItemKey, share: Share) -> str | None:
         """Give a permission; return its id, None when upstream does not tell it."""
-        return await self._write(key, lambda port: port.share(key, share))
+        return await self._routes.write(key, lambda port: port.share(key, share))
 
     async def update_permission(self, key: ItemKey, permission: str, role: str) -> None:
         """Change a permission's role."""
-        await self._write(key, lambda port: port.update_permission(key, permission, role))
+        await self._routes.write(key, lambda port: port.update_permission(key, permission, role))
 
     async def delete_permission(self, key: ItemKey, permission: str) -> None:
         """Take a permission away."""
-        await self._write(key, lambda port: port.delete_permission(key, permission))
+        await self._routes.write(key, lambda port: port.delete_permission(key, permission))
 
     # -- lists
 
@@ -324,34 +313,40 @@ class Content:
         self, site: str, *, include_hidden: bool = False
     ) -> tuple[records.SiteList, ...]:
         """Return a site's lists, by display name, then id; Missing when it is not seen."""
-        found = await self._first(lambda port: port.lists(site, include_hidden=include_hidden))
+        found = await self._routes.first(
+            lambda port: port.lists(site, include_hidden=include_hidden)
+        )
         return tuple(sorted(found, key=lambda one: ((one.display_name or "").casefold(), one.list)))
 
     async def site_list(self, key: ListKey) -> records.SiteList:
         """Read one list with its columns."""
-        return await self._first(lambda port: port.site_list(key))
+        return await self._routes.first(lambda port: port.site_list(key))
 
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:
         """List the items of a list; see `CollabPort.rows`."""
-        return await self._first(lambda port: port.rows(key, query, cursor=cursor, wanted=wanted))
+        return await self._routes.first(
+            lambda port: port.rows(key, query, cursor=cursor, wanted=wanted)
+        )
 
     async def row(self, key: RowKey, *, wanted: AbstractSet[str]) -> records.Row:
         """Read one list item, afresh."""
-        return await self._first(lambda port: port.row(key, wanted=wanted))
+        return await self._routes.first(lambda port: port.row(key, wanted=wanted))
 
     async def rows_by_id(
         self, keys: Collection[RowKey], *, wanted: AbstractSet[str]
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
         """Read list items by their ids, in batches; see `items`."""
-        return await self._merged(keys, lambda port, some: port.rows_by_id(some, wanted=wanted))
+        return await self._routes.merged(
+            keys, lambda port, some: port.rows_by_id(some, wanted=wanted)
+        )
 
     async def create_row(
         self, key: ListKey, fields: Mapping[str, Any], *, wanted: AbstractSet[str]
     ) -> records.Row:
         """Add a list item; InvalidFields when its values do not fit."""
-        port = await self._writer(lambda port: port.site_list(key))
+        port = await self._routes.writer(lambda port: port.site_list(key))
         return await port.create_row(key, fields, wanted=wanted)
 
     async def update_row(
@@ -363,12 +358,12 @@ class Content:
         wanted: AbstractSet[str],
     ) -> records.Row:
         """Change some columns of a list item; InvalidFields, or Stale."""
-        port = await self._writer(lambda port: port.row(key, wanted=_NOTHING))
+        port = await self._routes.writer(lambda port: port.row(key, wanted=_NOTHING))
         return await port.update_row(key, fields, etag=etag, wanted=wanted)
 
     async def delete_row(self, key: RowKey, *, etag: str | None) -> None:
         """Delete a list item; Stale when it is no longer at *etag*."""
-        port = await self._writer(lambda port: port.row(key, wanted=_NOTHING))
+        port = await self._routes.writer(lambda port: port.row(key, wanted=_NOTHING))
         await port.delete_row(key, etag=etag)
 
     # -- everything
@@ -384,132 +379,19 @@ class Content:
             InvalidSearch: The text does not parse.
             ProviderFailure: No connection answered.
         """
-        if len(self._connections) == 1:
-            return Gathered((await self._first(lambda port: port.search(query)),))
+        if len(self._routes.connections) == 1:
+            return Gathered((await self._routes.first(lambda port: port.search(query)),))
         return await self._searched(query)
 
     async def probe(self) -> None:
         """Make one harmless read on every connection."""
-        for _, port in self._connections:
+        for _, port in self._routes.connections:
             await port.probe()
-
-    # -- asking
-
-    async def _first(
-        self,
-        ask: Callable[[CollabPort], Awaitable[T]],
-        *,
-        among: Sequence[tuple[ConnectionInfo, CollabPort]] | None = None,
-    ) -> T:
-        """Return the first connection's answer that has one."""
-        failure: ProviderFailure = Missing()
-        for _, port in self._connections if among is None else among:
-            try:
-                return await ask(port)
-            except ProviderFailure as problem:
-                if isinstance(failure, Missing):
-                    failure = problem
-        raise failure
-
-    async def _asked(
-        self, ask: Callable[[CollabPort], Awaitable[T]]
-    ) -> tuple[list[tuple[ConnectionInfo, T]], tuple[ConnectionWarning, ...]]:
-        """Ask every connection at once; raise when none answers."""
-        answers = await every([in_time(ask(port), self._patience) for _, port in self._connections])
-        pairs = list(zip((info for info, _ in self._connections), answers, strict=True))
-        failed = tuple(
-            ConnectionWarning(info, one) for info, one in pairs if isinstance(one, ProviderFailure)
-        )
-        if failed and len(failed) == len(pairs):
-            raise whole_failure(failed, of=_OF)
-        return [(i, one) for i, one in pairs if not isinstance(one, ProviderFailure)], failed
-
-    async def _merged(
-        self,
-        keys: Collection[K],
-        ask: Callable[[CollabPort, Collection[K]], Awaitable[Mapping[K, R | Unknown | None]]],
-    ) -> dict[K, R | Unknown | None]:
-        """Ask one connection after the other for what none before it had."""
-        found: dict[K, R | Unknown | None] = dict.fromkeys(keys)
-        lost: set[K] = set()
-        failures: list[ProviderFailure] = []
-        for _, port in self._connections:
-            missing = [key for key, one in found.items() if one is None]
-            if not missing:
-                break
-            try:
-                answer = await ask(port, missing)
-            except ProviderFailure as failure:
-                failures.append(failure)
-                lost.update(missing)
-                continue
-            for key, one in answer.items():
-                if one is UNKNOWN:
-                    lost.add(key)
-                else:
-                    found[key] = one
-        if failures and len(failures) == len(self._connections):
-            raise failures[0]
-        return {key: UNKNOWN if one is None and key in lost else one for key, one in found.items()}
-
-    async def _write(self, key: ItemKey, write: Callable[[CollabPort], Awaitable[T]]) -> T:
-        """
-        Let the first writable connection that sees a file do it.
-
-        The next one is tried only when surely nothing happened in the one before.
-
-        Raises:
-            ReadOnlyContent: It is seen by connections alone that may only read.
-        """
-        failure: ProviderFailure = Missing()
-        for info, port in self._connections:
-            if not info.can_write:
-                continue
-            try:
-                return await write(port)
-            except ProviderFailure as problem:
-                if not _harmless(problem):
-                    raise
-                if isinstance(failure, Missing):
-                    failure = problem
-        if isinstance(failure, Missing):
-            await self._refuse_read_only(lambda port: port.item(key, wanted=_NOTHING))
-        raise failure
-
-    async def _writer(self, see: Callable[[CollabPort], Awaitable[object]]) -> CollabPort:
-        """
-        Return the first writable connection that sees something.
-
-        Raises:
-            ReadOnlyContent: It is seen by connections alone that may only read.
-        """
-        failure: ProviderFailure = Missing()
-        for info, port in self._connections:
-            if not info.can_write:
-                continue
-            try:
-                await see(port)
-            except ProviderFailure as problem:
-                if isinstance(failure, Missing):
-                    failure = problem
-            else:
-                return port
-        if isinstance(failure, Missing):
-            await self._refuse_read_only(see)
-        raise failure
-
-    async def _refuse_read_only(self, see: Callable[[CollabPort], Awaitable[object]]) -> None:
-        reading = [pair for pair in self._connections if not pair[0].can_write]
-        try:
-            await self._first(see, among=reading)
-        except Missing:
-            return
-        raise ReadOnlyContent
 
     # -- parts
 
     async def _read_sites(self) -> Gathered[records.Site]:
-        answers, failed = await self._asked(lambda port: port.sites())
+        answers, failed = await self._routes.asked(lambda port: port.sites())
         found: dict[str, records.Site] = {}
         for info, sites in answers:
             self._sites_of[info.id] = frozenset(one.site for one in sites)
@@ -528,7 +410,7 @@ class Content:
         top: int,
         wanted: AbstractSet[str],
     ) -> Page[records.File]:
-        page = await self._first(
+        page = await self._routes.first(
             lambda port: port.children(folder, order=order, cursor=cursor, top=top, wanted=wanted)
         )
         for one in page.items:
@@ -538,7 +420,7 @@ class Content:
     async def _find(
         self, folder: ItemKey, text: str, cursor: str | None, top: int, wanted: AbstractSet[str]
     ) -> Page[records.File]:
-        page = await self._first(
+        page = await self._routes.first(
             lambda port: port.search_files(folder, text, cursor=cursor, top=top, wanted=wanted)
         )
         for one in page.items:
@@ -570,7 +452,7 @@ class Content:
         warnings: list[str] = []
         total, answered = 0, 0
         taken: set[str] = set()
-        for info, port in self._connections:
+        for info, port in self._routes.connections:
             start = max(0, query.start - total)
             room = query.limit - len(hits)
             asked = _part(query, start=start, limit=max(1, room))
@@ -586,7 +468,7 @@ class Content:
                 hits += [one for one in page.hits[:room] if _site_of(one) not in taken]
             taken |= self._sites_of.get(info.id, frozenset())
         if not answered:
-            raise whole_failure(failed, of=_OF)
+            raise whole_failure(failed, of=OF)
         page = SearchPage(
             hits=tuple(hits),
             total=total,
@@ -608,15 +490,6 @@ class Content:
             if isinstance(one.site, str):
                 self._drive_sites[one.drive] = one.site
         return tuple(drives)
-
-
-def _harmless(failure: ProviderFailure) -> bool:
-    """Whether surely nothing happened, so that another connection may be tried."""
-    if isinstance(failure, Unreachable | TimedOut):
-        return not failure.sent
-    if type(failure) is Refused:
-        return failure.status == 403
-    return isinstance(failure, Missing | NeedsReauth | Throttled)
 
 
 def _part(query: SearchQuery, *, start: int, limit: int) -> SearchQuery:
