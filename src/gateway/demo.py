@@ -7,7 +7,7 @@ Source: decisions 14 and 16.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import connections, moments, tokens
 from gateway.database import Database
-from gateway.demo_profiles import SELECTED_RULES, profiles
+from gateway.demo_profiles import profiles, selected_rules
 from gateway.demo_world import APP_ONLY, READ, SCOPES, WRITE
 from gateway.keyring import Keyring, new_secret
 from gateway.manifest import RESOURCES, UPSTREAMS, State, keep
@@ -23,6 +23,7 @@ from gateway.settings import Settings
 from gateway.tables import CollabRule, ConnectionRow, Operator, OperatorResource, Resource
 from policy import grants
 from providers.sandbox.app import Sandbox
+from providers.sandbox.world import collab
 from providers.sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
 
@@ -54,6 +55,7 @@ async def prepare(
     await database.migrate()
     keyring = Keyring([secrets[1]])
     issued = _issue(sandbox)
+    content = collab.seed(sandbox.ground.store, sandbox.ground.shelf)  # it is there: what holds it
     operator = Operator(
         id=str(uuid.uuid4()),
         email=YARD_ACCOUNT,
@@ -64,8 +66,8 @@ async def prepare(
         session.add(operator)
         await session.flush()
         ids = await _resources(session, operator)
-        await _connections(session, keyring, operator, ids, issued)
-        texts = await _tokens(session, operator, ids["main"])
+        await _connections(session, keyring, operator, ids, issued, sandbox)
+        texts = await _tokens(session, operator, ids["main"], selected_rules(content.subjects))
     state = State(
         admin_token=secrets[0],
         secret_key=secrets[1],
@@ -134,13 +136,15 @@ _ACCOUNTS = (
 )
 
 
-async def _connections(
+async def _connections(  # noqa: PLR0913, PLR0917 - the demo's whole world
     session: AsyncSession,
     keyring: Keyring,
     operator: Operator,
     ids: Mapping[str, int],
     issued: Mapping[tuple[str, str], str],
+    sandbox: Sandbox,
 ) -> None:
+    sites = collab.seed(sandbox.ground.store, sandbox.ground.shelf).selected_site_ids
     for account in _ACCOUNTS:
         scopes = list(SCOPES.get((account.upstream, account.use), APP_ONLY))
         mode = "selected_sites" if account.use == "app" else "delegated"
@@ -155,7 +159,7 @@ async def _connections(
             granted_scopes=scopes,
             can_write=connections.can_write(scopes),
             status="active",
-            selected_site_ids=[],
+            selected_site_ids=list(sites) if account.use == "app" else [],
             created_at=now,
             updated_at=now,
         )
@@ -167,7 +171,12 @@ async def _connections(
         session.add(row)
 
 
-async def _tokens(session: AsyncSession, operator: Operator, resource_id: int) -> dict[str, str]:
+async def _tokens(
+    session: AsyncSession,
+    operator: Operator,
+    resource_id: int,
+    rules: Sequence[tuple[str, str, str]],
+) -> dict[str, str]:
     texts = {}
     for name, chosen in profiles().items():
         token, texts[name] = await tokens.create(
@@ -181,7 +190,7 @@ async def _tokens(session: AsyncSession, operator: Operator, resource_id: int) -
             ),
         )
         if name == "selected":
-            for rule_type, pattern, action in SELECTED_RULES:
+            for rule_type, pattern, action in rules:
                 session.add(_rule(token.id or 0, rule_type, pattern, action))
     return texts
 

@@ -46,5 +46,17 @@ def profiles() -> Mapping[str, Mapping[str, object]]:
     }
 
 
-# Rules of the token `selected`; further ones name things of the world and join with it.
-SELECTED_RULES = (("mime_type", "application/pdf", "allow"), ("mime_type", "image/*", "allow"))
+def selected_rules(subjects: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
+    """
+    Return the rules of the token `selected`: type, raw pattern and action.
+
+    *subjects* name things of the world by what they are; see `providers.sandbox.world.collab`.
+    """
+    folder = f"{subjects['drive']}:{subjects['folder']}"
+    return (
+        ("mime_type", "application/pdf", "allow"),
+        ("mime_type", "image/*", "allow"),
+        ("file_id", folder, "allow"),
+        ("folder", folder, "allow"),
+        ("list_id", subjects["list"].lower(), "allow"),
+    )
