@@ -7,10 +7,10 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import bodies, report, requests, upstream
+from benchmarks import bodies, footprint, growing, plot, report, requests, upstream
 from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
-from benchmarks.table import Result, Table
+from benchmarks.table import Growth, Result, Table
 
 FULL, QUICK = Effort(rounds=15, seconds=0.15), Effort(rounds=9, seconds=0.03)
 
@@ -41,8 +41,18 @@ def main() -> int:
         for table in loop.run_until_complete(prepared.__aenter__()):
             take(table)
         loop.run_until_complete(prepared.__aexit__(None, None, None))
+    growths: list[Growth] = []
+    for growth in () if asked.only else growing.tables(loop, QUICK):
+        growths.append(growth)
+        if not asked.json:
+            report.print_growth(growth)
+    sizes = {} if asked.only else footprint.facts()
     if asked.json:
-        print(report.as_json(results, [], facts))
+        print(report.as_json(results, growths, {**facts, **sizes}))
+    elif sizes:
+        report.print_facts("Start-up and memory", sizes)
+    if asked.plot:
+        asked.plot.write_text(plot.draw(results, growths), "utf-8")
     missed = report.missed(results)
     if missed:
         print(f"\nMissed: {', '.join(missed)}", file=sys.stderr)

@@ -178,7 +178,13 @@ class Inside:
         self, name: str, variables: Mapping[str, Any], *, page: MailPage | None = None
     ) -> Callable[[], Awaitable[bytes]]:
         """Return what runs the table's document *name* once, from admission to bytes."""
-        operation: Documented = self.graph.document(document(name), silent=OMITTED_WHEN_EMPTY)
+        operation = self.graph.document(document(name), silent=OMITTED_WHEN_EMPTY)
+        return self.running(operation, variables, page=page)
+
+    def running(
+        self, operation: Documented, variables: Mapping[str, Any], *, page: MailPage | None = None
+    ) -> Callable[[], Awaitable[bytes]]:
+        """Return what runs *operation* once, from admission to bytes."""
 
         async def run() -> bytes:
             context = self.context(page=page)
