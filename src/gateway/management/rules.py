@@ -82,14 +82,7 @@ async def create_rule(
     """Add a rule."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)
-        row = _row(token, new)
-        held = await session.exec(select(func.count()).where(col(CollabRule.token_id) == token.id))
-        if held.one() >= MAX_RULES:
-            raise _too_many()
-        await _unique(session, row)
-        session.add(row)
-        _changed(session, token)
-        await session.flush()
+        row = await add(session, token, new)
     return view(row)
 
 
@@ -154,6 +147,25 @@ async def delete_rule(process: Process, token_id: str, rule_id: str) -> None:
         token = await known(session, token_id, to_change=True)
         await session.delete(await _known_rule(session, token, rule_id))
         _changed(session, token)
+
+
+async def add(session: AsyncSession, token: AccessToken, new: NewRule) -> CollabRule:
+    """
+    Add a rule to *token*.
+
+    Raises:
+        InvalidInput: Type, pattern or action are none.
+        Conflict: The token has it already, or too many.
+    """
+    row = _row(token, new)
+    held = await session.exec(select(func.count()).where(col(CollabRule.token_id) == token.id))
+    if held.one() >= MAX_RULES:
+        raise _too_many()
+    await _unique(session, row)
+    session.add(row)
+    _changed(session, token)
+    await session.flush()
+    return row
 
 
 def view(row: CollabRule) -> dict[str, Any]:

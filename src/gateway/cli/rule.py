@@ -1,0 +1,109 @@
+"""`rule`: which collaboration content a token may reach, on the store itself."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import typer
+
+from gateway.cli.talk import failures_as_sentences, give, give_json, give_table, say
+
+app = typer.Typer(help="Rules about collaboration content.", no_args_is_help=True)
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Token = Annotated[int, typer.Argument(help="The token's id.")]
+
+_COLUMNS = {
+    "id": "ID",
+    "action": "ACTION",
+    "ruleType": "TYPE",
+    "pattern": "PATTERN",
+    "source": "SOURCE",
+    "description": "DESCRIPTION",
+}
+
+
+@app.command("add")
+def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    token_id: Token,
+    action: Annotated[str, typer.Argument(help="allow or block.")],
+    rule_type: Annotated[str, typer.Argument(help="file_id, folder, drive_id, site_id, …")],
+    pattern: Annotated[str, typer.Argument(help="Raw, or an id of the API.")],
+    description: Annotated[str | None, typer.Option(help="Words for people.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a rule to a token; it holds from the next request on."""
+    from gateway.cli import rule_work as work
+
+    made = _run(lambda: work.added(token_id, action, rule_type, pattern, description))
+    if as_json:
+        give_json(made)
+    else:
+        say(f"Rule {made['id']}: {made['action']} {made['ruleType']} {made['pattern']}")
+
+
+@app.command("list")
+def list_(token_id: Token, as_json: AsJson = False) -> None:
+    """List a token's rules by id."""
+    from gateway.cli import rule_work as work
+
+    found = _run(lambda: work.listed(token_id))
+    if as_json:
+        give_json(found)
+    else:
+        give_table(found, _COLUMNS)
+
+
+@app.command("remove")
+def remove(token_id: Token, rule_id: Annotated[int, typer.Argument(help="The rule's id.")]) -> None:
+    """Remove a rule; it no longer holds from the next request on."""
+    from gateway.cli import rule_work as work
+
+    _run(lambda: work.removed(token_id, rule_id))
+    say(f"Rule {rule_id} is gone.")
+
+
+@app.command("test")
+def try_(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    token_id: Token,
+    id_: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="A collab: id of a file, site or list.")
+    ] = None,
+    under: Annotated[
+        list[str] | None, typer.Option(help="The id of a folder above it; repeat for several.")
+    ] = None,
+    site: Annotated[str | None, typer.Option(help="The site it belongs to.")] = None,
+    mime_type: Annotated[str | None, typer.Option(help="Its MIME type.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="A label it carries.")] = None,
+    content_type: Annotated[str | None, typer.Option(help="Its content type.")] = None,
+) -> None:
+    """
+    Say whether the rules would allow something, and which one decides; nothing is asked upstream.
+
+    What is not said counts as surely absent.
+    """
+    from gateway.cli import rule_work as work
+
+    verdict = _run(
+        lambda: work.tested(
+            token_id,
+            work.facts(
+                id_,
+                under=under or (),
+                site=site,
+                mime_type=mime_type,
+                labels=label or (),
+                content_type=content_type,
+            ),
+        )
+    )
+    give(verdict.text)
+    if not verdict.allowed:
+        raise typer.Exit(1)
+
+
+def _run(work: Callable[[], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        return await work()
+
+    with failures_as_sentences():
+        return asyncio.run(run())

@@ -1,0 +1,94 @@
+"""Rules from the command line: the same as over the management API, and a dry run of them."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from gateway.cli.main import app
+
+FILE = "collab:drive:b!d:item:01F"
+FOLDER = "collab:drive:b!d:item:01UP"
+
+
+def run(*words):
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
+@pytest.fixture
+async def token(store, tmp_path, monkeypatch, database):
+    """A token with the id 1."""
+    from gateway import tokens
+    from gateway.tables import Operator, Resource
+    from policy import grants
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGW_DATABASE_URL", store)
+    monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 16)
+    monkeypatch.setenv("AGW_SECRET_KEYS", "k" * 16)
+    async with database.writing() as session:
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+        session.add(Resource(name="r", created_at=0))
+        await session.flush()
+        new = tokens.NewToken(
+            name="t", operator_id="o", resource_ids=[1], expires_at=None, settings=grants.DEFAULTS
+        )
+        await tokens.create(session, new)
+
+
+def test_a_rule_is_added_listed_and_removed(token):
+    made = json.loads(run("rule", "add", 1, "allow", "file_id", FILE, "--json").stdout)
+    assert (made["id"], made["pattern"], made["source"]) == (1, "b!d:01F", "manual")
+    assert [one["id"] for one in json.loads(run("rule", "list", 1, "--json").stdout)] == [1]
+    assert "b!d:01F" in run("rule", "list", 1).stdout
+
+    assert run("rule", "remove", 1, 1).exit_code == 0
+    assert json.loads(run("rule", "list", 1, "--json").stdout) == []
+    assert run("rule", "remove", 1, 1).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param((1, "allow", "colour", "x"), id="another type"),
+        pytest.param((1, "perhaps", "file_id", "x"), id="another action"),
+        pytest.param((1, "allow", "site_id", "x"), id="no pattern of its type"),
+        pytest.param((9, "allow", "file_id", "x"), id="no token"),
+    ],
+)
+def test_what_is_no_rule_is_refused_in_words(token, words):
+    refused = run("rule", "add", *words)
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr.strip()
+
+
+def test_the_same_rule_twice_is_refused(token):
+    run("rule", "add", 1, "allow", "file_id", FILE)
+
+    assert run("rule", "add", 1, "allow", "file_id", FILE).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        pytest.param((FILE,), 1, "blocked, by default: no rule matches", id="nothing matches"),
+        pytest.param((FILE, "--under", FOLDER), 0, "allowed, by rule 1", id="below the folder"),
+        pytest.param((FOLDER,), 1, "blocked, by default: no rule matches", id="the folder itself"),
+        pytest.param(
+            (FILE, "--under", FOLDER, "--mime-type", "image/png"),
+            1,
+            "blocked, by rule 2",
+            id="a block wins",
+        ),
+        pytest.param(("nothing",), 1, "", id="no id"),
+    ],
+)
+def test_rules_are_tried_without_asking_anybody(token, words, code, said):
+    run("rule", "add", 1, "allow", "folder", FOLDER)
+    run("rule", "add", 1, "block", "mime_type", "image/*")
+
+    tried = run("rule", "test", 1, *words)
+
+    assert (tried.exit_code, tried.stdout.strip()) == (code, said)
