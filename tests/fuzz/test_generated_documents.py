@@ -13,12 +13,20 @@ import demo_process
 import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis_graphql import mutations, queries
+from hypothesis import strategies as st
+from hypothesis_graphql import mutations, nodes, queries
 
 pytestmark = pytest.mark.slow
 
 DOCUMENTS = int(os.environ.get("FUZZ_DOCUMENTS", "400"))
 SDL = (Path(__file__).parents[2] / "schema.graphql").read_text()
+TIMES = ["2026-11-20", "2026-11-20T12:00:00Z", "2026-11-20T12:00:00+01:00", "0001-01-01", "soon"]
+SCALARS = {
+    "DateTime": st.sampled_from(TIMES).map(nodes.String),
+    "FileContent": st.sampled_from(["aGVsbG8=", "", "?"]).map(nodes.String),
+    "JSON": st.text(max_size=9).map(nodes.String) | st.integers(-(2**70), 2**70).map(nodes.Int),
+    "Long": st.integers(-(2**64), 2**64).map(nodes.Int),
+}
 GENEROUS = settings(
     max_examples=DOCUMENTS, deadline=None, suppress_health_check=list(HealthCheck), database=None
 )
@@ -46,12 +54,12 @@ def check(graph, document):
 
 
 @GENEROUS
-@given(document=queries(SDL))
+@given(document=queries(SDL, custom_scalars=SCALARS))
 def test_no_generated_query_breaks_the_graph(graph, document):
     check(graph, document)
 
 
 @GENEROUS
-@given(document=mutations(SDL))
+@given(document=mutations(SDL, custom_scalars=SCALARS))
 def test_no_generated_mutation_breaks_the_graph(graph, document):
     check(graph, document)

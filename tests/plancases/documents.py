@@ -137,6 +137,7 @@ _LITERALS = {
     "Float": ["1.5"],
     "Boolean": ["true", "false"],
     "DateTime": ['"2026-11-20"', '"2026-11-20T12:00:00+01:00"'],
+    "FileContent": ['"aGVsbG8="', '"not base64"'],
     "JSON": ['{a: "b"}'],
 }
 
@@ -182,5 +183,6 @@ _VALUES = {
     "Float": [1.5],
     "Boolean": [True, False],
     "DateTime": ["2026-11-20", "2026-11-20T12:00:00Z"],
+    "FileContent": ["aGVsbG8=", "not base64"],
     "JSON": [{"a": 1}],
 }
