@@ -245,6 +245,16 @@ async def test_a_mailbox_is_back_when_its_401s_are_over(client, profile):
     assert (again.status_code, again.json().get("authWarnings")) == (200, None)
 
 
+async def test_a_search_finds_words_by_their_beginning(client, profile):
+    async def found(query):
+        response = await client.get(f"{ACCESS}/email/messages?{query}", headers=profile("full"))
+        return {one["id"] for one in response.json()["emails"]}
+
+    titled = await found("subject=thwarts")
+    assert titled
+    assert titled <= await found("q=thwar")
+
+
 async def test_a_throttle_ends_with_the_fault_that_made_it(client, profile):
     messages = f"{ACCESS}/email/messages?limit=5"
     throttled = {"kind": "429", "count": 99, "retryAfter": 3600}

@@ -331,9 +331,7 @@ async def test_an_outcome_that_cannot_be_found_out_is_unknown(account_a, monkeyp
     assert len(lookups) == 2
 
 
-async def test_what_upstream_says_has_failed_and_does_not_have_was_not_sent(
-    account_a, monkeypatch
-):
+async def test_what_upstream_says_has_failed_and_does_not_have_was_not_sent(account_a, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKS", (0, 0))
     account_a.fault(kind="500", match="send", method="POST")
 

@@ -59,6 +59,7 @@ def candidate():
 FOUND = (
     "",
     "lease",
+    "leas",  # a form of "lease", as far as the sandbox knows
     "LEASE draft",
     "signed-off",
     '"signed off contract"',
@@ -107,7 +108,7 @@ FOUND = (
     '"lease',
 )
 MISSED = (
-    "leas",  # no prefixes
+    "ease",
     "annexes",
     '"contract signed"',
     "from:ruizz",

@@ -13,6 +13,7 @@ Test = Callable[[Candidate], bool]
 _WORD_FIELDS = frozenset(
     {"from", "to", "cc", "bcc", "subject", "filename", "list", "deliveredto", "body"}
 )
+_PROSE = frozenset({"subject", "body"})
 REACHING = frozenset({"in", "is", "label"})
 _TIMES = frozenset({"after", "before", "newer", "older", "newer_than", "older_than"})
 OPERATORS = (
@@ -64,17 +65,27 @@ def either(tests: Iterable[Test]) -> Test:
 
 
 def _anywhere(value: str) -> Test:
-    wanted = words(value)
+    wanted = _forms(value)
     if not wanted:
         return lambda _: True
     return lambda one: wanted in one.index.anywhere
 
 
 def _in_field(key: str, value: str) -> Test:
-    wanted = words(value)
+    wanted = _forms(value) if key in _PROSE else words(value)
     if not wanted:
         return _nothing
     return lambda one: wanted in one.index.fields[key]
+
+
+def _forms(value: str) -> str:
+    """
+    Return what is found where the last word is, or a longer form of it.
+
+    Upstream knows the forms of a word in each language; here the words that begin with it are
+    taken for its forms.
+    """
+    return words(value).removesuffix(" ")
 
 
 def _marked(value: str) -> Test:
