@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,3 +77,67 @@ def redis_server(folder: Path) -> Iterator[RedisServer]:
         yield server
     finally:
         server.kill()
+
+
+class PostgresServer:
+    """A cluster of the test's own, in a folder of its own, that may be frozen and restarted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"postgresql+asyncpg://postgres@127.0.0.1:{self.port}/postgres"
+        self._data = folder / "cluster"
+        # The server refuses to run as root.
+        self._user = "postgres" if os.getuid() == 0 else None
+        if self._user:
+            shutil.chown(folder, self._user)
+        self._run("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-N")
+        self.start()
+
+    def start(self) -> None:
+        settings = f"-p {self.port} -h 127.0.0.1 -c unix_socket_directories= -c fsync=off"
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-o", settings, "-l", "/dev/null", "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-m", "immediate", "stop")
+
+    def freeze(self) -> None:
+        self._signal("STOP")
+
+    def thaw(self) -> None:
+        self._signal("CONT")
+
+    def _signal(self, name: str) -> None:
+        """Signal the server and its children, which are in sessions of their own."""
+        main = int((self._data / "postmaster.pid").read_text().split()[0])
+        listed = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(main)], capture_output=True, text=True, check=False
+        )
+        for pid in [main, *map(int, listed.stdout.split())]:
+            os.kill(pid, getattr(signal, f"SIG{name}"))
+
+    def _run(self, name: str, *arguments: str) -> None:
+        folders = [str(one) for one in Path("/usr/lib/postgresql").glob("*/bin")]
+        with tempfile.TemporaryFile("w+") as said:
+            done = subprocess.run(
+                [program(name, *folders), *arguments],
+                user=self._user,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                check=False,
+            )
+            if done.returncode:
+                said.seek(0)
+                raise RuntimeError(f"{name} failed:\n{said.read()}")
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    # Not below pytest's own folder, which is closed to other users, such as the server's.
+    with tempfile.TemporaryDirectory(prefix="agw-postgres-") as folder:
+        server = PostgresServer(Path(folder))
+        try:
+            yield server
+        finally:
+            server.stop()

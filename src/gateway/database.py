@@ -15,7 +15,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -117,8 +118,17 @@ def alembic_config(connection: Connection) -> Config:
 async def _answering() -> AsyncIterator[None]:
     try:
         yield
-    except OperationalError as failure:
+    except _SILENT as failure:
         raise StorageUnavailable from failure
+    except DBAPIError as failure:
+        if not failure.connection_invalidated:
+            raise
+        raise StorageUnavailable from failure
+
+
+# No connection within the time, none at all (refused, reset), or lost under a statement; a
+# statement without an answer in time is a TimeoutError, which is an OSError.
+_SILENT = (OperationalError, InterfaceError, PoolTimeoutError, OSError)
 
 
 def _sqlite(url: str, *, writer: bool) -> AsyncEngine:

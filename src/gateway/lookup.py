@@ -71,7 +71,7 @@ class PooledLookup:
         try:
             async with self._engine.connect() as connection:
                 found = await connection.execute(text(query), values)
-                return list(found.tuples())
+                return [tuple(row) for row in found]
         except (SQLAlchemyError, OSError, TimeoutError) as failure:
             raise StorageUnavailable from failure
 

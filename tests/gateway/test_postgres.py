@@ -1,0 +1,332 @@
+"""The same store on PostgreSQL: migrations, tokens, revocation, the ledger, the management API."""
+
+import asyncio
+import os
+import secrets
+import socket
+
+import httpx
+import pytest
+import pytest_asyncio
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from servers import postgres_server
+from sqlalchemy import inspect, text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from gateway import tables
+from gateway.app import assemble
+from gateway.database import Database, StorageUnavailable, alembic_config, upgrade
+from gateway.idempotency import Deliveries
+from gateway.keyring import Keyring
+from gateway.lookup import open_lookup
+from gateway.settings import Settings
+from rest_compat.answers import Answer
+from rest_compat.ledger import Begun, Done, Intent, Running
+
+pytestmark = pytest.mark.slow
+
+SERVER = os.environ.get("AGW_TEST_POSTGRES", "postgresql+asyncpg://postgres@127.0.0.1:5432")
+ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
+TOKEN = "/api/access/token"
+
+
+@pytest.fixture(scope="session")
+def server():
+    """Return the URL of the machine's server, without a database."""
+    host, _, port = SERVER.rpartition("@")[2].partition(":")
+    try:
+        socket.create_connection((host, int(port)), 2).close()
+    except OSError:
+        if os.environ.get("CI") == "true":
+            pytest.fail("no PostgreSQL answers, and CI must not skip its tests")
+        pytest.skip("no PostgreSQL answers")
+    return SERVER
+
+
+async def sql(server, statement):
+    engine = create_async_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
+    async with engine.connect() as connection:
+        await connection.execute(text(statement))
+    await engine.dispose()
+
+
+@pytest_asyncio.fixture
+async def url(server):
+    """Return the URL of a new database, which goes away with the test."""
+    name = f"agw_test_{secrets.token_hex(6)}"
+    await sql(server, f"CREATE DATABASE {name}")
+    yield f"{server}/{name}"
+    await sql(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest_asyncio.fixture
+async def empty(url):
+    """Return a database without tables."""
+    database = Database.open(url)
+    yield database
+    await database.close()
+
+
+@pytest_asyncio.fixture
+async def database(empty):
+    await empty.migrate()
+    return empty
+
+
+def process(url, **settings):
+    """Make the application of one process over the store at *url*."""
+    return assemble(
+        Settings(
+            _env_file=None,
+            database_url=url,
+            admin_token=ADMIN["Authorization"].removeprefix("Bearer "),
+            secret_keys="a secret key of the tests",
+            **{"rate_limits": "off", **settings},
+        )
+    )
+
+
+def over(gateway, **options):
+    transport = httpx.ASGITransport(gateway, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://gateway.test", **options)
+
+
+@pytest_asyncio.fixture
+async def two(url):
+    """Return two processes over one store."""
+    async with process(url).running() as first, process(url).running() as second:
+        yield first, second
+
+
+async def made(gateway):
+    """Make an operator, a resource and a token; return the token as it was answered."""
+    async with over(gateway, headers=ADMIN) as admin:
+        new = {"email": "ada@example.org", "displayName": "Ada"}
+        operator = (await admin.post("/api/operators", json=new)).json()["id"]
+        new = {"name": "main", "operatorIds": [operator]}
+        resource = (await admin.post("/api/resources", json=new)).json()["id"]
+        new = {"name": "reports", "operatorId": operator, "resourceIds": [resource]}
+        answer = await admin.post("/api/access-tokens", json=new)
+    assert answer.status_code == 201
+    return answer.json()
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token['token']}"}
+
+
+# -- migrations ------------------------------------------------------------------------------------
+
+
+async def test_migrations_make_exactly_the_tables(database):
+    def differences(connection):
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return compare_metadata(context, tables.METADATA)
+
+    async with database.reader.connect() as connection:
+        assert await connection.run_sync(differences) == []
+
+
+async def test_two_processes_may_migrate_an_empty_store_at_once(url):
+    both = [Database.open(url) for _ in range(2)]
+    await asyncio.gather(*(one.migrate() for one in both))
+
+    async with both[0].reader.connect() as connection:
+        names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
+    assert set(names) == {*tables.METADATA.tables, "alembic_version"}
+    for one in both:
+        await one.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+async def test_rows_survive_every_migration_up_and_down(kind, url, tmp_path):
+    """From the newest schema down to the first one, and up again: what both have is kept."""
+    store = url if kind == "postgresql" else f"sqlite+aiosqlite:///{tmp_path / 'gateway.db'}"
+    database = Database.open(store)
+    await database.migrate()
+    async with database.writing() as session:
+        session.add(tables.Resource(name="kept", created_at=7))
+    async with database.writer.begin() as connection:
+        await connection.run_sync(lambda sync: command.downgrade(alembic_config(sync), "0001"))
+    async with database.writer.begin() as connection:
+        await connection.run_sync(upgrade)
+
+    async with database.reading() as session:
+        row = await session.get(tables.Resource, 1)
+        assert (row.name, row.created_at) == ("kept", 7)
+    async with database.writer.begin() as connection:
+        await connection.run_sync(lambda sync: command.downgrade(alembic_config(sync), "base"))
+        names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
+    assert names == ["alembic_version"]
+    await database.close()
+
+
+# -- tokens and the management API -----------------------------------------------------------------
+
+
+async def test_a_token_made_in_one_process_works_in_the_other(two):
+    first, second = two
+    token = await made(first)
+    async with over(second, headers=bearer(token)) as caller:
+        answer = await caller.get(TOKEN)
+
+    assert answer.status_code == 200
+    assert (answer.json()["id"], answer.json()["name"]) == (token["id"], "reports")
+
+
+async def test_a_revocation_is_late_in_none_of_50_rounds(two):
+    late = 0
+    for turn in range(50):
+        revoking, serving = two if turn % 2 else two[::-1]
+        token = await made(revoking)
+        async with (
+            over(serving, headers=bearer(token)) as caller,
+            over(revoking, headers=ADMIN) as admin,
+        ):
+            assert (await caller.get(TOKEN)).status_code == 200
+            await admin.delete(f"/api/access-tokens/{token['id']}")
+            answers = await asyncio.gather(*(caller.get(TOKEN) for _ in range(4)))
+        late += sum(answer.status_code != 401 for answer in answers)
+
+    assert late == 0
+
+
+async def test_a_change_of_settings_holds_in_the_other_process_at_once(two):
+    first, second = two
+    token = await made(first)
+    path = f"/api/access-tokens/{token['id']}"
+    async with over(first, headers=ADMIN) as admin, over(second, headers=bearer(token)) as caller:
+        for enabled in (True, False, True):
+            changed = {"settings": {"emailAccessEnabled": enabled}}
+            assert (await admin.patch(path, json=changed)).status_code == 200
+            told = (await caller.get(TOKEN)).json()
+            assert told["settings"]["emailAccessEnabled"] is enabled
+
+
+async def test_the_management_api_pages_changes_and_removes(two):
+    first, second = two
+    tokens = [await made(first) for _ in range(3)]
+    async with over(second, headers=ADMIN) as admin:
+        page = (await admin.get("/api/access-tokens", params={"limit": 2})).json()
+        rest = {"limit": 2, "pageToken": page["nextPageToken"]}
+        last = (await admin.get("/api/access-tokens", params=rest)).json()
+        rule = {"ruleType": "file_id", "action": "allow", "pattern": "collab:drive:d:item:i"}
+        rules = f"/api/access-tokens/{tokens[0]['id']}/collab-rules"
+        added = await admin.post(rules, json=rule)
+        gone = await admin.delete(f"/api/operators/{tokens[0]['operatorId']}")
+        left = (await admin.get("/api/access-tokens", params={"status": "active"})).json()
+
+    listed = [one["id"] for one in page["tokens"] + last["tokens"]]
+    assert sorted(listed) == sorted(one["id"] for one in tokens)
+    assert (page["hasMore"], last["hasMore"]) == (True, False)
+    assert added.status_code == 201, added.text
+    assert gone.status_code == 204
+    assert sorted(one["id"] for one in left["tokens"]) == sorted(one["id"] for one in tokens[1:])
+
+
+# -- the ledger ------------------------------------------------------------------------------------
+
+
+def intent(key="k"):
+    path = "/api/access/email/messages/send"
+    return Intent(token_id=1, method="POST", path=path, key=key, fingerprint=b"f" * 32)
+
+
+@pytest_asyncio.fixture
+async def with_token(database):
+    """Return a store that has a token with id 1."""
+    async with database.writing() as session:
+        session.add(
+            tables.Operator(id="ada", email="a@example.org", display_name="A", created_at=1)
+        )
+        await session.flush()
+        session.add(
+            tables.AccessToken(
+                name="t", key_id="k", digest=b"d" * 32, operator_id="ada", settings={}, created_at=1
+            )
+        )
+    return database
+
+
+async def test_of_many_calls_at_once_in_two_processes_one_begins(url, with_token):
+    database = with_token
+    other = Database.open(url)
+    keyring = Keyring(["a secret of sufficient length"])
+    ledgers = [Deliveries(one, keyring) for one in (database, other) for _ in range(6)]
+    for turn in range(10):
+        begun = await asyncio.gather(*(one.begin(intent(f"key {turn}")) for one in ledgers))
+        assert sorted(type(one).__name__ for one in begun) == ["Begun"] + ["Running"] * 11
+    await other.close()
+
+
+async def test_an_answer_kept_by_one_process_is_replayed_by_the_other(url, with_token):
+    database = with_token
+    other = Database.open(url)
+    keyring = Keyring(["a secret of sufficient length"])
+    first, second = Deliveries(database, keyring), Deliveries(other, keyring)
+    begun = await first.begin(intent())
+    assert isinstance(begun, Begun)
+    assert isinstance(await second.begin(intent()), Running)
+    sent = Answer(status=200, body=b'{"success":true}')
+    await first.keep(begun, sent)
+
+    again = await second.begin(intent())
+    assert isinstance(again, Done)
+    assert again.answer == sent
+    await other.close()
+
+
+# -- the server goes away --------------------------------------------------------------------------
+
+
+@pytest_asyncio.fixture
+async def mortal():
+    """Return a cluster of this test alone, a process over it, and a token."""
+    with postgres_server() as cluster:
+        async with process(cluster.url).running() as gateway:
+            token = await made(gateway)
+            async with over(gateway, headers=bearer(token)) as caller:
+                yield cluster, gateway, caller
+
+
+async def overloaded(caller):
+    """Assert the answer of a process whose database is away."""
+    answer = await caller.get(TOKEN)
+    assert (answer.status_code, answer.json()["error"]) == (503, "OVERLOADED")
+    assert "Retry-After" not in answer.headers
+
+
+async def test_a_restart_is_noticed_by_nobody_who_comes_after_it(mortal):
+    cluster, _, caller = mortal
+    cluster.stop()
+    cluster.start()
+
+    assert [(await caller.get(TOKEN)).status_code for _ in range(30)] == [200] * 30
+
+
+async def test_without_the_server_everybody_is_told_503(mortal):
+    cluster, gateway, caller = mortal
+    cluster.stop()
+    for _ in range(3):
+        await overloaded(caller)
+    async with over(gateway, headers=ADMIN) as admin:
+        answer = await admin.get("/api/access-tokens")
+        assert (answer.status_code, answer.json()["error"]) == (503, "OVERLOADED")
+    cluster.start()
+
+    assert (await caller.get(TOKEN)).status_code == 200
+
+
+async def test_a_frozen_server_is_given_up_and_comes_back(mortal):
+    cluster, gateway, caller = mortal
+    cluster.freeze()
+    try:
+        await overloaded(caller)
+        with pytest.raises(StorageUnavailable):
+            await open_lookup(gateway.parts.database).rows("SELECT 1", {})
+    finally:
+        cluster.thaw()
+
+    assert [(await caller.get(TOKEN)).status_code for _ in range(10)] == [200] * 10
