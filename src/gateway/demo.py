@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -19,12 +20,15 @@ from gateway.demo_profiles import profiles, selected_rules
 from gateway.demo_world import APP_ONLY, READ, SCOPES, WRITE
 from gateway.keyring import Keyring, new_secret
 from gateway.manifest import RESOURCES, UPSTREAMS, State, keep
+from gateway.oauth_servers import SANDBOX_CLIENT
 from gateway.settings import Settings
 from gateway.tables import CollabRule, ConnectionRow, Operator, OperatorResource, Resource
 from policy import grants
 from providers.sandbox.app import Sandbox
 from providers.sandbox.world import collab
 from providers.sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
+
+FIRST_LIFETIME = 60  # seconds of a connection's first token, so that renewing is seen at work
 
 
 def settings(data: Path, state_secrets: tuple[str, str], base_url: str) -> Settings:
@@ -165,10 +169,32 @@ async def _connections(  # noqa: PLR0913, PLR0917 - the demo's whole world
         )
         session.add(row)
         await session.flush()
-        secret = issued[account.upstream, account.use]
-        form = "apiToken" if account.kind == "tasks" else "accessToken"
-        connections.replace(row, {form: secret}, keyring)
+        connections.replace(row, _credentials(account, scopes, issued, sandbox), keyring)
         session.add(row)
+
+
+def _credentials(
+    account: _Account,
+    scopes: list[str],
+    issued: Mapping[tuple[str, str], str],
+    sandbox: Sandbox,
+) -> dict[str, Any]:
+    """
+    Return what the connection keeps: an API token for tasks; a client of its own for app-only
+    content; for the rest an access token that ends soon, and what renews it.
+    """
+    if account.kind == "tasks":
+        return {"apiToken": issued[account.upstream, account.use]}
+    if account.use == "app":
+        client = {"clientId": SANDBOX_CLIENT, "clientSecret": SANDBOX_CLIENT}
+        return {**client, "tenant": "harbourlight.example"}
+    tokens_of = sandbox.ground.tokens
+    access = tokens_of.issue(account.upstream, account.address, scopes, lifetime=FIRST_LIFETIME)
+    return {
+        "accessToken": access,
+        "refreshToken": tokens_of.issue_refresh(account.upstream, account.address, scopes),
+        "expiresAt": moments.now_ms() + FIRST_LIFETIME * 1000,
+    }
 
 
 async def _tokens(

@@ -1,0 +1,107 @@
+"""Two processes find a token expired at the same time: it is renewed once, and both go on."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from gateway import connections
+from gateway.keyring import Keyring
+from gateway.tables import ConnectionRow, Operator, Resource
+from providers.sandbox.app import create
+from providers.sandbox.oauth_clients import Clients
+
+WORKER = Path(__file__).with_name("refreshing_process.py")
+ROUNDS = int(os.environ.get("REFRESH_ROUNDS", "5"))
+
+
+@pytest.fixture
+async def served():
+    """A sandbox on a socket, and its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    sandbox = create(None, public_base=url)
+    Clients(sandbox.ground.store).register("provider-b", "gateway", "its secret", [])
+    server = uvicorn.Server(uvicorn.Config(sandbox, log_config=None, lifespan="off"))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    yield sandbox, url
+    server.should_exit = True
+    await serving
+
+
+@pytest.fixture
+async def processes(store, served, connection):
+    """Two workers that are ready."""
+    command = (sys.executable, str(WORKER), store, f"{served[1]}/oauth/provider-b")
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    pipe = asyncio.subprocess.PIPE
+    made = [
+        await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, env={**os.environ, **path}
+        )
+        for _ in range(2)
+    ]
+    for one in made:
+        assert await one.stdout.readline() == b"ready\n"
+    yield made
+    for one in made:
+        one.stdin.close()
+        await one.wait()
+
+
+@pytest.fixture
+async def connection(database):
+    async with database.writing() as session:
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+        session.add(Resource(name="r", created_at=0))
+        await session.flush()
+        session.add(
+            ConnectionRow(
+                resource_id=1,
+                operator_id="o",
+                kind="email",
+                provider="PROVIDER_B",
+                account_email="o@example.org",
+                granted_scopes=[],
+                can_write=False,
+                status="active",
+                selected_site_ids=[],
+                created_at=0,
+                updated_at=0,
+            )
+        )
+
+
+async def expire(database, sandbox):
+    """Give the connection a token that has ended, and what renews it once."""
+    keyring = Keyring(["a secret key of the tests"])
+    renew = sandbox.ground.tokens.issue_refresh("providerB", "o@example.org", ["Mail.Read"])
+    async with database.writing() as session:
+        row = await session.get(ConnectionRow, 1)
+        old = {"accessToken": "old", "refreshToken": renew, "expiresAt": 1}
+        connections.replace(row, old, keyring)
+        session.add(row)
+
+
+async def test_a_token_is_renewed_once_by_many_processes(database, served, processes):
+    sandbox, _ = served
+    calls = sandbox.upstreams["oauth"].calls
+    for _ in range(ROUNDS):
+        await expire(database, sandbox)
+        calls.clear()
+        for one in processes:
+            one.stdin.write(b"go\n")
+        got = [json.loads(await one.stdout.readline()) for one in processes]
+
+        assert got[0] == got[1]
+        (token,) = got[0]
+        assert sandbox.ground.tokens.read("providerB", token) is not None
+        assert len(calls) == 1
+    async with database.reading() as session:
+        row = await session.get(ConnectionRow, 1)
+    assert row.status == "active"
