@@ -1,0 +1,128 @@
+"""Uploads end to end: nothing is held as a whole, and what breaks off leaves nothing."""
+
+import asyncio
+import tracemalloc
+
+import pytest
+
+SIZE = 12 * 1024 * 1024
+
+
+def scope(content, token, size, name="big.bin"):
+    query = f"fileName={name}&folderId={content.id('boats')}"
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/api/access/collab/files/upload",
+        "raw_path": b"/api/access/collab/files/upload",
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": [
+            (b"authorization", f"Bearer {token}".encode()),
+            (b"content-length", str(size).encode()),
+            (b"host", b"127.0.0.1:8000"),
+        ],
+        "client": ("10.9.9.9", 5000),
+        "server": ("127.0.0.1", 8000),
+        "state": {},
+    }
+
+
+async def send(content, token, messages, size):
+    """Upload by hand: *messages* is what the server receives; return what it sends."""
+    left, sent = list(messages), []
+
+    async def receive():
+        if left:
+            return left.pop(0)
+        return await asyncio.Future()
+
+    async def answer(message):
+        sent.append(message)
+
+    await content.world.gateway(scope(content, token, size), receive, answer)
+    return sent, left
+
+
+def chunk(data, *, more=True):
+    return {"type": "http.request", "body": data, "more_body": more}
+
+
+async def test_a_cut_connection_leaves_nothing_behind(content):
+    token = await content.selecting(
+        ("folder", content.id("boats"), "allow"), ("file_id", content.id("boats"), "allow")
+    )
+    piece = b"x" * 1024 * 1024
+    messages = [*[chunk(piece)] * 5, {"type": "http.disconnect"}]
+
+    sent, _ = await send(content, token, messages, SIZE)
+
+    assert sent == []
+    assert "big.bin" not in content.names("documents")
+    assert [one["source"] for one in await content.rules(token)] == ["manual", "manual"]
+
+
+async def test_more_bytes_than_may_come_are_not_read_on(content, monkeypatch):
+    from rest_compat import uploads
+
+    monkeypatch.setattr(uploads, "MAX_UPLOAD", 5 * 1024 * 1024)
+    token = await content.token()
+    piece = b"x" * 1024 * 1024
+    one = scope(content, token, 0)
+    one["headers"] = [header for header in one["headers"] if header[0] != b"content-length"]
+    sent, left = [], [chunk(piece)] * 20
+
+    async def receive():
+        return left.pop(0)
+
+    async def answer(message):
+        sent.append(message)
+
+    await content.world.gateway(one, receive, answer)
+
+    assert sent[0]["status"] == 413
+    assert len(left) >= 13
+    assert "big.bin" not in content.names("documents")
+
+
+@pytest.mark.parametrize("announced", [SIZE - 1, SIZE + 1])
+async def test_other_bytes_than_announced_store_nothing(content, announced):
+    token = await content.token()
+    piece = b"x" * 1024 * 1024
+
+    sent, _ = await send(
+        content, token, [*[chunk(piece)] * 11, chunk(piece, more=False)], announced
+    )
+
+    assert sent[0]["status"] == 400
+    assert "big.bin" not in content.names("documents")
+
+
+async def test_a_refused_upload_is_not_read(content):
+    token = await content.token(("file_id", content.id("boats"), "block"))
+
+    sent, left = await send(content, token, [chunk(b"x" * 1024 * 1024)] * 12, SIZE)
+
+    assert sent[0]["status"] == 404
+    assert len(left) >= 8  # what had come before the upload was admitted is all that was read
+
+
+async def test_an_upload_is_never_held_as_a_whole(content):
+    """The sandbox writes to disk, in this very process; what is left is one slice or two."""
+    token = await content.token()
+    piece = b"x" * 64 * 1024
+    messages = [*[chunk(piece)] * (SIZE // len(piece) - 1), chunk(piece, more=False)]
+    await content.get("/sites", token)  # what is made once is made
+    tracemalloc.start()
+    try:
+        sent, left = await send(content, token, messages, SIZE)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert (sent[0]["status"], left) == (200, [])
+    assert "big.bin" in content.names("documents")
+    assert peak < 1.5 * SIZE
