@@ -145,6 +145,15 @@ async def test_the_budget_runs_out_and_is_full_again_after_a_minute(boards):
     assert (await boards.data("{boards(limit:90){id}}"))["boards"]
 
 
+async def test_an_account_without_a_set_budget_never_runs_out(boards):
+    costly = "{boards(limit:20){items_page(limit:500){items{id}}} complexity{before query}}"
+    shown = [(await boards.data(costly))["complexity"] for _ in range(100)]
+
+    assert shown[0] == {"before": 10_000_000, "query": shown[0]["query"]}
+    assert sum(one["query"] for one in shown) > 10_000_000
+    assert all(one["before"] >= one["query"] for one in shown)
+
+
 async def test_the_budget_is_worded_as_its_version_does(boards):
     set_budget(boards.sandbox.ground.store, 10)
     document = "{boards(limit:100){id}}"
