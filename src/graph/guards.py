@@ -8,7 +8,7 @@ becomes `emails(…): EmailPage @requires(operation: "search_emails")`. A droppe
 diff of the committed schema.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from types import MappingProxyType
@@ -66,14 +66,19 @@ _SURFACES: Mapping[type, Surface] = MappingProxyType(
 
 
 def guarded(
-    *operations: Operation, returns: object, surface: Surface | None = None, max_limit: int = 1
+    *operations: Operation,
+    returns: object,
+    surface: Surface | None = None,
+    max_limit: int = 1,
+    needed: Callable[[Mapping[str, Any]], Sequence[Operation]] = lambda _: (),
 ) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """
     Make a root field that runs only when the token allows one of *operations*.
 
     *returns* is the GraphQL type; the resolver returns records of the same shape. *surface* is
     needed only when there are no operations, which name theirs themselves. *max_limit* is what a
-    higher `limit` argument is lowered to.
+    higher `limit` argument is lowered to. *needed* tells from the arguments which of several
+    operations this call cannot do without, so that a refusal names it.
     """
     opened = surface or _SURFACES[type(operations[0])]
     requirement = Requirement(opened, operations, max_limit)
@@ -82,7 +87,7 @@ def guarded(
         @wraps(resolver)
         async def admitted(*args: P.args, **kwargs: P.kwargs) -> R:
             info = cast("Any", kwargs["info"])
-            info.context.caller.admit(opened, *operations)
+            info.context.caller.admit(opened, *(needed(kwargs)[:1] or operations))
             return await resolver(*args, **kwargs)
 
         return _field(admitted, returns, requirement, [_directive(requirement)])

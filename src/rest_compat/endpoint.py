@@ -53,11 +53,33 @@ class Responder:
             visit = await self.door.enter(
                 call.scope, self.endpoint.charge, partial_fail=wanted.partial_fail
             )
-            self.door.admit(self.operation, visit)
+            await self._admit(call, path, visit)
             answer = await self._once(call, path, visit, wanted)
         except Problem as failure:
             answer = self._refuse(failure, call)
         return answer.having(*wanted.applied)
+
+    async def _admit(self, call: Call, path: Mapping[str, str], visit: Visit) -> None:
+        """
+        Pass the gates that need no parameters.
+
+        Raises:
+            Problem: A gate refuses. When one of several operations would do, and a body tells
+                which the call needs, the graph's own refusal names it.
+        """
+        try:
+            self.door.admit(self.operation, visit)
+        except Problem as refusal:
+            alternatives = " or " in refusal.extensions.get("requiredOperation", "")
+            if self.body is None or not alternatives:
+                raise
+            try:
+                body = await self.reader.receive(call, self.body)
+                await self._run(call, path, visit, Preferences(), body)
+            except Problem as named:
+                same = named.extensions.get("code") == refusal.extensions.get("code")
+                raise (named if same else refusal) from None
+            raise
 
     async def _once(
         self, call: Call, path: Mapping[str, str], visit: Visit, wanted: Preferences

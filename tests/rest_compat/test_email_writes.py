@@ -489,6 +489,26 @@ async def test_the_read_state_needs_its_own_permission(client, world):
 
 
 @pytest.mark.caller(allowedEmailOperations=["view_email"])
+@pytest.mark.parametrize(
+    ("change", "needed"),
+    [
+        pytest.param({"markAsRead": True}, "mark_as_read", id="read state"),
+        pytest.param({"addLabels": ["Work"]}, "apply_labels", id="labels"),
+        pytest.param({"markAsRead": True, "addLabels": ["Work"]}, "mark_as_read", id="both"),
+        pytest.param({"markAsRead": "x"}, "mark_as_read or apply_labels", id="a bad body"),
+    ],
+)
+async def test_a_refused_change_names_the_operation_it_needs(client, world, change, needed):
+    response = await client.patch(f"{MESSAGES}/{world.id('lease')}", json=change)
+
+    assert response.status_code == 403
+    assert response.json()["error"] == "OPERATION_NOT_ALLOWED"
+    assert response.json()["requiredOperation"] == needed
+    assert response.headers["x-required-operation"] == needed
+    assert world.calls() == []
+
+
+@pytest.mark.caller(allowedEmailOperations=["view_email"])
 async def test_changing_without_either_operation_names_both(client, world):
     response = await client.patch(f"{MESSAGES}/{world.id('lease')}", json={})
 

@@ -99,7 +99,21 @@ async def delete_email(info: Info, email_id: EmailId) -> ActionView:
     return ActionView(email_id=email_id)
 
 
-@guarded(EmailOp.MARK_AS_READ, EmailOp.APPLY_LABELS, returns=EmailActionResult)
+def _needed(wanted: ModifyEmailInput) -> list[EmailOp]:
+    needed = []
+    if wanted.mark_as_read is not None:
+        needed.append(EmailOp.MARK_AS_READ)
+    if wanted.add_labels is not None or wanted.remove_labels is not None:
+        needed.append(EmailOp.APPLY_LABELS)
+    return needed
+
+
+@guarded(
+    EmailOp.MARK_AS_READ,
+    EmailOp.APPLY_LABELS,
+    returns=EmailActionResult,
+    needed=lambda arguments: _needed(arguments["wanted"]),
+)
 async def modify_email(
     info: Info,
     email_id: EmailId,
@@ -116,11 +130,7 @@ async def modify_email(
 
 
 def _require_operations(wanted: ModifyEmailInput, context: Context) -> None:
-    needed = []
-    if wanted.mark_as_read is not None:
-        needed.append(EmailOp.MARK_AS_READ)
-    if wanted.add_labels is not None or wanted.remove_labels is not None:
-        needed.append(EmailOp.APPLY_LABELS)
+    needed = _needed(wanted)
     for operation in needed:
         if not context.caller.allows(operation):
             raise OperationNotAllowed(operation)
