@@ -549,6 +549,7 @@ class Handle:
     """A body that stays where it is."""
 
     fingerprint = b"digest"
+    broken = None
 
     def value(self, *, strict):
         return {"handle": 1}
