@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import uvloop
@@ -10,7 +11,7 @@ import uvloop
 from benchmarks import bodies, footprint, growing, plot, report, requests, upstream
 from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
-from benchmarks.table import Growth, Result, Table
+from benchmarks.table import Growth, Result
 
 FULL, QUICK = Effort(rounds=15, seconds=0.15), Effort(rounds=9, seconds=0.03)
 
@@ -22,41 +23,48 @@ def main() -> int:
     stock_client.provide_sniffio()
     loop = uvloop.new_event_loop()
     asyncio.set_event_loop(loop)
-    facts = report.setting(effort)
-    if not asked.json:
+    talks = not asked.json
+    facts = dict(report.setting(effort))
+    if talks:
         report.print_facts("Setting", facts)
-    results: list[Result] = []
-
-    def take(table: Table) -> None:
-        if asked.only and not any(word in table.title for word in asked.only):
-            return
-        results.append(Result(table, measure(loop, table.variants, effort)))
-        if not asked.json:
-            report.print_result(results[-1])
-
-    for table in bodies.tables(loop):
-        take(table)
-    with upstream.running() as base:
-        prepared = requests.tables(base)
-        for table in loop.run_until_complete(prepared.__aenter__()):
-            take(table)
-        loop.run_until_complete(prepared.__aexit__(None, None, None))
-    growths: list[Growth] = []
-    for growth in () if asked.only else growing.tables(loop, QUICK):
-        growths.append(growth)
-        if not asked.json:
-            report.print_growth(growth)
-    sizes = {} if asked.only else footprint.facts()
+    results = list(_results(loop, effort, asked.only, talks=talks))
+    growths = [] if asked.only else list(_growths(loop, talks=talks))
+    if not asked.only:
+        sizes = footprint.facts()
+        facts |= sizes
+        if talks:
+            report.print_facts("Start-up and memory", sizes)
     if asked.json:
-        print(report.as_json(results, growths, {**facts, **sizes}))
-    elif sizes:
-        report.print_facts("Start-up and memory", sizes)
+        print(report.as_json(results, growths, facts))
     if asked.plot:
         asked.plot.write_text(plot.draw(results, growths), "utf-8")
     missed = report.missed(results)
     if missed:
         print(f"\nMissed: {', '.join(missed)}", file=sys.stderr)
     return 1 if missed and not asked.no_check else 0
+
+
+def _results(
+    loop: asyncio.AbstractEventLoop, effort: Effort, only: Sequence[str] | None, *, talks: bool
+) -> Iterator[Result]:
+    with upstream.running() as base:
+        prepared = requests.tables(base)
+        whole = loop.run_until_complete(prepared.__aenter__())
+        for table in (*bodies.tables(loop), *whole):
+            if only and not any(word in table.title for word in only):
+                continue
+            result = Result(table, measure(loop, table.variants, effort))
+            if talks:
+                report.print_result(result)
+            yield result
+        loop.run_until_complete(prepared.__aexit__(None, None, None))
+
+
+def _growths(loop: asyncio.AbstractEventLoop, *, talks: bool) -> Iterator[Growth]:
+    for growth in growing.tables(loop, QUICK):
+        if talks:
+            report.print_growth(growth)
+        yield growth
 
 
 def _arguments() -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""R1 to R4: from upstream's bytes, or from records, to the answer's bytes; no HTTP on either side."""
+"""R1 to R4: from upstream's bytes, or from records, to the answer's bytes, without HTTP."""
 
 import asyncio
 import json

@@ -21,7 +21,18 @@ AGENDA_STARTS = datetime(2026, 11, 21, tzinfo=UTC)
 AGENDA_ENDS = AGENDA_STARTS + timedelta(days=60)
 CALENDAR = "AAMkCalendar="
 BODY = "<p>" + "The quarterly figures are attached; please read them before the meeting. " * 20
-WORDS = "budget lease minutes invoice quarter launch travel review draft contract".split()
+WORDS = [
+    "budget",
+    "lease",
+    "minutes",
+    "invoice",
+    "quarter",
+    "launch",
+    "travel",
+    "review",
+    "draft",
+    "contract",
+]
 PART = re.compile(rb"Content-ID: <item-(\d+)>\r\n\r\nGET (\S+) HTTP")
 
 

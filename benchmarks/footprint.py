@@ -78,6 +78,7 @@ async def _ours(stack: AsyncExitStack) -> tuple[Any, asyncio.Event]:
 
 async def _theirs(stack: AsyncExitStack) -> tuple[Any, asyncio.Event]:
     import httpx
+
     from benchmarks import asgi
     from benchmarks.baselines import fastapi_app
 
@@ -94,6 +95,7 @@ _TARGET = "/api/access/email/messages?limit=50"
 def _gated() -> tuple[Any, asyncio.Event]:
     """Return an upstream that answers only while its gate is open."""
     import httpx
+
     from benchmarks.corpus import Corpus
 
     gate, corpus = asyncio.Event(), Corpus()

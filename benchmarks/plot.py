@@ -42,8 +42,7 @@ def _bars(results: Iterable[Result], top: int) -> tuple[list[str], int]:
             colour = COLOURS[0] if share <= 1 else "#dc2626"
             told = f"{promise.name}: {ratio.middle:.3f} of {promise.to}, at most {promise.most}"
             parts += [
-                f'<rect x="{left}" y="{y}" width="{width:.1f}" height="{BAR - 6}" fill="{colour}">'
-                f"<title>{escape(told)}</title></rect>",
+                _rect(left, y, width, colour, told),
                 _text(MARGIN, y + 12, f"{promise.name}  ({promise.to})"[:52]),
                 _text(left + round(width) + 6, y + 12, f"{ratio.middle:.3f} ≤ {promise.most}"),
             ]
@@ -82,6 +81,11 @@ def _lines(growth: Growth, top: int) -> list[str]:
         x, y = place(*line[-1]).split(",")
         parts.append(_text(round(float(x)) + 6, round(float(y)) + 4, name, colour))
     return parts
+
+
+def _rect(x: int, y: int, width: float, colour: str, told: str) -> str:
+    place = f'x="{x}" y="{y}" width="{width:.1f}" height="{BAR - 6}"'
+    return f'<rect {place} fill="{colour}"><title>{escape(told)}</title></rect>'
 
 
 def _text(x: int, y: int, text: str, colour: str = "#111") -> str:

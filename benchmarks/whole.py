@@ -70,10 +70,11 @@ async def ours(
             _env_file=None,
             data_dir=Path(folder),
             admin_token=ADMIN,
-            secret_keys="a key of the benchmark alone",
+            secret_keys="a key of the benchmark alone",  # noqa: S106 - it protects nothing
             public_url="http://127.0.0.1:8000",
             provider_a_url=base,
             provider_b_url=base,
+            max_active=4096,  # also a thousand that are held
             rate_limit_windows={"email": PLENTY, "graphql": PLENTY, "management": PLENTY},
         )
         gateway = assemble(given, origins=Origins(transport=transport))

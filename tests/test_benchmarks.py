@@ -25,7 +25,6 @@ async def test_pages_and_agendas_are_equal_on_both_sides(masked):
 @pytest.mark.parametrize("provider", ["a", "b"])
 async def test_whole_requests_are_answered_equally(provider):
     import httpx
-
     from benchmarks import asgi
 
     base, memory = "http://upstream.invalid", whole.FromMemory(Corpus())

@@ -66,9 +66,7 @@ class Tokens:
         return self._known[row[0]]
 
 
-def build(  # noqa: C901 - three endpoints and what they share
-    client: AsyncClient, tokens: Tokens, *, base: str, provider: str = "b"
-) -> FastAPI:
+def build(client: AsyncClient, tokens: Tokens, *, base: str, provider: str = "b") -> FastAPI:
     """
     Build the application.
 

@@ -1,4 +1,4 @@
-"""The same schema served by Strawberry itself: its router, with its parser and validation caches."""
+"""The same schema served by Strawberry itself: its router, and its two caches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha1
 from typing import TypeVar
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from msgspec import structs
 
@@ -241,11 +242,12 @@ def _passing(
     """Keep what passes, under the ids that callers know, in order."""
     found: dict[str, tuple[Event, EventPlace]] = {}
     for target, listed in lists:
+        place = target.place
         for event in listed.events:
             if event_matching.passes(event, query):
-                public = event_id(target.place, event.id)
-                place = EventPlace(target.calendar_id, target.place, event.id)
-                found[public] = structs.replace(event, id=public), place
+                public = event_id(place, event.id)
+                at = EventPlace(target.calendar_id, place, event.id)
+                found[public] = structs.replace(event, id=public), at
     return sorted(found.values(), key=lambda pair: _rank(pair[0], query))
 
 
@@ -257,7 +259,12 @@ def _rank(event: Event, query: EventQuery) -> tuple[timedelta, str]:
 
 def event_id(place: CalendarPlace, native: str) -> str:
     """Return the id of an event that callers know: the same for ever (decisions 6.2)."""
-    return str(uuid5(_EVENTS, f"{place.connection}|{place.calendar}|{native}"))
+    name = f"{place.connection}|{place.calendar}|{native}".encode()
+    digest = bytearray(sha1(_EVENTS.bytes + name, usedforsecurity=False).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x50  # as `uuid5` does, at a quarter of its cost
+    digest[8] = digest[8] & 0x3F | 0x80
+    text = digest.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def _widened(span: Span) -> Span:

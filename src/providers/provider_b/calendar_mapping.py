@@ -6,7 +6,7 @@ from datetime import datetime
 from providers.failures import Broken
 from providers.ports_calendar import Span
 from providers.provider_b import mapping
-from providers.provider_b.calendar_shapes import Attendee, Entry, Event, Response, When
+from providers.provider_b.calendar_shapes import Attendee, Entry, Event, When
 from providers.provider_b.message import moment
 from providers.records_calendar import Attendee as AttendeeRecord
 from providers.records_calendar import Calendar
@@ -105,17 +105,18 @@ def _organizer(one: Event) -> str | None:
 
 
 def _attendees(one: Event) -> tuple[AttendeeRecord, ...]:
-    people = ((attendee, mapping.participant(attendee)) for attendee in one.attendees or ())
     return tuple(
-        AttendeeRecord(email=person.email, name=person.name, response=_response(attendee))
-        for attendee, person in people
-        if person is not None
+        [
+            AttendeeRecord(email=who.address, name=mapping.name(who), response=_response(attendee))
+            for attendee in one.attendees or ()
+            if (who := attendee.email_address).address
+        ]
     )
 
 
 def _response(attendee: Attendee) -> str:
-    status = attendee.status or Response()
-    return _RESPONSES.get(status.response or "", "needsAction")
+    response = attendee.status.response if attendee.status else None
+    return _RESPONSES.get(response or "", "needsAction")
 
 
 def _join_url(one: Event) -> str | None:

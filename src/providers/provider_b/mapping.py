@@ -51,10 +51,11 @@ def well_formed(message: Message) -> bool:
 def participant(one: Recipient) -> records.Participant | None:
     """Return a recipient, None without an address; a name that only repeats it is left out."""
     who = one.email_address
-    return records.Participant(email=who.address, name=_name(who)) if who.address else None
+    return records.Participant(email=who.address, name=name(who)) if who.address else None
 
 
-def _name(who: Address) -> str | None:
+def name(who: Address) -> str | None:
+    """Return a display name, None when it only repeats the address."""
     return who.name if who.name and who.name != who.address else None
 
 
@@ -69,7 +70,7 @@ def recipients(people: Iterable[records.Participant]) -> list[dict[str, dict[str
 def _people(people: Iterable[Recipient] | None) -> tuple[records.Participant, ...]:
     return tuple(
         [
-            records.Participant(email=who.address, name=_name(who))
+            records.Participant(email=who.address, name=name(who))
             for one in people or ()
             if (who := one.email_address).address
         ]
