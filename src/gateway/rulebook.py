@@ -2,8 +2,8 @@
 Allow rules for what tokens make, kept so that no failure in between loses one. Decisions 4.
 
 An intent is a row: written before anything is made upstream, and replaced by the rule in one
-transaction. When that transaction fails, this process tries it again until it succeeds; an intent
-that a crash left behind is looked up upstream by whoever sweeps (`Rulebook.left_behind`).
+transaction. When that transaction fails, this process tries it again until it succeeds. An intent
+that a crash left behind stays in its table and says where something was made, and by whom.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from sqlalchemy import delete, func, update
 from sqlmodel import col, select
@@ -29,18 +28,6 @@ log = logging.getLogger("gateway")
 MAX_RULES = 100_000  # per token; decisions 4
 DESCRIPTION = "created by this token"  # decisions 4
 PATIENCE = 5.0  # seconds between two tries to store what could not be stored
-ABANDONED = 15 * 60_000  # milliseconds: no creation takes longer, so its process is gone
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """An intent that nobody completes any more; see `RuleIntent`."""
-
-    id: int
-    token_id: int
-    rule_type: RuleType
-    place: str
-    created_at: int
 
 
 class Rulebook:
@@ -89,25 +76,9 @@ class Rulebook:
 
     async def drop(self, intent: int) -> None:
         """Forget an intent: surely nothing was made."""
-        with contextlib.suppress(StorageUnavailable):  # it is swept later, and finds nothing
+        with contextlib.suppress(StorageUnavailable):  # then it stays, and says less than it might
             async with self._database.writing() as session:
                 await session.exec(delete(RuleIntent).where(col(RuleIntent.id) == intent))
-
-    async def left_behind(self) -> list[Left]:
-        """Return the intents of processes that are gone, oldest first."""
-        before = moments.now_ms() - ABANDONED
-        async with self._database.reading() as session:
-            rows = await session.exec(
-                select(RuleIntent)
-                .where(col(RuleIntent.created_at) < before)
-                .order_by(col(RuleIntent.id))
-                .limit(100)
-            )
-            return [
-                Left(row.id or 0, row.token_id, RuleType(row.rule_type), row.place, row.created_at)
-                for row in rows
-                if row.id not in self._unstored
-            ]
 
     async def retry(self) -> None:
         """Store the rules that could not be stored before."""
