@@ -17,6 +17,7 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
         404: "There is nothing there for this token.",
         408: "The request body did not arrive in time.",
         409: "The idempotency key is in use or was used with another request.",
+        412: "The resource has changed since it was read.",
         413: "The body is too large.",
         422: "The surface is closed to the token, or no account of this kind is connected.",
         429: "A rate limit is reached, here or at the provider.",
@@ -40,8 +41,10 @@ def statuses(endpoint: Endpoint) -> list[int]:
     names_things = "{" in endpoint.path or endpoint.surface in _NAMED_IN_QUERIES
     if names_things or (endpoint.surface is not None and endpoint.method == "POST"):
         found.add(404)
-    if endpoint.method == "POST":
+    if endpoint.method == "POST" or (endpoint.method == "PATCH" and endpoint.headers):
         found.add(409)
+    if "if-match" in endpoint.headers:
+        found.add(412)
     if endpoint.method in {"POST", "PATCH"}:
         found |= {408, 413}
     return sorted(found)
