@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from gateway.cli import demo, rule, sandbox, secret, serve, token
+from gateway.cli import connection, demo, rule, sandbox, secret, serve, token
 
 app = typer.Typer(
     name="access-gateway",
@@ -16,6 +16,7 @@ app = typer.Typer(
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.add_typer(token.app, name="token")
+app.add_typer(connection.app, name="connection")
 app.add_typer(rule.app, name="rule")
 app.add_typer(secret.app, name="secret")
 app.add_typer(sandbox.app, name="sandbox")

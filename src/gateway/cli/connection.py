@@ -1,0 +1,144 @@
+"""`connection`: connect accounts by consent, device code or API token; list, test, remove."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import typer
+
+from gateway.cli.talk import failures_as_sentences, give_json, give_table, say
+
+app = typer.Typer(help="Connected accounts.", no_args_is_help=True)
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Id = Annotated[int, typer.Argument(help="The connection's id.")]
+Device = Annotated[
+    bool, typer.Option("--device", help="Type a code in elsewhere, where the provider has that.")
+]
+Browser = Annotated[
+    bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")
+]
+
+_COLUMNS = {
+    "id": "ID",
+    "kind": "KIND",
+    "provider": "PROVIDER",
+    "accountEmail": "ACCOUNT",
+    "status": "STATUS",
+    "canWrite": "WRITES",
+    "resourceId": "RESOURCE",
+    "lastOkAt": "LAST OK",
+}
+
+
+@app.command("add")
+def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    kind: Annotated[str, typer.Argument(help="email, calendar, tasks or collab.")],
+    provider: Annotated[str, typer.Argument(help="Its code, such as PROVIDER_A.")],
+    account: Annotated[str, typer.Argument(help="The account's address.")],
+    operator: Annotated[str, typer.Option(help="The operator's id.")],
+    resource: Annotated[int, typer.Option(help="The resource's id.")],
+    read_only: Annotated[bool, typer.Option("--read-only", help="Ask to read alone.")] = False,
+    api_token: Annotated[
+        bool, typer.Option("--api-token", help="Read an API token from standard input.")
+    ] = False,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(help="App-only: a site's id; repeat. The secret comes on standard input."),
+    ] = None,
+    tenant: Annotated[str, typer.Option(help="App-only: the tenant.")] = "",
+    client_id: Annotated[str, typer.Option(help="App-only: the client's id.")] = "",
+    device: Device = False,
+    browser: Browser = True,
+    as_json: AsJson = False,
+) -> None:
+    """Connect an account: by consent, unless an API token or an app-only client is given."""
+    from gateway.cli import connection_work as work
+
+    secret = _secret() if api_token or client_id else None
+    made = _run(
+        lambda: work.add(
+            work.NewAccount(
+                kind=kind,
+                provider=provider,
+                account=account,
+                operator_id=operator,
+                resource_id=resource,
+                writing=not read_only,
+                site_ids=tuple(site or ()),
+                tenant=tenant,
+                client_id=client_id,
+                secret=secret,
+            ),
+            work.Way(device=device, browser=browser),
+        )
+    )
+    _tell(made, as_json=as_json)
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List connections by id; credentials are not part of it."""
+    from gateway.cli import connection_work as work
+
+    found = _run(work.listed)
+    if as_json:
+        give_json(found)
+    else:
+        give_table(found, _COLUMNS)
+
+
+@app.command("test")
+def try_out(connection_id: Id, as_json: AsJson = False) -> None:
+    """Make one harmless read; exit code 1 when the account does not answer."""
+    from gateway.cli import connection_work as work
+
+    told = _run(lambda: work.tested(connection_id))
+    if as_json:
+        give_json(told)
+    else:
+        say(f"{told['status']}: {told['detail']} ({told['latencyMs']} ms)")
+    if not told["ok"]:
+        raise typer.Exit(1)
+
+
+@app.command("reauthorise")
+def reauthorise(
+    connection_id: Id, device: Device = False, browser: Browser = True, as_json: AsJson = False
+) -> None:
+    """Have the account's owner consent again."""
+    from gateway.cli import connection_work as work
+
+    way = work.Way(device=device, browser=browser)
+    _tell(_run(lambda: work.reauthorised(connection_id, way)), as_json=as_json)
+
+
+@app.command("remove")
+def remove(connection_id: Id) -> None:
+    """Remove a connection and its credentials."""
+    from gateway.cli import connection_work as work
+
+    _run(lambda: work.removed(connection_id))
+    say(f"Connection {connection_id} is removed.")
+
+
+def _tell(made: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        give_json(made)
+    else:
+        say(f"Connection {made['id']} ({made['accountEmail']}) is {made['status']}.")
+
+
+def _secret() -> str:
+    secret = sys.stdin.readline().strip()
+    if not secret:
+        raise typer.BadParameter("a secret is expected on standard input")
+    return secret
+
+
+def _run(work: Callable[[], Awaitable[Any]]) -> Any:
+    async def waiting() -> Any:
+        return await work()
+
+    with failures_as_sentences():
+        return asyncio.run(waiting())

@@ -1,0 +1,232 @@
+"""What the `connection` commands do on the store."""
+
+import asyncio
+import webbrowser
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlmodel import col, select
+
+from gateway import connections, moments, tokens
+from gateway.accounts import Accounts
+from gateway.cli.loopback import listening
+from gateway.cli.store import opened
+from gateway.cli.talk import say
+from gateway.credentials import Vault
+from gateway.database import Database
+from gateway.keyring import Keyring
+from gateway.leases import Leases
+from gateway.lookup import open_lookup
+from gateway.oauth_flow import PATIENCE, FlowFailed, OAuthFlow
+from gateway.oauth_servers import scopes_of
+from gateway.settings import Settings
+from gateway.tables import ConnectionRow, Operator, Resource
+from gateway.token_endpoints import TokenEndpoints
+from policy.refusals import InvalidInput, NotFound
+from policy.vocabulary import Code
+from providers.failures import ProviderFailure
+from providers.origins import Origins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAccount:
+    """
+    What `connection add` was told.
+
+    Attributes:
+        secret: An API token, or with *client_id* the app-only client's secret; None: by consent.
+    """
+
+    kind: str
+    provider: str
+    account: str
+    operator_id: str
+    resource_id: int
+    writing: bool
+    site_ids: tuple[str, ...] = ()
+    tenant: str = ""
+    client_id: str = ""
+    secret: str | None = field(default=None, repr=False)
+
+    @property
+    def credentials(self) -> Mapping[str, str] | None:
+        """What is stored at once; None when a person consents first."""
+        if self.secret is None:
+            return None
+        if self.client_id:
+            client = {"clientId": self.client_id, "clientSecret": self.secret}
+            return {**client, "tenant": self.tenant}
+        return {"apiToken": self.secret}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How a person consents."""
+
+    device: bool
+    browser: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    database: Database
+    keyring: Keyring
+    endpoints: TokenEndpoints
+    accounts: Accounts
+    flow: OAuthFlow
+
+
+async def add(new: NewAccount, way: Way) -> dict[str, Any]:
+    """Store a connection and have its owner consent; nothing is left when they do not."""
+    if new.provider not in connections.KINDS.get(new.kind, ()):
+        raise InvalidInput(f"{new.provider} has no {new.kind}; see --help.")
+    if new.client_id and not (new.kind == "collab" and new.tenant):
+        raise InvalidInput("App-only connections are for collab, and need --tenant.")
+    async with _desk() as desk:
+        row = await _stored(desk, new)
+        if new.credentials is not None:
+            return connections.view(row)
+        try:
+            return connections.view(await _consented(desk, row, way))
+        except BaseException:
+            await _removed(desk, row.id or 0)
+            raise
+
+
+async def reauthorised(connection_id: int, way: Way) -> dict[str, Any]:
+    """Have the owner of a connection consent again."""
+    async with _desk() as desk:
+        row = await _known(desk, connection_id)
+        return connections.view(await _consented(desk, row, way))
+
+
+async def listed() -> list[dict[str, Any]]:
+    """Return connections by id."""
+    async with opened() as (database, _, _settings), database.reading() as session:
+        rows = await session.exec(select(ConnectionRow).order_by(col(ConnectionRow.id)))
+        return [connections.view(row) for row in rows]
+
+
+async def tested(connection_id: int) -> Mapping[str, Any]:
+    """Make one harmless read."""
+    async with _desk() as desk:
+        return await desk.accounts.test(await _known(desk, connection_id))
+
+
+async def removed(connection_id: int) -> None:
+    """Remove a connection."""
+    async with _desk() as desk:
+        await _known(desk, connection_id)
+        await _removed(desk, connection_id)
+
+
+async def _consented(desk: _Desk, row: ConnectionRow, way: Way) -> ConnectionRow:
+    try:
+        if way.device:
+            return await _by_device(desk, row)
+        async with listening() as (redirect_uri, told):
+            started = await desk.flow.start(row.id or 0, redirect_uri=redirect_uri)
+            say("Open this address and agree:")
+            say(f"\n  {started.authorize_url}\n")
+            if way.browser:
+                await asyncio.to_thread(webbrowser.open, started.authorize_url)
+            async with asyncio.timeout(PATIENCE / 1000):
+                answer = await told
+            return await desk.flow.finish(answer)
+    except TimeoutError:
+        raise InvalidInput("Nobody agreed in time.") from None
+    except FlowFailed as failure:
+        raise InvalidInput(failure.message) from None
+
+
+async def _by_device(desk: _Desk, row: ConnectionRow) -> ConnectionRow:
+    door = desk.endpoints.device(row.provider)
+    endpoint = desk.endpoints.of(row.id or 0, row.provider, {})
+    if door is None or endpoint is None:
+        raise InvalidInput("This provider has no device flow; leave out --device.")
+    writing = row.can_write or not row.granted_scopes
+    try:
+        begun = await door.begin(scopes_of(row.kind, row.provider, writing=writing))
+        say(f"Open {begun.verification_uri} and enter the code {begun.user_code}")
+        async with asyncio.timeout(begun.lifetime):
+            while (got := await endpoint.device(begun.device_code)) is None:  # noqa: ASYNC110 - it is at the provider
+                await asyncio.sleep(begun.interval)
+    except ProviderFailure as failure:
+        raise InvalidInput(failure.message) from None
+    return await desk.flow.accept(row, got)
+
+
+async def _stored(desk: _Desk, new: NewAccount) -> ConnectionRow:
+    now = moments.now_ms()
+    app_only = bool(new.client_id)
+    scopes = ["Sites.Selected"] if app_only else []
+    if new.credentials is not None and not app_only:
+        scopes = list(scopes_of(new.kind, new.provider, writing=new.writing))
+    elif not new.writing and not app_only:
+        scopes = list(scopes_of(new.kind, new.provider, writing=False))
+    row = ConnectionRow(
+        resource_id=new.resource_id,
+        operator_id=new.operator_id,
+        kind=new.kind,
+        provider=new.provider,
+        mode=("selected_sites" if app_only else "delegated") if new.kind == "collab" else None,
+        account_email=new.account,
+        granted_scopes=scopes,
+        can_write=connections.can_write(scopes),
+        # Until its owner has agreed there is nothing to call with.
+        status="needs_reauth" if new.credentials is None else "active",
+        selected_site_ids=list(new.site_ids),
+        created_at=now,
+        updated_at=now,
+    )
+    async with desk.database.writing() as session:
+        if await session.get(Operator, new.operator_id) is None:
+            raise NotFound("There is no such operator.", code=Code.OPERATOR_NOT_FOUND)
+        if await session.get(Resource, new.resource_id) is None:
+            raise NotFound("There is no such resource.", code=Code.RESOURCE_NOT_FOUND)
+        session.add(row)
+        await session.flush()
+        if new.credentials is not None:
+            connections.replace(row, new.credentials, desk.keyring)
+        await tokens.policy_changed(session, [row.resource_id])
+    return row
+
+
+async def _removed(desk: _Desk, connection_id: int) -> None:
+    async with desk.database.writing() as session:
+        row = await session.get(ConnectionRow, connection_id)
+        if row is not None:
+            await tokens.policy_changed(session, [row.resource_id])
+            await session.delete(row)
+
+
+async def _known(desk: _Desk, connection_id: int) -> ConnectionRow:
+    async with desk.database.reading() as session:
+        row = await session.get(ConnectionRow, connection_id)
+    if row is None:
+        raise NotFound(f"There is no connection {connection_id}.", code=Code.CONNECTION_NOT_FOUND)
+    return row
+
+
+@asynccontextmanager
+async def _desk() -> AsyncIterator[_Desk]:
+    """Open the store and what speaks to providers; a sandbox is spoken to over its socket."""
+    async with opened() as (database, keyring, settings):
+        origins, lookup = Origins(), open_lookup(database)
+        try:
+            yield _made(database, keyring, settings, origins, lookup)
+        finally:
+            lookup.close()
+            await origins.aclose()
+
+
+def _made(
+    database: Database, keyring: Keyring, settings: Settings, origins: Origins, lookup: Any
+) -> _Desk:
+    endpoints = TokenEndpoints(origins, settings)
+    vault = Vault(lookup, database, keyring, endpoints=endpoints.of, leases=Leases(database))
+    accounts = Accounts(origins, vault, database, settings.upstreams)
+    flow = OAuthFlow(database, keyring, endpoints)
+    return _Desk(database, keyring, endpoints, accounts, flow)

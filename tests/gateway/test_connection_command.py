@@ -1,0 +1,157 @@
+"""`connection`: accounts are connected from the terminal, against a demo on a socket."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+
+import demo_process
+import httpx
+import pytest
+
+pytestmark = pytest.mark.slow  # a process for every command
+
+ACCOUNT = "nora.lindqvist@harbourlight.example"
+STUDIO = "nora@harbourlight-studio.example"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A demo, and the settings with which commands work on its store."""
+    folder = tmp_path_factory.mktemp("demo")
+    with demo_process.running(folder) as told:
+        kept = json.loads((folder / "data" / "demo.json").read_text())
+        settings = {
+            "AGW_DATA_DIR": str(folder / "data"),
+            "AGW_SECRET_KEYS": next(v for k, v in kept.items() if "secret" in k.lower()),
+            "AGW_ADMIN_TOKEN": told["adminToken"],
+            "AGW_SANDBOX": "true",
+            "AGW_PUBLIC_URL": told["baseUrl"],
+        }
+        yield told, {**os.environ, **settings}
+
+
+@pytest.fixture
+def command(place):
+    def run(*words, given="", person=None):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "connection", *words],
+            env=place[1],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        watch = threading.Timer(60, process.kill)
+        watch.start()
+        said = ""
+        if person is not None:
+            said = until_asked(process, person)
+        out, err = process.communicate(given)
+        watch.cancel()
+        return process.returncode, out, said + err
+
+    return run
+
+
+def until_asked(process, person):
+    said = ""
+    for line in process.stderr:
+        said += line
+        if person(line):
+            break
+    return said
+
+
+def agreeing(account):
+    """A person who opens the address and agrees as *account*."""
+
+    def person(line):
+        found = re.search(r"http://\S+/authorize\?\S+", line)
+        if found is None:
+            return False
+        with httpx.Client(timeout=30) as browser:
+            url = httpx.URL(found[0]).copy_merge_params(
+                {"auto_approve": "true", "login_hint": account}
+            )
+            browser.get(browser.get(url).headers["location"]).raise_for_status()
+        return True
+
+    return person
+
+
+def new(place, kind, provider, account):
+    return (
+        *("add", kind, provider, account),
+        *("--operator", place[0]["operatorId"], "--resource", str(place[0]["resourceIds"][0])),
+        *("--no-browser", "--json"),
+    )
+
+
+def test_an_account_is_connected_tested_and_removed(command, place):
+    words = new(place, "email", "PROVIDER_A", ACCOUNT)
+    code, out, said = command(*words, person=agreeing(ACCOUNT))
+    assert code == 0, said
+    made = json.loads(out)
+    assert (made["status"], made["canWrite"], made["accountEmail"]) == ("active", True, ACCOUNT)
+
+    number = str(made["id"])
+    code, out, said = command("test", number, "--json")
+    assert (code, json.loads(out)["ok"]) == (0, True), said
+    code, _, said = command(
+        "reauthorise", number, "--no-browser", person=agreeing("somebody@else.example")
+    )
+    assert (code, "another account" in said) == (1, True)
+    assert command("remove", number)[0] == 0
+    assert made["id"] not in [one["id"] for one in json.loads(command("list", "--json")[1])]
+
+
+def test_nothing_is_left_of_an_account_that_did_not_agree(command, place):
+    before = json.loads(command("list", "--json")[1])
+    words = new(place, "email", "PROVIDER_B", STUDIO)
+    code, out, _ = command(*words, person=agreeing("somebody@else.example"))
+
+    assert (code, out) == (1, "")
+    assert json.loads(command("list", "--json")[1]) == before
+
+
+def test_a_device_code_connects_too(command, place):
+    def person(line):
+        found = re.search(r"Open (\S+) and enter the code (\w+)", line)
+        if found is None:
+            return False
+        form = {"user_code": found[2], "decision": "allow"}
+        httpx.post(found[1], data=form).raise_for_status()
+        return True
+
+    words = new(place, "collab", "COLLAB", STUDIO)
+    code, out, said = command(*words, "--device", person=person)
+    assert code == 0, said
+    made = json.loads(out)
+    assert (made["status"], "Files.ReadWrite.All" in made["grantedScopes"]) == ("active", True)
+
+
+def test_an_api_token_comes_on_standard_input(command, place):
+    secret = place[0]["upstreams"]["tasks"]["accessToken"]
+    words = new(place, "tasks", "BOARDS", ACCOUNT)
+    code, out, said = command(*words, "--api-token", given=f"{secret}\n")
+    assert code == 0, said
+    assert secret not in out + said
+    assert command("test", str(json.loads(out)["id"]))[0] == 0
+
+
+def test_an_app_only_client_asks_in_its_own_name(command, place):
+    words = (*new(place, "collab", "COLLAB", STUDIO), "--client-id", "access-gateway")
+    code, out, said = command(*words, "--tenant", "t.example", given="access-gateway\n")
+    assert code == 0, said
+    made = json.loads(out)
+    assert (made["mode"], made["grantedScopes"]) == ("selected_sites", ["Sites.Selected"])
+
+
+def test_what_is_not_there_is_said(command):
+    assert command("remove", "99")[0] == 1
+    assert (
+        command("add", "fax", "PROVIDER_A", "a@b.c", "--operator", "x", "--resource", "1")[0] == 1
+    )
