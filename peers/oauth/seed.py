@@ -1,0 +1,12 @@
+"""The client that the check comes as: see ``peers/serve.py``."""
+
+from providers.sandbox.oauth_clients import Clients
+
+BACK = "http://127.0.0.1:5000/back"
+
+
+def fill(sandbox):
+    clients = Clients(sandbox.ground.store)
+    for server in ("provider-a", "provider-b", "tasks", "projects"):
+        clients.register(server, "peer", "its secret", [BACK])
+    return {"back": BACK}
