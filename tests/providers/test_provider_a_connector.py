@@ -117,7 +117,7 @@ async def test_the_root_headers_stay_away_when_only_the_structure_is_wanted(acco
     await account_a.port.get(name, wanted=frozenset({"has_attachments"}))
 
     assert account_a.asked("fields")[0].startswith(
-        "id,threadId,labelIds,internalDate,payload(mimeType,filename,body(size),parts("
+        "id,threadId,labelIds,internalDate,payload(mimeType,filename,parts("
     )
 
 

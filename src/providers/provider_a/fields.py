@@ -72,7 +72,7 @@ def _payload(wanted: AbstractSet[str], levels: int) -> str:
     for _ in range(levels - 1):
         parts = f"parts({members},{parts})"
     # The root's headers are the message's own: they come only when one of them is wanted.
-    root = members if headers else members.replace("headers,", "")
+    root = members if headers else members.replace(",headers", "")
     return f",payload({root},{parts})"
 
 
@@ -81,4 +81,4 @@ def _members(wanted: AbstractSet[str]) -> str:
         return "partId,mimeType,filename,headers,body(size,attachmentId,data)"
     if "attachments" in wanted:
         return "partId,mimeType,filename,headers,body(size,attachmentId)"
-    return "mimeType,filename,headers,body(size)"
+    return "mimeType,filename,headers"
