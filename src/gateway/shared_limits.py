@@ -11,7 +11,8 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
@@ -26,7 +27,8 @@ from policy.quota import Charge, Verdict
 
 PATIENCE = 0.1  # seconds that Redis gets; a client's default is to wait for ever
 REST = 1.0  # seconds without asking Redis after it failed
-CONNECTIONS = 20
+CONNECTIONS = 8  # Redis runs one script at a time anyway
+_STEPS = 20  # a new connection alone takes half a dozen exchanges
 
 _SPACE = "{agw}"  # braces: all keys in one slot of a cluster, as one script needs
 _EPOCH = f"{_SPACE}:epoch"
@@ -114,16 +116,18 @@ class SharedLimiter:
             url,
             max_connections=CONNECTIONS,
             timeout=patience,
-            socket_timeout=patience,
-            socket_connect_timeout=patience,
+            socket_timeout=None,  # `_patient` limits the whole exchange, connecting included
+            socket_connect_timeout=None,
             retry=Retry(NoBackoff(), 0),
             decode_responses=True,
+            protocol=2,
         )
         self._redis: Redis = Redis.from_pool(pool)
         self._script: Callable[..., Any] = self._redis.register_script(SCRIPT)
         # Waiting for a turn is no sign that Redis is lost, as waiting for the pool would be.
         self._turns = asyncio.Semaphore(CONNECTIONS)
         self._shadow = Shadow(clock=clock)
+        self._patience = patience
         self._processes = processes
         self._process = secrets.token_hex(6)
         self._calls = count(1)
@@ -141,7 +145,8 @@ class SharedLimiter:
         async with self._turns:
             if time.monotonic() >= self._resting_until:
                 try:
-                    return await self._ask(counted, name)
+                    async with _patient(self._patience):
+                        return await self._ask(counted, name)
                 except (RedisError, OSError) as failure:
                     self._lose(failure)
         return self._shadow.take(counted, name, processes=self._processes)
@@ -193,6 +198,33 @@ class SharedLimiter:
         if self.lost:
             self.lost = False
             log.warning("rate limits: the shared count is back")
+
+
+@asynccontextmanager
+async def _patient(seconds: float) -> AsyncIterator[None]:
+    """
+    Raise TimeoutError after *seconds* in which the loop could have read an answer.
+
+    A loop that was busy runs late timers before it reads its sockets. One timer would take that
+    for the silence of Redis; of several in a row, each gives the loop a chance to read.
+    """
+    loop = asyncio.get_running_loop()
+    left = _STEPS
+
+    def step() -> None:
+        nonlocal left, timer
+        left -= 1
+        if left:
+            timer = loop.call_later(seconds / _STEPS, step)
+        else:
+            limit.reschedule(loop.time())
+
+    timer = loop.call_later(seconds / _STEPS, step)
+    try:
+        async with asyncio.timeout(None) as limit:
+            yield
+    finally:
+        timer.cancel()
 
 
 def _windows(charge: Charge, own: Log) -> list[str | int]:

@@ -195,6 +195,21 @@ async def lonely(tmp_path):
         await limiter.aclose()
 
 
+async def test_a_busy_process_does_not_take_its_own_delay_for_a_loss(lonely):
+    _, limiter = lonely
+    await limiter.take([charge(cost=0)])
+
+    async def busy():
+        for _ in range(20):
+            time.sleep(0.15)  # noqa: ASYNC251 - that is the case: nothing else may run
+            await asyncio.sleep(0)
+
+    hogging = asyncio.create_task(busy())
+    assert await passed(limiter, 200) == 60
+    hogging.cancel()
+    assert limiter.lost is False
+
+
 async def test_without_redis_a_process_has_its_share(lonely):
     server, limiter = lonely
     server.kill()
