@@ -210,6 +210,7 @@ async def _patient(seconds: float) -> AsyncIterator[None]:
     """
     loop = asyncio.get_running_loop()
     left = _STEPS
+    timer: asyncio.TimerHandle
 
     def step() -> None:
         nonlocal left, timer

@@ -1,0 +1,93 @@
+"""Two processes over PostgreSQL and Redis: one count, and slow clients in nobody's way."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from servers import free_port, postgres_server, redis_server, wait_for
+
+pytestmark = pytest.mark.slow
+
+MESSAGES = "/api/access/email/messages"
+NOBODY = {"Authorization": "Bearer nobody"}
+SECRET = "a secret of the load tests"
+SOCKETS = 60
+
+
+@contextmanager
+def serving(folder, *words, **settings):
+    """Run `serve` and yield its port."""
+    port = free_port()
+    command = [sys.executable, "-m", "gateway", "serve", "--port", str(port), *words]
+    given = {"AGW_ADMIN_TOKEN": SECRET, "AGW_SECRET_KEYS": SECRET, "AGW_DATA_DIR": str(folder)}
+    with tempfile.TemporaryFile() as log:
+        server = subprocess.Popen(
+            command, stderr=log, cwd=folder, env={**os.environ, **given, **settings}
+        )
+        try:
+            wait_for(port, 60)
+            yield port
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+async def ask(ports, times):
+    """Ask *times* on every port at once; return how often each status was answered."""
+    limits = httpx.Limits(max_connections=100)
+    async with httpx.AsyncClient(headers=NOBODY, limits=limits, timeout=60) as client:
+        for port in ports:
+            await client.get(f"http://127.0.0.1:{port}/healthz")  # it answers by now
+        calls = [client.get(f"http://127.0.0.1:{port}{MESSAGES}") for port in ports * times]
+        answers = await asyncio.gather(*calls)
+    return Counter(answer.status_code for answer in answers)
+
+
+async def test_two_processes_on_two_ports_count_as_one(tmp_path):
+    with postgres_server() as postgres, redis_server(tmp_path) as redis:
+        shared = {"AGW_DATABASE_URL": postgres.url, "AGW_REDIS_URL": redis.url}
+        shared["AGW_PROCESSES"] = "2"
+        with serving(tmp_path, **shared) as first, serving(tmp_path, **shared) as second:
+            assert await ask([first, second], 100) == {401: 60, 429: 140}
+
+
+async def test_two_workers_on_one_port_count_as_one(tmp_path):
+    with redis_server(tmp_path) as redis:
+        shared = {"AGW_REDIS_URL": redis.url}
+        with serving(tmp_path, "--workers", "2", **shared) as port:
+            assert await ask([port], 200) == {401: 60, 429: 140}
+
+
+async def test_silent_and_slow_sockets_do_not_stop_honest_requests(tmp_path):
+    """A server with room for 50 connections, and 120 that never finish a request."""
+    few = {"AGW_MAX_CONNECTIONS": "50", "AGW_RATE_LIMITS": "off"}
+    with serving(tmp_path, **few) as port:
+        writers = []
+        try:
+            for turn in range(2 * SOCKETS):
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                slow = f"POST {MESSAGES}/send HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{{"
+                writer.write([b"", b"GET / HT", slow.encode()][turn % 3 if turn < 60 else turn % 2])
+                writers.append(writer)
+            assert await ask([port], 20) == {401: 20}
+            until = time.monotonic() + 6
+            while time.monotonic() < until:
+                assert await ask([port], 2) == {401: 2}
+                await asyncio.sleep(0.5)
+        finally:
+            for writer in writers:
+                writer.close()
+
+
+def test_the_compose_file_and_the_image_start_what_there_is():
+    root = Path(__file__).parents[2]
+    assert '"serve", "--workers", "2"' in (root / "compose.yaml").read_text()
+    assert 'ENTRYPOINT ["python", "-m", "gateway"]' in (root / "Dockerfile").read_text()
