@@ -13,7 +13,7 @@ from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
 from benchmarks.table import Growth, Result
 
-FULL, QUICK = Effort(rounds=15, seconds=0.15), Effort(rounds=9, seconds=0.03)
+FULL, QUICK = Effort(rounds=15, seconds=0.08), Effort(rounds=9, seconds=0.03)
 
 
 def main() -> int:

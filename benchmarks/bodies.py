@@ -146,11 +146,10 @@ def _events() -> Table:
 def by_strawberry(inside: Inside, page: MailPage, text: str, variables: Mapping[str, Any]) -> Body:
     """Return what executes a document as Strawberry does, its caches included."""
     schema = strawberry_router.schema()
+    context = inside.context(page=page)
 
     async def run() -> bytes:
-        done = await schema.execute(
-            text, variable_values=dict(variables), context_value=inside.context(page=page)
-        )
+        done = await schema.execute(text, variable_values=dict(variables), context_value=context)
         if done.errors or done.data is None:
             raise AssertionError(done.errors)
         return orjson.dumps(done.data["result"])

