@@ -35,7 +35,11 @@ CALLS = (
     ("GET", "/files/{notes}/sensitivity-label", {"read_sensitivity_labels"}),
     ("GET", "/search", {"search_content"}),
 )
-EVERY = pytest.mark.parametrize(("method", "path", "flags"), CALLS, ids=lambda v: str(v)[:60])
+EVERY = pytest.mark.parametrize(
+    ("method", "path", "flags"),
+    CALLS,
+    ids=lambda value: " or ".join(sorted(value)) if isinstance(value, set) else value,
+)
 
 
 def written(still, path):
