@@ -56,9 +56,9 @@ def reading(client, facts) -> None:
     fields = {"opt_fields": "name,assignee.name,due_on,custom_fields.display_value,tags.name"}
     found = list(tasks.get_tasks_for_project(big, {"limit": 13, **fields}))
     assert len(found) == len({one["gid"] for one in found}) == 68
-    assert found[0].keys() == {
-        *("gid", "name", "assignee", "due_on", "custom_fields", "tags")
-    }, found[0].keys()
+    assert found[0].keys() == {*("gid", "name", "assignee", "due_on", "custom_fields", "tags")}, (
+        found[0].keys()
+    )
     section = list(tasks.get_tasks_for_section(sections[1]["gid"], {"limit": 5}))
     assert len(section) == 20, len(section)
     first = next(one for one in found if one["name"] == "Draw the entrance")

@@ -25,7 +25,9 @@ def listing(peer, facts):
     starts = [instant(one["start"]) for one in found]
     assert len(found) == len({one["id"] for one in found})
     told = {(one.get("summary"), instant(one["start"]), instant(one["end"])) for one in found}
-    planned = {(title, start, end) for title, start, end, all_day in facts["planned"] if not all_day}
+    planned = {
+        (title, start, end) for title, start, end, all_day in facts["planned"] if not all_day
+    }
     assert planned <= told, planned - told
     timed = [at for at, one in zip(starts, found) if "dateTime" in one["start"]]
     assert timed == sorted(timed)
@@ -51,7 +53,9 @@ def listing(peer, facts):
     )
     assert all(set(one) <= {"id", "start"} for one in masked["items"])
     tokyo = peer.run(
-        peer.client.events().list(calendarId="primary", timeZone="Asia/Tokyo", maxResults=5, **window)
+        peer.client.events().list(
+            calendarId="primary", timeZone="Asia/Tokyo", maxResults=5, **window
+        )
     )
     assert tokyo["timeZone"] == "Asia/Tokyo"
     assert all(one["start"].get("dateTime", "+09:00").endswith("+09:00") for one in tokyo["items"])
@@ -106,7 +110,10 @@ def writing(peer):
         "2026-11-03T03:30:00Z",
     ]
     second = {"calendarId": "primary", "eventId": found[1]["id"]}
-    moved = {"start": {"dateTime": "2026-10-30T04:00:00Z"}, "end": {"dateTime": "2026-10-30T05:00:00Z"}}
+    moved = {
+        "start": {"dateTime": "2026-10-30T04:00:00Z"},
+        "end": {"dateTime": "2026-10-30T05:00:00Z"},
+    }
     changed = peer.run(events.patch(**second, body={**moved, "summary": "Later"}))
     assert (changed["id"], changed["summary"]) == (found[1]["id"], "Later")
     peer.run(events.delete(calendarId="primary", eventId=found[2]["id"]))
@@ -134,7 +141,9 @@ def writing(peer):
     body = {"iCalUID": "x@y", "start": {"date": "2026-05-01"}, "end": {"date": "2026-05-03"}}
     copied = peer.run(events.import_(calendarId="primary", body=body))
     assert copied["start"] == {"date": "2026-05-01"}
-    own = peer.run(peer.client.calendars().insert(body={"summary": "Neu", "timeZone": "Asia/Tokyo"}))
+    own = peer.run(
+        peer.client.calendars().insert(body={"summary": "Neu", "timeZone": "Asia/Tokyo"})
+    )
     peer.run(peer.client.calendars().patch(calendarId=own["id"], body={"summary": "Newer"}))
     peer.run(peer.client.calendars().delete(calendarId=own["id"]))
     peer.refused(peer.client.calendars().get(calendarId=own["id"]), 404, "notFound")
@@ -142,10 +151,15 @@ def writing(peer):
 
 def refusing(peer):
     events = peer.client.events()
-    hour = {"start": {"dateTime": "2026-01-01T10:00:00Z"}, "end": {"dateTime": "2026-01-01T11:00:00Z"}}
+    hour = {
+        "start": {"dateTime": "2026-01-01T10:00:00Z"},
+        "end": {"dateTime": "2026-01-01T11:00:00Z"},
+    }
     tides = peer.run(peer.client.calendarList().list())["items"][2]["id"]
     peer.refused(events.list(calendarId="primary", orderBy="startTime"), 400, "invalid")
-    peer.refused(events.list(calendarId="primary", timeMin="2026-01-01T00:00:00"), 400, "badRequest")
+    peer.refused(
+        events.list(calendarId="primary", timeMin="2026-01-01T00:00:00"), 400, "badRequest"
+    )
     window = {"timeMin": "2026-01-02T00:00:00Z", "timeMax": "2026-01-02T00:00:00Z"}
     peer.refused(events.list(calendarId="primary", **window), 400, "timeRangeEmpty")
     peer.refused(events.list(calendarId="primary", pageToken="nonsense"), 400, "invalid")
@@ -167,15 +181,21 @@ def busy(peer, facts):
     found = peer.run(peer.client.freebusy().query(body=body))["calendars"]
     assert found["nobody@x.test"]["errors"] == [{"domain": "global", "reason": "notFound"}]
     spans = [(one["start"], one["end"]) for one in found["primary"]["busy"]]
-    assert spans == sorted(spans) and all(end < start for (_, end), (start, _) in zip(spans, spans[1:]))
+    assert spans == sorted(spans) and all(
+        end < start for (_, end), (start, _) in zip(spans, spans[1:])
+    )
     long = {**body, "timeMax": "2026-07-20T00:00:00Z"}
     peer.refused(peer.client.freebusy().query(body=long), 400, "timeRangeTooLong")
 
 
 def batching(peer, facts):
     got = {}
-    batch = peer.client.new_batch_http_request(callback=lambda name, answer, error: got.update({name: answer or error}))
-    batch.add(peer.client.events().get(calendarId="primary", eventId="nothing"), request_id="missing")
+    batch = peer.client.new_batch_http_request(
+        callback=lambda name, answer, error: got.update({name: answer or error})
+    )
+    batch.add(
+        peer.client.events().get(calendarId="primary", eventId="nothing"), request_id="missing"
+    )
     batch.add(peer.client.calendarList().get(calendarId="primary"), request_id="calendar")
     batch.execute()
     assert got["missing"].status_code == 404

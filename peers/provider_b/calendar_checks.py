@@ -86,8 +86,12 @@ async def view(client, facts, asked, strict):
         strict(page)
         seen += page.value
         link = page.odata_next_link
-        page = None if link is None else await client.me.calendar_view.with_url(link).get(
-            asked(Prefer=(UTC, PLAIN, IMMUTABLE))
+        page = (
+            None
+            if link is None
+            else await client.me.calendar_view.with_url(link).get(
+                asked(Prefer=(UTC, PLAIN, IMMUTABLE))
+            )
         )
     ids = [one.id for one in seen]
     assert len(ids) == len(set(ids)) == total, (len(ids), total)
@@ -102,7 +106,9 @@ async def view(client, facts, asked, strict):
     planned = {tuple(one) for one in facts["planned"]}
     assert planned <= told, planned - told
     assert any(one.is_cancelled for one in seen)
-    assert all(one.start.time_zone == "UTC" and one.start.date_time.endswith(".0000000") for one in seen)
+    assert all(
+        one.start.time_zone == "UTC" and one.start.date_time.endswith(".0000000") for one in seen
+    )
     assert {str(one.body.content_type.value) for one in seen} == {"text"}
     (one,) = (
         event
@@ -132,9 +138,7 @@ async def masters(client, facts, asked, strict):
     kinds = {one.type for one in found}
     assert kinds == {EventType.SeriesMaster, EventType.SingleInstance}, kinds
     assert all(one.body is None for one in found)
-    patterns = {
-        one.recurrence.pattern.type for one in found if one.type == EventType.SeriesMaster
-    }
+    patterns = {one.recurrence.pattern.type for one in found if one.type == EventType.SeriesMaster}
     assert {RecurrencePatternType.Weekly, RecurrencePatternType.AbsoluteMonthly} <= patterns
 
 
@@ -163,7 +167,9 @@ async def writing(client, asked, strict, refused):
                 first_day_of_week=DayOfWeek.Monday,
             ),
             range=RecurrenceRange(
-                type=RecurrenceRangeType.Numbered, number_of_occurrences=4, recurrence_time_zone=zone
+                type=RecurrenceRangeType.Numbered,
+                number_of_occurrences=4,
+                recurrence_time_zone=zone,
             ),
         ),
     )
