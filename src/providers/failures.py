@@ -31,6 +31,9 @@ class ProviderFailure(Exception):
         self.message = detail or self.sentence
 
 
+UNNAMED_WAIT = 1  # seconds that a 429 without a time asks for; decisions 10
+
+
 class Throttled(ProviderFailure):
     """*retry_after* is in whole seconds, at least 1."""
 

@@ -141,6 +141,7 @@ async def test_answers_that_are_failures(answer, kind):
         ),
         pytest.param({"errors": [error("DAILY_LIMIT_EXCEEDED")]}, 30, id="no time"),
         pytest.param((429, {"retry-after": "6"}, ""), 6, id="429"),
+        pytest.param((429, {}, {"errors": [error("RATE_LIMIT_EXCEEDED")]}), 1, id="429, no time"),
         pytest.param((429, {}, {"errors": [error("maxConcurrencyExceeded", retry_in_seconds=2)]}),
                      2, id="429 with words"),
         pytest.param(

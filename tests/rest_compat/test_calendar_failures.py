@@ -119,6 +119,16 @@ async def test_when_all_fail_it_is_the_failure(filled, path, kind, status, error
         )
 
 
+async def test_throttles_that_name_no_time_ask_for_a_second(filled):
+    for upstream in ("provider-a", "provider-b"):
+        await filled.world.fail(upstream, kind="429")
+
+    response = await filled.get("/events", **RANGE, name="ana")
+
+    assert response.status_code == 429
+    assert response.headers["retry-after"] == "1"
+
+
 async def test_one_calendar_that_fails_is_the_failure_when_it_alone_was_asked(filled):
     ids = await filled.ids()
     await filled.world.fail("provider-a", kind="500")

@@ -234,7 +234,7 @@ async def test_a_refused_token_needs_a_person(fresh, world):
         pytest.param({"kind": "concurrency"}, 1, id="concurrency"),
         pytest.param({"kind": "dailyLimit"}, 30, id="no time named"),
         pytest.param({"kind": "429", "retryAfter": 7}, 7, id="429"),
-        pytest.param({"kind": "429"}, 30, id="429 without a time"),
+        pytest.param({"kind": "429"}, 1, id="429 without a time"),
     ],
 )
 async def test_throttles_are_forwarded(fresh, world, fault, wait):

@@ -13,6 +13,7 @@ import msgspec
 
 from providers.answers import Answer
 from providers.failures import (
+    UNNAMED_WAIT,
     Broken,
     Locked,
     Missing,
@@ -22,7 +23,7 @@ from providers.failures import (
     Throttled,
 )
 
-_USUAL_SECONDS = 30  # wire report 2.3: when nothing says how long to wait
+_USUAL_SECONDS = 30  # wire report 2.3: when nothing says how long to wait, and it is no 429
 _RESET = re.compile(r"reset in (\d{1,6})", re.IGNORECASE)
 
 _THROTTLED = frozenset(
@@ -166,7 +167,8 @@ def classify(answer: Answer) -> ProviderFailure | None:
     found = problems(envelope, retry_after=answer.headers.get("retry-after"))
     known = [one for one in found if one.code]
     if answer.status == 429:
-        return first(found) if known else Throttled(_USUAL_SECONDS)
+        waits = [one.wait for one in found if one.wait is not None]
+        return Throttled(max(waits, default=UNNAMED_WAIT))
     if known and answer.status < 500:
         return first(known)
     return Refused(status=403) if answer.status == 403 else None

@@ -8,9 +8,17 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 from providers.answers import Answer
-from providers.failures import Conflicted, Missing, ProviderFailure, Refused, Stale, Throttled
+from providers.failures import (
+    UNNAMED_WAIT,
+    Conflicted,
+    Missing,
+    ProviderFailure,
+    Refused,
+    Stale,
+    Throttled,
+)
 
-_RATE_SECONDS = 60  # quotas are per minute, and upstream usually names no time to wait
+_RATE_SECONDS = 60  # quotas are per minute; for a 403, which the decisions are silent about
 _DAY_SECONDS = 3600  # a day's quota is used up; nobody knows when the window started
 _RATE = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "concurrentLimitExceeded"})
 _DAY = frozenset({"dailyLimitExceeded", "quotaExceeded"})
@@ -34,10 +42,12 @@ class _Envelope(msgspec.Struct):
 def classify(answer: Answer) -> ProviderFailure | None:
     """Turn a non-2xx answer into a failure, None when its status says it all."""
     word, message = _read(answer.body)
-    if answer.status == 429 or word in _RATE:
-        return Throttled(wait(answer) or _RATE_SECONDS)
     if word in _DAY:
         return Throttled(wait(answer) or _DAY_SECONDS)
+    if answer.status == 429:
+        return Throttled(wait(answer) or UNNAMED_WAIT)
+    if word in _RATE:
+        return Throttled(wait(answer) or _RATE_SECONDS)
     if answer.status == 400 and _BAD_ID.search(message):
         return Missing()
     if answer.status == 409:

@@ -3,13 +3,21 @@
 import msgspec
 
 from providers.answers import Answer
-from providers.failures import Conflicted, Missing, ProviderFailure, Refused, Stale, Throttled
+from providers.failures import (
+    UNNAMED_WAIT,
+    Conflicted,
+    Missing,
+    ProviderFailure,
+    Refused,
+    Stale,
+    Throttled,
+)
 from providers.provider_a.failures import wait
 
 _THROTTLED = frozenset({"ApplicationThrottled", "TooManyRequests", "activityLimitReached"})
 _MISSING = frozenset({"ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId"})
 _STALE = frozenset({"ErrorIrresolvableConflict", "resourceModified"})
-_USUAL_SECONDS = 10  # windows are of ten minutes, and upstream nearly always names a time
+_USUAL_SECONDS = 10  # windows are of ten minutes; for what is no 429
 
 
 class _Error(msgspec.Struct):
@@ -23,7 +31,9 @@ class _Envelope(msgspec.Struct):
 def classify(answer: Answer) -> ProviderFailure | None:
     """Turn a non-2xx answer into a failure, None when its status says it all."""
     word = code(answer.body)
-    if answer.status == 429 or word in _THROTTLED:
+    if answer.status == 429:
+        return Throttled(wait(answer) or UNNAMED_WAIT)
+    if word in _THROTTLED:
         return Throttled(wait(answer) or _USUAL_SECONDS)
     if word in _MISSING:
         return Missing()
