@@ -220,13 +220,26 @@ def _others(day: date, users: Mapping[str, str], yard: str, studio: str) -> Iter
         items=(),
         rest={"type": "document", "workspace_id": yard},
     )
-    yield BoardPlan(
+    yield _competitions(day, users, studio)
+
+
+def _competitions(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
+    """A second board with all that the tasks surface reads: text, status, date and people."""
+    entries = (
+        ("Waterfront Prize", "Göteborg"),
+        ("Harbour bath", "Aarhus"),
+        ("Ferry terminal", "Gdańsk"),
+        ("Quay 7", "Kobe"),
+        ("Bell tower", "Bergen"),
+    )
+    return BoardPlan(
         name="Competition entries 設計競技",
         author="henrik",
         columns=(
             Column(id="status_9", title="Status", type="status", settings=status_settings()),
             Column(id="date_9", title="Deadline", type="date"),
             Column(id="person_9", title="Lead", type="people"),
+            Column(id="text_9", title="Organiser", type="text"),
         ),
         groups=(Group(id="open", title="Open"), Group(id="closed", title="Closed")),
         items=[
@@ -240,13 +253,17 @@ def _others(day: date, users: Mapping[str, str], yard: str, studio: str) -> Iter
                     "person_9": {
                         "personsAndTeams": [{"id": int(users["saskia"]), "kind": "person"}]
                     },
+                    "text_9": f"City of {town}",
                 },
+                comments=(
+                    CommentPlan(author="saskia", body=f"<p>{town} wants models.</p>", hours=20),
+                )
+                if place % 2
+                else (),
             )
-            for place, name in enumerate(
-                ("Waterfront Prize", "Harbour bath", "Ferry terminal", "Quay 7", "Bell tower")
-            )
+            for place, (name, town) in enumerate(entries)
         ],
-        rest={"workspace_id": studio},
+        rest={"workspace_id": workspace},
     )
 
 

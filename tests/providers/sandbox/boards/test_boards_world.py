@@ -34,6 +34,19 @@ async def test_it_holds_boards_of_every_kind_but_those_hidden_from_the_account(b
     }
 
 
+async def test_two_active_boards_have_all_that_the_tasks_surface_reads(boards):
+    facts = seed(boards.sandbox.ground.store)
+    for name in ("Boat orders", "Competition entries 設計競技"):
+        found = (await boards.data(ITEMS, b=[facts.boards[name]]))["boards"][0]
+        items = found["items_page"]["items"]
+        filled = {cell["type"] for item in items for cell in item["column_values"] if cell["text"]}
+
+        assert filled >= {"text", "status", "date", "people"}
+        assert len(items) >= 5
+        assert len({item["group"]["title"] for item in items}) >= 2
+        assert any(item["updates"] for item in items)
+
+
 async def test_the_big_board_fills_every_type_of_column(boards):
     facts = seed(boards.sandbox.ground.store)
     found = await boards.data(ITEMS, b=[facts.boards["Boat orders"]])
