@@ -17,7 +17,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway import connections, moments, tokens
 from gateway.database import Database
 from gateway.demo_profiles import profiles, selected_rules
-from gateway.demo_world import APP_ONLY, READ, SCOPES, WRITE
+from gateway.demo_world import APP_ONLY, PLANTING, READ, SCOPES, WRITE
 from gateway.keyring import Keyring, new_secret
 from gateway.manifest import RESOURCES, UPSTREAMS, State, keep
 from gateway.oauth_servers import SANDBOX_CLIENT
@@ -98,7 +98,9 @@ def _issue(sandbox: Sandbox) -> dict[tuple[str, str], str]:
     }
     issue = sandbox.ground.tokens.issue
     issued = {
-        (upstream, use): issue(upstream, accounts[upstream], scopes)
+        (upstream, use): issue(
+            upstream, accounts[upstream], (*scopes, *PLANTING.get((upstream, use), ()))
+        )
         for (upstream, use), scopes in SCOPES.items()
     }
     issued["collab", "app"] = issue("collab", "access-gateway", APP_ONLY, app_only=True)

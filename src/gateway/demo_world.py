@@ -57,6 +57,12 @@ SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
     ),
 }
 APP_ONLY = ("Sites.Selected",)
+# What the manifest's own tokens may do besides. The connections never write to a calendar; who
+# tries the demo wants to put an event there, and see what the gateway makes of it.
+PLANTING: "Mapping[tuple[str, str], tuple[str, ...]]" = {
+    ("providerA", WRITE): ("https://www.googleapis.com/auth/calendar",),
+    ("providerB", WRITE): ("Calendars.ReadWrite",),
+}
 
 
 def open_sandbox(data: Path, *, public_base: str) -> Sandbox:

@@ -282,6 +282,37 @@ async def test_the_sandbox_answers_under_its_path(client, described):
     assert calls[-1]["path"] == "/gmail/v1/users/me/profile"
 
 
+async def test_an_event_planted_upstream_is_an_event_of_the_gateway(client, described, profile):
+    times = {edge: f"2027-03-01T{hour}:00:00" for edge, hour in (("start", 10), ("end", 11))}
+    bodies = {
+        "providerA": (
+            "/calendar/v3/calendars/primary/events",
+            {"summary": "Planted"}
+            | {edge: {"dateTime": f"{time}Z"} for edge, time in times.items()},
+        ),
+        "providerB": (
+            "/v1.0/me/events",
+            {"subject": "Planted"}
+            | {edge: {"dateTime": time, "timeZone": "UTC"} for edge, time in times.items()},
+        ),
+    }
+    for upstream, (path, body) in bodies.items():
+        made = described["upstreams"][upstream]
+        response = await client.post(
+            made["url"].removeprefix(BASE) + path,
+            headers={"Authorization": f"Bearer {made['accessToken']}"},
+            json=body,
+        )
+        assert response.status_code in {200, 201}
+    events = await client.get(
+        f"{ACCESS}/calendar/events?q=planted&from=2027-03-01&to=2027-03-02", headers=profile("full")
+    )
+
+    assert [(one["title"], one["startUtc"], one["endUtc"]) for one in events.json()["events"]] == [
+        ("Planted", "2027-03-01T10:00:00Z", "2027-03-01T11:00:00Z")
+    ] * 2
+
+
 async def test_what_is_half_there_is_made_anew(tmp_path):
     assert manifest.kept(tmp_path) is None
     (tmp_path / manifest.STATE).write_text("{}")
