@@ -1,6 +1,7 @@
 """Fixtures and settings of the whole suite: the world, the caller, the client."""
 
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,8 +9,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # The suite runs on small shared machines: slowness is not a failure, and no test asserts on time.
+# EXAMPLES=1000 ./run test looks longer for a counterexample.
 settings.register_profile(
-    "gateway", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100
+    "gateway",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
+    max_examples=int(os.environ.get("EXAMPLES", "40")),
 )
 settings.load_profile("gateway")
 

@@ -20,7 +20,9 @@ from rest_compat.table import ENDPOINTS
 GRAPH = Graph(schema.build())
 OPERATIONS = {row.document: GRAPH.prepare(document(row.document)) for row in ENDPOINTS}
 WITH_BODY = [
-    row for row in ENDPOINTS if any(v.name == INPUT for v in OPERATIONS[row.document].variables)
+    row
+    for row in ENDPOINTS
+    if row.body == "json" and any(v.name == INPUT for v in OPERATIONS[row.document].variables)
 ]
 WITH_QUERY = [
     row for row in ENDPOINTS if row.method == "GET" and OPERATIONS[row.document].variables
