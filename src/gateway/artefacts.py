@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from gateway.openapi import access_document
-from gateway.reference import settings_table
+from gateway.reference import code_map, settings_table
 from graph import schema
 
 ROOT = Path(__file__).parents[2]  # of the checkout; an installed wheel has no artefacts
@@ -23,6 +23,7 @@ def build() -> Mapping[str, str]:
         "schema.graphql": schema.sdl(),
         "openapi.json": described.decode() + "\n",
         "docs/reference/settings.md": settings_table(),
+        "docs/reference/modules.md": code_map(ROOT / "src"),
     }
 
 
