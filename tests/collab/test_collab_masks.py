@@ -229,6 +229,8 @@ DOORS = (
     pytest.param("/sites?q=yard", "name", id="q of sites"),
     pytest.param("ITEMS?filter=Length eq 2", "field_values", id="a filter of items"),
     pytest.param("ITEMS?orderBy=Length", "field_values", id="an order of items"),
+    pytest.param("ITEMS?filter=not contains(Title,'9')", "name", id="a filter by name"),
+    pytest.param("ITEMS?orderBy=Length,fields/Title desc", "name", id="an order by name"),
     pytest.param("/search?q=title:keel", "name", id="title:"),
     pytest.param("/search?q=filename:keel", "name", id="filename:"),
     pytest.param("/search?q=a OR FileType:pdf", "mime_type", id="filetype:"),

@@ -15,7 +15,7 @@ from graph.collab.paging import applied_limit, fill, text
 from graph.collab.reach import Reach
 from graph.collab.sites import PageToken, SiteId, site_name
 from graph.collab.types import CollabListItem, CollabListItemPage
-from graph.collab.views import RowPageView, without_name
+from graph.collab.views import RowPageView, names_it, without_name
 from graph.context import Context, Info
 from graph.guards import guarded
 from graph.wanted import wanted
@@ -78,7 +78,10 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
         cursor = page_tokens.unseal(context, "collabListItems", binding, page_token, str)
     context.caller.usable(Surface.COLLAB)
     if query.filter or query.order_by:
-        context.caller.require_visible("A filter or an order", CollabField.FIELD_VALUES)
+        looked_at = [CollabField.FIELD_VALUES]
+        if names_it(query.filter) or names_it(query.order_by):
+            looked_at.append(CollabField.NAME)
+        context.caller.require_visible("A filter or an order", *looked_at)
     reach = Reach(context.content, context.caller.rules)
     of = await asked(reach.site_list(key, inside=True))
     fields = wanted(info.raw, "CollabListItem")

@@ -1,5 +1,6 @@
 """What the collab fields return: records put into the shape of the schema's types."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -152,6 +153,14 @@ class SearchPageView(Record, frozen=True, kw_only=True):
 
 # The columns that carry an item's name: they go with it (decisions 16).
 NAMING_COLUMNS = ("Title", "LinkTitle", "LinkTitleNoMenu", "FileLeafRef")
+
+
+_WORDS = re.compile(r"'[^']*'|(\w+)")  # quoted text is no word
+
+
+def names_it(query: str | None) -> bool:
+    """Tell whether a filter or an order of list items looks at a column that tells the name."""
+    return any(word in NAMING_COLUMNS for word in _WORDS.findall(query or ""))
 
 
 def without_name(fields: Mapping[str, Any]) -> dict[str, Any]:
