@@ -48,7 +48,7 @@ class InvalidSearch(Exception):
 
 
 class InvalidFields(Exception):
-    """Values cannot be written (400 INVALID_FIELDS). *details*: column and reason, in order."""
+    """Values cannot be written (400 INVALID_FIELDS). *details*: column ("": all) and reason."""
 
     def __init__(self, details: Sequence[tuple[str, str]]) -> None:
         super().__init__("Some of the fields cannot be written.")

@@ -281,6 +281,14 @@ async def test_a_required_column_must_be_there_on_creation(content):
     assert [one["field"] for one in answer.json()["details"]] == ["fields.Phone"]
 
 
+async def test_a_value_that_the_provider_does_not_take_is_refused(content):
+    fields = {"Title": "x", "Length": "long"}
+    answer = await content.call("POST", content.path("berths", 0), json={"fields": fields})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
+    assert [one["field"] for one in answer.json()["details"]] == ["fields"]
+
+
 async def test_if_match_protects_a_list_item(content):
     path = content.path("berths", 1)
     tag = (await content.get(path)).headers["etag"]
