@@ -174,9 +174,9 @@ def _entity_types(given: str | None) -> frozenset[str]:
 
 
 def _start(given: int | None) -> int:
-    if not 0 <= (given or 0) <= MAX_START:
-        raise InvalidInput(f"from must be 0 to {MAX_START}.")
-    return given or 0
+    if (given or 0) < 0:
+        raise InvalidInput("from must be at least 0.")
+    return min(given or 0, MAX_START)
 
 
 def _close_side_doors(text: str, caller: Caller) -> None:
