@@ -39,7 +39,9 @@ async def asked(asking: Awaitable[Done]) -> Done:
     except (InvalidFilter, InvalidSearch, InvalidDestination) as problem:
         raise InvalidInput(problem.message, code=_CODES[type(problem)]) from problem
     except InvalidFields as problem:
-        details = [Detail(f"fields.{name}" if name else "fields", why) for name, why in problem.details]
+        details = [
+            Detail(f"fields.{name}" if name else "fields", why) for name, why in problem.details
+        ]
         raise InvalidInput(
             "Some of the fields cannot be written.", code=Code.INVALID_FIELDS, details=details
         ) from problem
