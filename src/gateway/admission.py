@@ -14,6 +14,8 @@ import orjson
 from starlette.types import Message, Receive, Scope
 
 from policy.vocabulary import Code
+from rest_compat.body import MAX_BODY
+from rest_compat.uploads import MAX_UPLOAD
 
 COUNTED = ("/api/", "/internal/", "/graphql")  # pages, health and the sandbox are not
 QUEUE_SECONDS = 0.5  # in the queue; with the time an answer takes, it stays below a second
@@ -69,9 +71,10 @@ async def gathered(scope: Scope, receive: Receive) -> Receive:
     """
     Wait for the body, or its first 64 KB, and return what gives it again.
 
-    A body that does not arrive in time raises TimeoutError where it is read.
+    A body that does not arrive in time raises TimeoutError where it is read. One that is announced
+    as too long is not waited for: it is refused without being read.
     """
-    if scope["method"] in {"GET", "HEAD"}:
+    if scope["method"] in {"GET", "HEAD"} or _too_long(scope):
         return receive
     messages: deque[Message] = deque()
     late = False
@@ -94,6 +97,15 @@ async def gathered(scope: Scope, receive: Receive) -> Receive:
         return await receive()
 
     return again
+
+
+def _too_long(scope: Scope) -> bool:
+    """Tell whether more is announced than the path takes."""
+    most = MAX_UPLOAD if scope["path"].endswith("/collab/files/upload") else MAX_BODY
+    return any(
+        name == b"content-length" and value.isdigit() and int(value[:20]) > most
+        for name, value in scope["headers"]
+    )
 
 
 Respond = Callable[[Message], Awaitable[None]]

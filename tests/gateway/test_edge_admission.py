@@ -159,7 +159,7 @@ async def test_a_body_is_given_again_as_it_came():
     async def receive():
         return left.pop(0)
 
-    again = await gathered({"method": "POST"}, receive)
+    again = await gathered({**READ, "method": "POST"}, receive)
     assert len(left) == 2  # the first 64 KB are here, the rest streams
     assert [await again() for _ in pieces] == pieces
 
@@ -173,7 +173,31 @@ async def test_a_body_that_is_late_fails_where_it_is_read(monkeypatch):
             await asyncio.Event().wait()
         return first.pop()
 
-    again = await gathered({"method": "POST"}, receive)
+    again = await gathered({**READ, "method": "POST"}, receive)
     assert (await again())["body"] == b"x"
     with pytest.raises(TimeoutError):
         await again()
+
+
+UPLOAD = "/api/access/collab/files/upload"
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "waits"),
+    [
+        pytest.param(UPLOAD, 104_857_600, True, id="an upload of the greatest size"),
+        pytest.param(UPLOAD, 104_857_601, False, id="an upload that is too long"),
+        pytest.param("/api/access/collab/folders", 4_194_304, True, id="JSON of the greatest size"),
+        pytest.param("/api/access/collab/folders", 4_194_305, False, id="JSON that is too long"),
+    ],
+)
+async def test_a_body_that_is_announced_as_too_long_is_not_waited_for(path, size, waits):
+    asked = []
+
+    async def receive():
+        asked.append(1)
+        return {"type": "http.request", "body": b"x" * 65_536, "more_body": True}
+
+    headers = [(b"content-length", str(size).encode())]
+    await gathered({"method": "POST", "path": path, "headers": headers}, receive)
+    assert bool(asked) is waits
