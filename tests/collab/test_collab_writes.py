@@ -137,6 +137,20 @@ async def test_a_file_is_renamed(content):
     assert (await read(content, content.id("notes")))["name"] == "later.txt"
 
 
+@pytest.mark.parametrize("name", ["ends with a dot.", "CON", "~$notes.txt"])
+async def test_a_name_that_the_provider_reserves_is_400_and_changes_nothing(content, name):
+    path = f"/files/{content.id('notes')}/rename"
+    before = (await read(content, content.id("notes")))["name"]
+
+    answer = await content.call("PATCH", path, json={"newName": name})
+
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (400, "VALIDATION_ERROR")
+    assert body["errorCode"] == "INVALID_REQUEST"
+    assert body["message"] == "The provider does not take this name here."
+    assert (await read(content, content.id("notes")))["name"] == before
+
+
 async def test_a_file_is_moved(content):
     path = f"/files/{content.id('notes')}/move"
     body = done(

@@ -266,6 +266,10 @@ async def parent_of(reach: Reach, key: ItemKey) -> Reached:
     return parent
 
 
+# What upstream says of a name it reserves, of one that ends with a dot, of a path too long.
+_NAME_REFUSED = frozenset({"nameInvalid", "pathIsTooLong"})
+
+
 async def changed(changing: Awaitable[Done], *, refusable: bool = False) -> Done:
     """
     Wait for a change.
@@ -273,10 +277,15 @@ async def changed(changing: Awaitable[Done], *, refusable: bool = False) -> Done
     Raises:
         AccessDenied: `PROVIDER_REFUSED`, the provider's policy forbids it; with *refusable* that
             is what every refusal of the provider means.
+        InvalidInput: The provider does not take the name; its own rules are stricter than ours.
     """
     try:
         return await asked(changing)
     except Refused as refusal:
+        if refusal.word in _NAME_REFUSED:
+            raise InvalidInput(
+                "The provider does not take this name here.", code=Code.VALIDATION_ERROR
+            ) from refusal
         if type(refusal) is Refused and (refusable or refusal.status == 403):
             raise AccessDenied(
                 "The provider's policy does not allow this.", code=Code.PROVIDER_REFUSED

@@ -6,6 +6,7 @@ import msgspec
 
 from providers.answers import Answer
 from providers.failures import (
+    UNNAMED_WAIT,
     Conflicted,
     Locked,
     Missing,
@@ -26,7 +27,7 @@ _STALE = frozenset({"resourceModified", "ErrorIrresolvableConflict", "etagMismat
 _LOCKED = frozenset({"resourceLocked", "locked", "lockMismatch"})
 _FULL = frozenset({"quotaLimitReached", "insufficientStorage", "ErrorQuotaExceeded"})
 _FORBIDDEN = frozenset({"notAllowed", "accessDenied", "ErrorAccessDenied"})
-_USUAL_SECONDS = 10  # upstream nearly always names a time
+_USUAL_SECONDS = 10  # of a throttle that is not a 429; upstream nearly always names a time
 _DEEPEST = 5
 
 
@@ -50,7 +51,7 @@ def classify(answer: Answer) -> ProviderFailure | None:
     known = frozenset(said)
     status = answer.status
     if status == 429 or (known & _THROTTLED and status in (400, 403, 503)):
-        return Throttled(wait(answer) or _USUAL_SECONDS)
+        return Throttled(wait(answer) or (UNNAMED_WAIT if status == 429 else _USUAL_SECONDS))
     if status >= 500 and status != 507:
         return None
     for group, failure in (
