@@ -88,12 +88,12 @@ Three requests to paste
   2. The same, by GraphQL
      curl -s '{base}/graphql' -H 'Content-Type: application/json' \\
        -H 'Authorization: Bearer {tokens["full"]}' \\
-       -d '{{"query": "{{ emails(limit: 3) {{ emails {{ id subject body to {{ email }} }} }} }}"}}'
+       -d '{{"query": "{{ emails(includeBody: true) {{ emails {{ body to {{ email }} }} }} }}"}}'
 
   3. The same with the masked token: body and recipients are null
      curl -s '{base}/graphql' -H 'Content-Type: application/json' \\
        -H 'Authorization: Bearer {tokens["masked"]}' \\
-       -d '{{"query": "{{ emails(limit: 3) {{ emails {{ id subject body to {{ email }} }} }} }}"}}'
+       -d '{{"query": "{{ emails(includeBody: true) {{ emails {{ body to {{ email }} }} }} }}"}}'
 
 Stop with Ctrl+C."""
     )
