@@ -248,7 +248,8 @@ def _counter(settings: Settings, clock: Callable[[], float]) -> Counter:
     if settings.rate_limits == "off":
         return Unlimited()
     if settings.redis_url:
-        return SharedLimiter(settings.redis_url, processes=settings.counting, clock=clock)
+        url = settings.redis_url.get_secret_value()
+        return SharedLimiter(url, processes=settings.counting, clock=clock)
     return Limiter(SlidingLog(clock=clock), clock=clock)
 
 

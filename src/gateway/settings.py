@@ -35,12 +35,12 @@ class Settings(BaseSettings):
     data_dir: Path = Field(
         default=Path("data"), description="Folder of the embedded database and the sandbox."
     )
-    database_url: str | None = Field(
+    database_url: SecretStr | None = Field(
         default=None,
         description="Where everything is kept. Default: the SQLite file `gateway.db` in the data "
         "folder; `postgresql+asyncpg://…` when several machines serve.",
     )
-    redis_url: str | None = Field(
+    redis_url: SecretStr | None = Field(
         default=None,
         description="Redis for the rate limits that several processes share. Default: counted in "
         "each process.",
@@ -235,8 +235,10 @@ class Settings(BaseSettings):
 
     @property
     def database(self) -> str:
-        """The database URL with its default filled in."""
-        return self.database_url or f"sqlite+aiosqlite:///{self.data_dir / 'gateway.db'}"
+        """The database URL with its default filled in; it may hold a password."""
+        if self.database_url:
+            return self.database_url.get_secret_value()
+        return f"sqlite+aiosqlite:///{self.data_dir / 'gateway.db'}"
 
     @property
     def counting(self) -> int:

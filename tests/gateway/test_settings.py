@@ -116,3 +116,15 @@ def test_secrets_do_not_show(monkeypatch):
 def test_every_setting_is_described():
     for name, field in Settings.model_fields.items():
         assert field.description, name
+
+
+def test_addresses_that_hold_passwords_do_not_print_them(monkeypatch):
+    monkeypatch.setenv(
+        "AGW_DATABASE_URL", "postgresql+asyncpg://gateway:hunter2@db.example/gateway"
+    )
+    monkeypatch.setenv("AGW_REDIS_URL", "redis://:hunter2@redis.example:6379/0")
+    settings = Settings()
+
+    assert "hunter2" not in f"{settings} {settings!r} {settings.model_dump()}"
+    assert settings.database == "postgresql+asyncpg://gateway:hunter2@db.example/gateway"
+    assert settings.redis_url.get_secret_value() == "redis://:hunter2@redis.example:6379/0"
