@@ -1,7 +1,7 @@
-"""Every word of the API: surfaces, operations, composites, masks, rule types, error codes.
+"""Every word of the API: surfaces, operations, composites, masks, rule types, codes, layers.
 
 The words live here and nowhere else as text. Source: contract, "Authentication" and "Errors";
-decisions 1, 3, 5.1, 6.1, 7.2 and 8.13.
+decisions 1, 2, 3, 5.1, 6.1, 7.2 and 8.13.
 """
 
 from collections.abc import Iterable, Mapping
@@ -308,6 +308,105 @@ class Code(StrEnum):
     GRAPHQL_PARSE_FAILED = "GRAPHQL_PARSE_FAILED"
     GRAPHQL_VALIDATION_FAILED = "GRAPHQL_VALIDATION_FAILED"
     QUERY_TOO_COSTLY = "QUERY_TOO_COSTLY"
+
+
+class Layer(StrEnum):
+    """What decides on a call, in the order in which it is asked. Decisions 2."""
+
+    ADDRESS_LIMIT = "address_limit"
+    TOKEN = "token"  # noqa: S105 - the name of a layer, not a secret
+    QUOTA = "quota"
+    SURFACE = "surface"
+    CONNECTIONS = "connections"
+    OPERATION = "operation"
+    INPUT = "input"
+    USABLE_CONNECTION = "usable_connection"
+    SCOPE = "scope"
+    UPSTREAM = "upstream"
+    MASK = "mask"
+
+
+_CODES: Mapping[Layer, tuple[Code, ...]] = {
+    Layer.ADDRESS_LIMIT: (Code.RATE_LIMITED, Code.OVERLOADED),
+    Layer.TOKEN: (Code.UNAUTHENTICATED, Code.ADMIN_REQUIRED),
+    Layer.QUOTA: (),  # answers as the address's limits do
+    Layer.SURFACE: (
+        Code.EMAIL_NOT_ENABLED,
+        Code.CALENDAR_NOT_ENABLED,
+        Code.COLLAB_NOT_ENABLED,
+    ),
+    Layer.CONNECTIONS: (
+        Code.NO_EMAIL_PROVIDER,
+        Code.NO_CALENDAR_PROVIDER,
+        Code.NO_TASK_PROVIDER,
+        Code.NO_COLLAB_PROVIDER,
+    ),
+    Layer.OPERATION: (Code.OPERATION_NOT_ALLOWED,),
+    Layer.INPUT: (
+        Code.VALIDATION_ERROR,
+        Code.INVALID_PARAMETER,
+        Code.MISSING_PARAMETER,
+        Code.INVALID_RANGE,
+        Code.INVALID_PAGE_TOKEN,
+        Code.INVALID_ID,
+        Code.INVALID_QUERY,
+        Code.INVALID_FILTER,
+        Code.INVALID_FIELDS,
+        Code.INVALID_REQUEST,
+        Code.INVALID_DESTINATION,
+        Code.PROVIDER_REQUIRED,
+        Code.INVALID_PROVIDER,
+        Code.METHOD_NOT_ALLOWED,
+        Code.REQUEST_TIMEOUT,
+        Code.IDEMPOTENCY_KEY_REUSED,
+        Code.IDEMPOTENCY_IN_PROGRESS,
+        Code.PAYLOAD_TOO_LARGE,
+        Code.TOO_LARGE,
+        Code.GRAPHQL_PARSE_FAILED,
+        Code.GRAPHQL_VALIDATION_FAILED,
+        Code.QUERY_TOO_COSTLY,
+        # of the management API, which has no later layers
+        Code.TOKEN_NOT_FOUND,
+        Code.OPERATOR_NOT_FOUND,
+        Code.RESOURCE_NOT_FOUND,
+        Code.RULE_NOT_FOUND,
+        Code.DUPLICATE_RULE,
+        Code.RULE_LIMIT,
+        Code.INVALID_RULE_TYPE,
+        Code.INVALID_PATTERN,
+        Code.INVALID_ACTION,
+    ),
+    Layer.USABLE_CONNECTION: (
+        Code.NO_PROVIDER,
+        Code.READ_ONLY,
+        Code.CONNECTION_NOT_FOUND,
+    ),
+    Layer.SCOPE: (
+        Code.ACCESS_DENIED,
+        Code.TIMEFRAME_DENIED,
+        Code.BLOCKED,
+        Code.CALENDAR_NOT_FOUND,  # unknown or not allowed: `allowedCalendarIds` decides
+    ),
+    Layer.UPSTREAM: (
+        Code.NOT_FOUND,
+        Code.EVENT_NOT_FOUND,
+        Code.NAME_CONFLICT,
+        Code.PRECONDITION_FAILED,
+        Code.PROVIDER_REFUSED,
+        Code.QUOTA_EXCEEDED,
+        Code.INTERNAL_ERROR,
+        Code.PROVIDER_ERROR,
+        Code.PROVIDER_TIMEOUT,
+        Code.OUTCOME_UNKNOWN,
+    ),
+    Layer.MASK: (Code.FIELD_NOT_VISIBLE, Code.NO_WRITABLE_FIELDS),
+}
+
+# Which layer answers with a code. `RATE_LIMITED` is also what `QUOTA` and `UPSTREAM` answer with:
+# who has the refusal or the failure itself can tell, and here it is the first that would.
+LAYERS: Mapping[Code, Layer] = MappingProxyType(
+    {code: layer for layer, codes in _CODES.items() for code in codes}
+)
 
 
 def expand(
