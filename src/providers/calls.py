@@ -7,6 +7,7 @@ token, `_sent` takes a place and the breaker's leave, `_send` speaks to the tran
 
 import asyncio
 import secrets
+import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from providers.failures import (
     Unreachable,
 )
 from providers.resilience import Clock, Health, Resting, retry_after
+from providers.watching import Told, Watch
 
 MAX_REFUSAL = 256 * 1024  # bytes of an answer that is only read to see what went wrong
 LONGEST_PAUSE = 0.5  # seconds before a retry; drawn from 0 to this or half the time left
@@ -65,6 +67,7 @@ class Call:
         fair: Whether upstream is given enough time to be blamed when that is over.
         public: Whether upstream must not be a machine of this network.
         steps: Seconds per step, as the transport takes them.
+        upstream: What a watcher is told it was.
         sent: Whether a byte of the last try may have left.
         broken: Whether the last try failed on the way.
     """
@@ -84,6 +87,8 @@ class Call:
     scope: asyncio.Timeout
     fair: bool
     public: bool
+    upstream: str
+    watch: Watch | None
     sent: bool = False
     broken: bool = False
 
@@ -204,8 +209,10 @@ async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
         health.throttle.check()
         permit = health.breaker.admit()
         fine: bool | None = None
+        began, outcome = time.perf_counter(), ""
         try:
             response = await _send(call, token)
+            outcome = str(response.status_code)
             try:
                 yield response
             finally:
@@ -217,6 +224,19 @@ async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
             if call.broken or (call.fair and call.scope.expired()):
                 fine = False
             health.breaker.settle(permit, fine=fine)
+            if call.watch is not None:
+                ended = time.perf_counter()
+                how = _ending(call, outcome)
+                call.watch(Told(call.upstream, call.method, how, began, ended))
+
+
+def _ending(call: Call, outcome: str) -> str:
+    """Say how a try ended; *outcome* is the status that was answered, empty when none was."""
+    if call.broken:
+        return "broken"
+    if call.scope.expired():
+        return "late"
+    return outcome or "cancelled"
 
 
 async def _send(call: Call, token: str | None) -> httpx.Response:

@@ -38,7 +38,7 @@ class DeviceEndpoint:
     """One client's door to a device authorization endpoint."""
 
     def __init__(self, origins: Origins, url: str, *, client_id: str) -> None:
-        self._upstream = Upstream(origins, url, connection="device", concurrency=2)
+        self._upstream = Upstream(origins, url, connection="device", name="tokens", concurrency=2)
         self._client_id = client_id
 
     async def begin(self, scopes: tuple[str, ...]) -> DeviceCode:

@@ -58,6 +58,7 @@ class Upstream:
         base_url: str,
         *,
         connection: int | str,
+        name: str = "upstream",
         credentials: Credentials | None = None,
         classify: Classify | None = None,
         concurrency: int = 8,
@@ -70,6 +71,7 @@ class Upstream:
             origins: The process's clients.
             base_url: http(s), with a path prefix or none; no userinfo, query or fragment.
             connection: Identifies the connection; calls under one identity share limits.
+            name: What a watcher is told it is: the provider's code, or another word of ours.
             credentials: None: calls go without.
             classify: Turns a non-2xx answer of this protocol into a failure, or None.
             concurrency: How many calls of this connection may be under way at once.
@@ -82,6 +84,7 @@ class Upstream:
         self._origins = origins
         self._root = Root.read(base_url)
         self._connection = connection
+        self._name = name
         self._credentials = credentials
         self._classify = classify
         self._concurrency = concurrency
@@ -269,6 +272,8 @@ class Upstream:
             scope=asyncio.timeout(seconds),
             fair=seconds >= _FAIR_SECONDS,
             public=foreign and not self._origins.allow_private,
+            upstream=self._name,
+            watch=self._origins.watch,
         )
 
     def _health(self, origin: str) -> Health:

@@ -11,6 +11,7 @@ import httpx
 from providers.links import origin_of, parse
 from providers.resilience import Clock, Health, SystemClock
 from providers.transport import PLACES, PooledTransport
+from providers.watching import Watch
 
 _CLIENTS = 256  # upstream names some of the origins
 
@@ -46,6 +47,7 @@ class Origins:
         self.transport = transport or PooledTransport(tls=tls, places=places)
         self.allow_private = allow_private
         self._apps = apps
+        self.watch: Watch | None = None  # is told of every try, by whoever assembles the process
         self._clients: dict[str, httpx.AsyncClient] = {}
         self._health: dict[tuple[object, str], Health] = {}
 

@@ -66,6 +66,7 @@ def upstream(origins: Origins, info: ConnectionInfo, credentials: Credentials) -
         origins,
         info.base_url,
         connection=info.id,
+        name=info.provider,
         credentials=credentials,
         classify=CLASSIFIERS[info.provider],
         concurrency=CONCURRENCY[info.provider],

@@ -162,7 +162,9 @@ class TokenEndpoint:
             ValueError: *url* is not an http(s) URL.
         """
         self._clock = origins.clock
-        self._upstream = Upstream(origins, url, connection=f"token:{connection}", concurrency=2)
+        self._upstream = Upstream(
+            origins, url, connection=f"token:{connection}", name="tokens", concurrency=2
+        )
         self._client = {"client_id": client_id}
         if client_secret is not None:
             self._client["client_secret"] = client_secret

@@ -1,0 +1,76 @@
+"""A watcher is told of every try: whose, how, how long; never what for."""
+
+import asyncio
+import dataclasses
+
+import httpx
+import pytest
+
+from providers.failures import ProviderFailure
+from providers.http import Origins, Upstream
+
+BASE = "https://up.test"
+
+
+def watched(server, **options):
+    told = []
+    origins = Origins(transport=httpx.MockTransport(server))
+    origins.watch = told.append
+    return Upstream(origins, BASE, connection=1, name="PROVIDER_A", **options), told
+
+
+@pytest.mark.parametrize(
+    ("status", "tries"),
+    [(200, ["200"]), (404, ["404"]), (429, ["429"]), (503, ["503", "503"])],
+)
+async def test_every_try_is_told_with_its_status(status, tries):
+    upstream, told = watched(lambda _: httpx.Response(status, json={}))
+
+    try:
+        await upstream.call("GET", "canary", params=[("q", "canary")])
+    except ProviderFailure:
+        assert status != 200
+
+    assert [(one.upstream, one.method, one.outcome) for one in told] == [
+        ("PROVIDER_A", "GET", outcome) for outcome in tries
+    ]
+    assert all(one.began <= one.ended for one in told)
+    assert "canary" not in str([dataclasses.astuple(one) for one in told])
+
+
+async def test_no_answer_is_broken():
+    def server(_):
+        raise httpx.ConnectError("canary")
+
+    upstream, told = watched(server)
+    with pytest.raises(ProviderFailure):
+        await upstream.call("POST", "a", json={})
+
+    assert {one.outcome for one in told} == {"broken"}
+
+
+async def test_no_answer_in_time_is_late():
+    async def server(_):
+        await asyncio.Event().wait()
+
+    upstream, told = watched(server)
+    with pytest.raises(ProviderFailure):
+        await upstream.call("GET", "a", deadline=0.01)
+
+    assert [one.outcome for one in told] == ["late"]
+
+
+async def test_what_nobody_wants_any_more_is_cancelled():
+    arrived = asyncio.Event()
+
+    async def server(_):
+        arrived.set()
+        await asyncio.Event().wait()
+
+    upstream, told = watched(server)
+    task = asyncio.create_task(upstream.call("GET", "a"))
+    await arrived.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert [one.outcome for one in told] == ["cancelled"]
