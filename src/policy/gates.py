@@ -20,6 +20,7 @@ from policy.vocabulary import (
     CalendarOp,
     CollabOp,
     EmailOp,
+    Layer,
     Operation,
     Surface,
     TaskOp,
@@ -96,7 +97,7 @@ def flagged(call: Call, grant: Grant, _: Sequence[Connection]) -> None:
     if not call.operations or any(allows(grant, operation) for operation in call.operations):
         return
     if call.surface is Surface.CALENDAR:
-        raise AccessDenied("This token may see free and busy times only.")
+        raise AccessDenied("This token may see free and busy times only.", layer=Layer.OPERATION)
     raise OperationNotAllowed(*call.operations)
 
 

@@ -23,7 +23,15 @@ never reaches the error log. Statuses are decided in `graph.errors` alone. Sourc
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from policy.vocabulary import Code, Field, Operation, Surface, UnauthorizedReason
+from policy.vocabulary import (
+    LAYERS,
+    Code,
+    Field,
+    Layer,
+    Operation,
+    Surface,
+    UnauthorizedReason,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +43,35 @@ class Detail:
 
 
 class Refusal(Exception):
-    """Root of the tree. *details*, *operation* and *reason* are shown when set."""
+    """
+    Root of the tree. *details*, *operation* and *reason* are shown when set.
+
+    *rule_id* is of the collab rule that decided. It and `layer` are for the operator's side alone:
+    nothing that callers see holds them.
+    """
 
     code: Code
 
-    def __init__(self, message: str, *, code: Code | None = None) -> None:
+    def __init__(
+        self, message: str, *, code: Code | None = None, layer: Layer | None = None
+    ) -> None:
+        """*layer* is given where another layer than the code's own answers with it."""
         super().__init__(message)
         self.message = message
         if code is not None:
             self.code = code
+        self._layer = layer
+        self.rule_id: int | None = None
         self.details: tuple[Detail, ...] = ()
         self.required_operation: str | None = None
         self.reason: str | None = None
         self.connected_providers: tuple[str, ...] = ()
         self.created: Mapping[str, str] = {}  # ids of what was made all the same, by member
+
+    @property
+    def layer(self) -> Layer:
+        """The layer that refuses."""
+        return self._layer or LAYERS[self.code]
 
 
 class Unauthenticated(Refusal):
@@ -163,10 +186,13 @@ class FieldNotVisible(Refusal):
 
 
 class Blocked(Refusal):
+    """*rule_id* is of the block rule that decided; None: no rule allows it."""
+
     code = Code.BLOCKED
 
-    def __init__(self) -> None:
+    def __init__(self, rule_id: int | None = None) -> None:
         super().__init__("This token's rules do not allow this resource.")
+        self.rule_id = rule_id
 
 
 class NotFound(Refusal):

@@ -164,7 +164,7 @@ class RuleSet:
         True when the container itself is allowed, or in block-all mode when an allow rule can
         match below it although it does not match the container (decisions 4, 16).
         """
-        if self.block.match(container) is not None or self.block.might_match(container) is not None:
+        if self.blocking(container) is not None:
             return False
         return self.decide(container).allowed or self.allow.can_match_below(container)
 
@@ -175,7 +175,7 @@ class RuleSet:
         The parent must be allowed, or a rule about places must allow the child-to-be; no block
         rule may match either of them (decisions 4, "Creation").
         """
-        if not self._unblocked(child) or not self._unblocked(parent):
+        if self.blocking(child) is not None or self.blocking(parent) is not None:
             return False
         return self.decide(parent).allowed or self.allows_place(child)
 
@@ -189,8 +189,10 @@ class RuleSet:
             return True
         return any(MATCHERS[place](self.allow, facts) is not None for place in PLACES)
 
-    def _unblocked(self, facts: Facts) -> bool:
-        return self.block.match(facts) is None and self.block.might_match(facts) is None
+    def blocking(self, facts: Facts) -> int | None:
+        """Return the id of the block rule that keeps out what has these facts; None: none does."""
+        surely = self.block.match(facts)
+        return self.block.might_match(facts) if surely is None else surely
 
     @property
     def blocks_something(self) -> bool:

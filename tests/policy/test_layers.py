@@ -4,7 +4,10 @@ from collections import Counter
 
 import pytest
 
+from policy import gates
+from policy.grants import Grant
 from policy.refusals import (
+    AccessDenied,
     Blocked,
     FieldNotVisible,
     NoSuchProvider,
@@ -16,13 +19,17 @@ from policy.refusals import (
     SurfaceNotEnabled,
     Unauthenticated,
 )
+from policy.rules import UNKNOWN, Facts, Rule, RuleSet
 from policy.vocabulary import (
     _CODES,
     LAYERS,
+    CalendarOp,
     Code,
     EmailField,
     EmailOp,
     Layer,
+    RuleAction,
+    RuleType,
     Surface,
     UnauthorizedReason,
 )
@@ -66,4 +73,38 @@ def test_every_code_belongs_to_exactly_one_layer():
     ids=lambda value: type(value).__name__ if isinstance(value, Refusal) else str(value),
 )
 def test_a_refusal_is_told_by_the_layer_that_makes_it(refusal, layer):
+    assert refusal.layer is layer
     assert LAYERS[refusal.code] is layer
+
+
+def test_a_calendar_token_whose_level_is_too_low_is_refused_by_the_flags():
+    grant = Grant.read({"calendarAccessEnabled": True, "calendarAccessLevel": "free_busy_only"})
+    call = gates.Call(surface=Surface.CALENDAR, operations=(CalendarOp.VIEW_EVENTS,))
+
+    with pytest.raises(AccessDenied) as caught:
+        gates.flagged(call, grant, ())
+
+    assert (caught.value.code, caught.value.layer) == (Code.ACCESS_DENIED, Layer.OPERATION)
+
+
+@pytest.mark.parametrize(
+    ("facts", "rule"),
+    [
+        (Facts(site_id="host,a,b"), 3),  # surely
+        (Facts(site_id="host,c,d", label_ids=UNKNOWN), 5),  # cannot be ruled out
+        (Facts(site_id="host,c,d"), None),
+    ],
+)
+def test_the_rule_that_keeps_something_out_is_known(facts, rule):
+    rules = RuleSet.compile(
+        [
+            Rule(3, RuleType.SITE_ID, "host,a,b", RuleAction.BLOCK),
+            Rule(4, RuleType.SITE_ID, "host,c,d", RuleAction.ALLOW),
+            Rule(5, RuleType.SENSITIVITY_LABEL_ID, "secret", RuleAction.BLOCK),
+        ],
+        allow_by_default=False,
+    )
+
+    assert rules.blocking(facts) == rule
+    assert rules.decide(facts).rule_id == (4 if rule is None else rule)
+    assert Blocked(rule).rule_id == rule

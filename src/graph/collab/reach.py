@@ -70,7 +70,7 @@ class Reach:
         """
         found, facts = await self._item(key, NOTHING, inside=True)
         if not self._rules.may_hold_visible(facts):
-            raise Blocked
+            raise Blocked(self._rules.blocking(facts))
         return Reached(found, facts)
 
     async def parent(self, key: ItemKey) -> Reached:
@@ -86,7 +86,8 @@ class Reach:
     async def site(self, site: str) -> Site:
         """Read a site; raises as `file`."""
         ids = Facts(site_id=site)
-        return await self._read(self._rules.outlook(ids), lambda: self._content.site(site))
+        outlook = self._rules.outlook(ids)
+        return await self._read(outlook, lambda: self._content.site(site), ids=ids)
 
     def require_site_open(self, site: str) -> Outlook:
         """
@@ -97,14 +98,14 @@ class Reach:
         """
         ids = Facts(site_id=site)
         if not self._rules.may_hold_visible(ids):
-            raise Blocked
+            raise Blocked(self._rules.blocking(ids))
         return self._rules.outlook(ids, inside=True)
 
     async def site_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
         """Read a list, or with *inside* one whose items are to be listed; raises as `file`."""
         ids = self.survey.of_list_id(key)
         outlook = self._rules.outlook(ids, inside=inside)
-        found = await self._read(outlook, lambda: self._content.site_list(key))
+        found = await self._read(outlook, lambda: self._content.site_list(key), ids=ids)
         facts = self.survey.of_list(found)
         if inside and self._rules.may_hold_visible(facts):
             return found
@@ -113,9 +114,10 @@ class Reach:
 
     async def row(self, key: RowKey, *, wanted: AbstractSet[str] = NOTHING) -> ReachedRow:
         """Read a list item; raises as `file`."""
-        outlook = self._rules.outlook(self.survey.of_list_id(key.of, key.item))
+        ids = self.survey.of_list_id(key.of, key.item)
+        outlook = self._rules.outlook(ids)
         wants = wanted | self.survey.row_wants
-        row = await self._read(outlook, lambda: self._content.row(key, wanted=wants))
+        row = await self._read(outlook, lambda: self._content.row(key, wanted=wants), ids=ids)
         facts = (await self.survey.of_rows([row]))[0]
         self.require(facts)
         return ReachedRow(row, facts)
@@ -159,8 +161,9 @@ class Reach:
         Raises:
             Blocked: It is not.
         """
-        if not self.allows(facts):
-            raise Blocked
+        decision = self._rules.decide(facts)
+        if not decision.allowed:
+            raise Blocked(decision.rule_id)
 
     def require_creation(self, parent: Facts, child: Facts) -> None:
         """
@@ -170,7 +173,8 @@ class Reach:
             Blocked: It may not.
         """
         if not self._rules.allows_creation(parent, child):
-            raise Blocked
+            rule_id = self._rules.blocking(child)
+            raise Blocked(self._rules.blocking(parent) if rule_id is None else rule_id)
 
     def require_place(self, facts: Facts) -> None:
         """
@@ -190,13 +194,15 @@ class Reach:
         found = await self._read(
             self._rules.outlook(ids, inside=inside),
             lambda: self._content.item(key, wanted=wants),
+            ids=ids,
         )
         return found, (await self.survey.of_files([found]))[0]
 
-    @staticmethod
-    async def _read(outlook: Outlook, read: Callable[[], Awaitable[Found]]) -> Found:
+    async def _read(
+        self, outlook: Outlook, read: Callable[[], Awaitable[Found]], *, ids: Facts | None = None
+    ) -> Found:
         if outlook is Outlook.CLOSED:
-            raise Blocked
+            raise Blocked(None if ids is None else self._rules.blocking(ids))
         try:
             return await read()
         except Missing as missing:
