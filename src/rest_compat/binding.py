@@ -7,6 +7,7 @@ maximum are the graph's to coerce, so that both doors agree.
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from graphql import (
@@ -20,7 +21,7 @@ from graphql import (
     GraphQLString,
 )
 
-from policy.vocabulary import Code
+from policy.vocabulary import Code, Surface
 from rest_compat.call import Call, invalid_parameter
 from rest_compat.ports import Operation, Variable
 from rest_compat.table import Endpoint
@@ -28,6 +29,9 @@ from rest_compat.table import Endpoint
 INPUT = "input"  # the variable a request body fills
 LEAST_INT, MOST_INT = -(2**31), 2**31 - 1  # what GraphQL's Int can carry
 LEAST_LONG, MOST_LONG = -(2**63), 2**63 - 1
+
+# `MISSING_PARAMETER` is a word of the calendar; a file lacks a required field (decisions 0 and 1).
+_MISSING: Mapping[Surface | None, Code] = MappingProxyType({Surface.COLLAB: Code.VALIDATION_ERROR})
 
 
 def bind(
@@ -50,7 +54,8 @@ def bind(
         if variable.name in texts:
             variables[variable.name] = read(texts[variable.name], variable)
         elif variable.required and variable.name != INPUT:
-            raise invalid_parameter(variable.name, "is required", code=Code.MISSING_PARAMETER)
+            code = _MISSING.get(endpoint.surface, Code.MISSING_PARAMETER)
+            raise invalid_parameter(variable.name, "is required", code=code)
     return variables
 
 

@@ -68,8 +68,8 @@ async def test_an_announced_upload_that_is_too_large_is_413_and_asks_nothing(con
         pytest.param({"fileName": ".."}, "VALIDATION_ERROR", id="dots"),
         pytest.param({"fileName": " a"}, "VALIDATION_ERROR", id="a leading blank"),
         pytest.param({"fileName": "a" * 256}, "VALIDATION_ERROR", id="too long"),
-        pytest.param({"fileName": ""}, "MISSING_PARAMETER", id="no name"),
-        pytest.param({"folderId": ""}, "MISSING_PARAMETER", id="no folder"),
+        pytest.param({"fileName": ""}, "VALIDATION_ERROR", id="no name"),
+        pytest.param({"folderId": ""}, "VALIDATION_ERROR", id="no folder"),
         pytest.param({"folderId": "boats"}, "INVALID_ID", id="no id"),
         pytest.param({"conflictBehavior": "merge"}, "INVALID_PARAMETER", id="another behaviour"),
         pytest.param({"description": "x" * 1001}, "VALIDATION_ERROR", id="a long description"),
@@ -81,6 +81,28 @@ async def test_what_is_no_upload_is_refused(content, query, error):
     body = answer.json()
     assert (answer.status_code, body["error"]) == (400, error)
     assert (body["success"], body["errorCode"]) == (False, "INVALID_REQUEST")
+    assert content.calls() == []
+
+
+@pytest.mark.parametrize("missing", ["fileName", "folderId"])
+async def test_an_upload_without_name_or_place_names_what_is_missing(content, missing):
+    query = {"fileName": "a.txt", "folderId": content.id("boats")}
+    del query[missing]
+
+    answer = await content.call("POST", "/files/upload", params=query, content=b"x")
+
+    body = answer.json()
+    sentence = f"{missing} is required."
+    assert answer.status_code == 400
+    assert body == {
+        "error": "VALIDATION_ERROR",
+        "message": sentence,
+        "requestId": body["requestId"],
+        "details": [{"field": missing, "message": "It is required."}],
+        "success": False,
+        "errorCode": "INVALID_REQUEST",
+        "errorMessage": sentence,
+    }
     assert content.calls() == []
 
 
