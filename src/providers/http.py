@@ -20,6 +20,7 @@ from providers.calls import Call, Classify, Credentials
 from providers.failures import Throttled, TimedOut
 from providers.links import Root, origin_of
 from providers.origins import Origins
+from providers.rehearsal import pass_or_end
 from providers.resilience import Health
 
 __all__ = [
@@ -99,6 +100,7 @@ class Upstream:
         content: bytes | AsyncIterable[bytes] | None = None,
         headers: Mapping[str, str] = _NONE,
         retry: bool | None = None,
+        changes: bool | None = None,
         deadline: float | None = None,
         max_bytes: int = MAX_BYTES,
         accept: Collection[int] = (),
@@ -114,6 +116,8 @@ class Upstream:
             content: Sent as the body, as it is.
             headers: Lower-case names; they win over our own.
             retry: Whether a broken or 5xx call may be repeated once; None: GET and HEAD only.
+            changes: Whether anything upstream may be different afterwards; None: unless it is GET
+                or HEAD. See `providers.rehearsal`.
             deadline: Seconds for everything, retries included; None: 15 for reads, 30 for writes.
             max_bytes: Of the decompressed answer.
             accept: Statuses besides 2xx that are answers and not failures (a 302 whose Location
@@ -128,7 +132,16 @@ class Upstream:
             content = msgspec.json.encode(json)
             headers = {"content-type": "application/json", **headers}
         return await calls.whole(
-            self._plan(method, url, headers, content, deadline, max_bytes=max_bytes, accept=accept),
+            self._plan(
+                method,
+                url,
+                headers,
+                content,
+                deadline,
+                max_bytes=max_bytes,
+                accept=accept,
+                changes=changes,
+            ),
             retry=retry,
         )
 
@@ -245,7 +258,9 @@ class Upstream:
         accept: Collection[int] = (),
         steps: Mapping[str, float | None] = _OTHER_STEPS,
         authorised: bool = True,
+        changes: bool | None = None,
     ) -> Call:
+        pass_or_end(method, changes=changes)
         if seconds is None:
             reads = method in ("GET", "HEAD")
             seconds, steps = (READ_SECONDS, _READ_STEPS) if reads else (WRITE_SECONDS, steps)

@@ -213,7 +213,11 @@ class TokenEndpoint:
         else:
             kind, content = "application/x-www-form-urlencoded", urlencode(body).encode("ascii")
         answer = await self._upstream.call(
-            "POST", content=content, headers={"content-type": kind}, accept=(400, 401, 403)
+            "POST",
+            content=content,
+            headers={"content-type": kind},
+            changes=False,  # of the account's content: a token is renewed for reads as well
+            accept=(400, 401, 403),
         )
         if answer.status != 200:
             raise _denied(answer)

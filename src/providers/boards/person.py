@@ -27,6 +27,7 @@ async def signed_in(origins: Origins, url: str, token: str) -> str | None:
         ProviderFailure: The provider could not be asked.
     """
     way = Upstream(origins, url, connection="person", credentials=StaticToken(token, ""))
-    answer = await way.call("POST", "v2", json={"query": "query { me { id email } }"}, retry=True)
+    query = {"query": "query { me { id email } }"}
+    answer = await way.call("POST", "v2", json=query, retry=True, changes=False)
     data = answer.decode(_Answer).data
     return None if data is None or data.me is None else data.me.email

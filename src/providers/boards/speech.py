@@ -65,6 +65,7 @@ class Speech:
             json={"query": document, "variables": variables},
             headers=_HEADERS,
             retry=reads,
+            changes=not reads,
             deadline=READ_SECONDS if reads else None,
         )
         try:

@@ -89,7 +89,8 @@ async def _call(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
         "v1.0",
         "$batch",
         json={"requests": requests},
-        retry=True,  # it only reads
+        retry=True,
+        changes=False,
     )
     parts = {part.id: part for part in answer.decode(Parts).responses}
     if parts.keys() != {one["id"] for one in requests}:

@@ -49,7 +49,8 @@ class Search:
                 "search",
                 "query",
                 json={"requests": [request]},
-                retry=True,  # it only reads
+                retry=True,
+                changes=False,
             )
         except Refused as refusal:
             if refusal.status == 400:

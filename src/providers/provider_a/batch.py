@@ -88,7 +88,8 @@ async def _call(
         "v1",
         content=_request(message_ids, params),
         headers={"content-type": f"multipart/mixed; boundary={_BOUNDARY}"},
-        retry=True,  # it only reads
+        retry=True,
+        changes=False,
     )
     parts = _read(answer)
     if len(parts) != len(message_ids) or not all(0 <= at < len(message_ids) for at in parts):

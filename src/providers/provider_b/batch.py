@@ -86,7 +86,8 @@ async def _call(
         "v1.0",
         "$batch",
         json={"requests": requests},
-        retry=True,  # it only reads
+        retry=True,
+        changes=False,
     )
     parts = answer.decode(Parts).responses
     places = {part.id: part for part in parts}
