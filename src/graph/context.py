@@ -1,6 +1,6 @@
 """What one request carries: who asks, where data comes from, and what it leaves to tell."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,6 +12,7 @@ from strawberry.types import Info as StrawberryInfo
 from graph import masks
 from graph.loaders import Loaders
 from graph.plan.planning import Plan
+from graph.trail import Trail
 from policy.caller import Caller
 from policy.vocabulary import RuleType
 from providers.agenda import Agenda
@@ -88,6 +89,9 @@ class Context:
         etag: Of the one resource that was read, as `If-Match` takes it.
         budget: How many objects may still be returned; None for internal documents.
         plan: That of the running operation; None while graphql-core runs it alone.
+        witness: Awaited before a mutation runs; raises a refusal when nobody could write down
+            that it did. None: nobody wants to know.
+        trail: What the operator's side may be told afterwards, and the caller never.
         now: The clock; aware, UTC.
     """
 
@@ -105,6 +109,8 @@ class Context:
     etag: str | None = None
     budget: int | None = None
     plan: Plan | None = field(default=None, repr=False)
+    witness: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
+    trail: Trail = field(default_factory=Trail, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     @cached_property

@@ -14,8 +14,9 @@ from typing import Any
 
 from graphql import GraphQLError, ValueNode
 
+from graph.trail import Ruling
 from policy.refusals import InvalidInput, Refusal
-from policy.vocabulary import Code, Surface
+from policy.vocabulary import Code, Layer, Surface
 from providers.failures import (
     Broken,
     Conflicted,
@@ -178,7 +179,7 @@ def message(problem: BaseException) -> str:
 
 def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -> dict[str, Any]:
     """Turn an error of a running operation into what callers see; log it when it is our bug."""
-    problem = _cause(error)
+    problem = cause(error)
     if not isinstance(problem, Refusal | ProviderFailure):
         _log(problem, error, request_id)
     described: dict[str, Any] = {"message": message(problem)}
@@ -207,7 +208,17 @@ def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dic
     return described
 
 
-def _cause(error: GraphQLError) -> BaseException:
+def ruling(problem: BaseException, *, surface: Surface | None) -> Ruling:
+    """Say of *problem* which layer it is of: what is no refusal happened upstream, or to us."""
+    code = _code(problem)
+    layer, rule_id = Layer.UPSTREAM, None
+    if isinstance(problem, Refusal):
+        layer, rule_id = problem.layer, problem.rule_id
+    return Ruling(layer=layer, code=code, status=status(code, surface), rule_id=rule_id)
+
+
+def cause(error: GraphQLError) -> BaseException:
+    """Return what went wrong when graphql-core says that *error* did."""
     problem: BaseException = error
     while isinstance(problem, GraphQLError) and problem.original_error is not None:
         problem = problem.original_error

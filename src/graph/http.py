@@ -20,8 +20,9 @@ from graph.context import Context
 from graph.limits import MAX_BYTES, MAX_OBJECTS
 from graph.operation import Outcome
 from graph.operations import Document, Graph
+from graph.trail import WHOLE, Ruling
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
-from policy.vocabulary import Code
+from policy.vocabulary import LAYERS, Code
 
 JSON_TYPE = "application/json"
 GRAPHQL_TYPE = "application/graphql-response+json"
@@ -75,9 +76,11 @@ async def respond(
     except Refusal as refusal:
         return _refused(refusal, request_id, kind)
     if not isinstance(prepared, _Prepared):
+        context.trail.rulings[WHOLE] = _ruling(prepared)
         return _refused(prepared, request_id, kind)
     document = graph.validated(prepared.request.query, prepared.document)
     if document.invalid:
+        context.trail.rulings[WHOLE] = _stopped(Code.GRAPHQL_VALIDATION_FAILED)
         found = [
             errors.describe_request(error, Code.GRAPHQL_VALIDATION_FAILED, request_id=request_id)
             for error in document.invalid
@@ -94,7 +97,8 @@ async def _run(
         context.budget = MAX_OBJECTS
     outcome = await operation.answer(request.variables, context)
     if outcome.data is None and outcome.errors and "path" not in outcome.errors[0]:
-        return _reply(400, {"errors": list(outcome.errors)}, kind)
+        stopped = outcome.errors[0]["extensions"]["httpStatus"]
+        return _reply(stopped, {"errors": list(outcome.errors)}, kind)
     answer = _answer(outcome)
     if operation.surface is not None:
         answer["extensions"] = {"access": operation.access(context)}
@@ -162,6 +166,16 @@ def _refused(problem: GraphQLError | Refusal, request_id: str, kind: str) -> Rep
     if isinstance(problem, TooManyRequests):
         headers["Retry-After"] = str(problem.retry_after)
     return _reply(told["extensions"]["httpStatus"], {"errors": [told]}, kind, headers)
+
+
+def _ruling(problem: GraphQLError | Refusal) -> Ruling:
+    if isinstance(problem, GraphQLError):
+        return _stopped(Code.GRAPHQL_PARSE_FAILED)
+    return errors.ruling(problem, surface=None)
+
+
+def _stopped(code: Code) -> Ruling:
+    return Ruling(layer=LAYERS[code], code=code, status=errors.STATUSES[code])
 
 
 def _reply(

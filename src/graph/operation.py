@@ -19,11 +19,12 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from graph import errors, masks, variables
+from graph import errors, masks, trail, variables
 from graph.context import Context
 from graph.guards import Requirement
 from graph.plan.executor import plain
 from graph.plan.program import Program
+from policy.refusals import Refusal
 from policy.vocabulary import Code, Surface
 from policy.vocabulary import Operation as Flag
 
@@ -119,6 +120,12 @@ class Operation:
 
         It never raises what the caller's input caused.
         """
+        context.trail.askings, context.trail.given = self.askings, given
+        if context.witness is not None and self.kind == "mutation":
+            try:
+                await context.witness()
+            except Refusal as refusal:
+                return Outcome(None, (self._refused(refusal, context),))
         return self._outcome(await self.program.run(given, context), given, context)
 
     async def run(self, given: Mapping[str, Any], context: Context) -> Outcome:
@@ -138,6 +145,11 @@ class Operation:
         return told
 
     @cached_property
+    def askings(self) -> tuple[trail.Asking, ...]:
+        """What it asks, one per root field."""
+        return trail.askings(self.program.node, self.program.document, self.requirements)
+
+    @cached_property
     def _needs(self) -> list[Requirement]:
         return [self.requirements[name] for name in self.roots.values()]
 
@@ -147,10 +159,18 @@ class Operation:
     def _outcome(
         self, result: ExecutionResult, given: Mapping[str, Any], context: Context
     ) -> Outcome:
+        ran = result.data
+        if ran is not None and any(one.key not in ran for one in self.askings):
+            context.trail.askings = tuple(one for one in self.askings if one.key in ran)
         if not result.errors:
             return Outcome(result.data)
         if result.data is None and all(error.path is None for error in result.errors):
             return Outcome(None, (self._unfit(given, context),))
+        for error in result.errors:
+            key = str(error.path[0]) if error.path else trail.WHOLE
+            found = errors.ruling(errors.cause(error), surface=self._surface_at(error))
+            key = trail.WHOLE if found.code is Code.QUERY_TOO_COSTLY else key
+            context.trail.rulings.setdefault(key, found)
         described = tuple(
             errors.describe(error, surface=self._surface_at(error), request_id=context.request_id)
             for error in result.errors
@@ -166,6 +186,11 @@ class Operation:
             frozenset(one.name for one in self.variables if not one.required),
             given,
         )
+        return self._refused(problem, context)
+
+    def _refused(self, problem: Refusal, context: Context) -> dict[str, Any]:
+        """Describe what stopped the operation before it began."""
+        context.trail.rulings[trail.WHOLE] = errors.ruling(problem, surface=self.surface)
         return {
             "message": problem.message,
             "extensions": errors.extensions(

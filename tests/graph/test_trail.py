@@ -1,0 +1,139 @@
+"""What a request leaves for the operator's side: what it asked, and which layer stopped it."""
+
+import pytest
+
+from graph.trail import WHOLE, Ruling, Trail
+from policy.refusals import Refusal
+from policy.vocabulary import Code, Layer, Surface
+from providers.failures import Throttled
+
+
+@pytest.fixture
+def trail():
+    return Trail()
+
+
+@pytest.fixture
+def left(ask, trail):
+    """Run a document; returns the status and what it left."""
+
+    async def run(query, variables=None, **changes):
+        status, _ = await ask(query, variables, trail=trail, **changes)
+        return status, trail
+
+    return run
+
+
+def stopped(layer, code, status):
+    return Ruling(layer=layer, code=code, status=status)
+
+
+async def test_every_root_field_is_told_with_the_id_that_the_caller_named(left):
+    document = """query ($id: String!) {
+        emails { hasMore }
+        ...rest
+    }
+    fragment rest on Query {
+        one: email(emailId: $id) { subject }
+        ... on Query { emailThread(threadId: "talk") { subject } }
+        accessToken { id }
+        __typename
+    }"""
+
+    _, trail = await left(document, {"id": "providerA:a1"})
+
+    assert [
+        (one.key, one.name, one.surface, one.writes, one.resource(trail.given))
+        for one in trail.askings
+    ] == [
+        ("emails", "emails", Surface.EMAIL, False, None),
+        ("one", "email", Surface.EMAIL, False, "providerA:a1"),
+        ("emailThread", "emailThread", Surface.EMAIL, False, "talk"),
+        ("accessToken", "accessToken", None, False, None),
+    ]
+
+
+async def test_what_is_skipped_was_not_asked(left):
+    _, trail = await left(
+        "query ($no: Boolean!) { emails @include(if: $no) { hasMore } accessToken { id } }",
+        {"no": False},
+    )
+
+    assert [one.name for one in trail.askings] == ["accessToken"]
+    assert trail.rulings == {}
+
+
+async def test_each_field_has_the_ruling_that_stopped_it(left, world):
+    world.settings["allowedEmailOperations"] = ["search_emails", "view_email"]
+    _, trail = await left(
+        """{
+            emails(limit: 1) { hasMore }
+            bad: emails(limit: 0) { hasMore }
+            gone: email(emailId: "providerA:none") { subject }
+            emailThread(threadId: "providerA:talk-a1") { subject }
+            calendars { calendars { calendarId } }
+        }"""
+    )
+
+    assert trail.rulings == {
+        "bad": stopped(Layer.INPUT, Code.INVALID_PARAMETER, 400),
+        "gone": stopped(Layer.UPSTREAM, Code.NOT_FOUND, 404),
+        "emailThread": stopped(Layer.OPERATION, Code.OPERATION_NOT_ALLOWED, 403),
+        "calendars": stopped(Layer.SURFACE, Code.CALENDAR_NOT_ENABLED, 422),
+    }
+
+
+async def test_a_failure_upstream_is_upstreams_even_when_it_says_what_our_limits_say(left, world):
+    for shelf in world.shelves.values():
+        shelf.failure = Throttled(7)
+
+    _, trail = await left("{ emails { hasMore } }")
+
+    assert trail.rulings == {"emails": stopped(Layer.UPSTREAM, Code.RATE_LIMITED, 429)}
+
+
+@pytest.mark.parametrize(
+    ("query", "variables", "code"),
+    [
+        ("{ emails {", None, Code.GRAPHQL_PARSE_FAILED),
+        ("{ nothing }", None, Code.GRAPHQL_VALIDATION_FAILED),
+        (
+            "query ($n: Int) { emails(limit: $n) { hasMore } }",
+            {"n": "x"},
+            Code.INVALID_PARAMETER,
+        ),
+        (
+            'mutation { a: deleteEmail(emailId: "1") { success } '
+            'b: deleteEmail(emailId: "2") { success } }',
+            None,
+            Code.QUERY_TOO_COSTLY,
+        ),
+    ],
+    ids=["no document", "an unknown field", "a wrong variable", "two mutations"],
+)
+async def test_a_request_that_cannot_run_is_stopped_as_a_whole(left, query, variables, code):
+    status, trail = await left(query, variables)
+
+    assert (status, trail.rulings) == (400, {WHOLE: stopped(Layer.INPUT, code, 400)})
+
+
+class NobodyWatches(Refusal):
+    code = Code.OVERLOADED
+
+
+async def test_nothing_is_changed_unless_somebody_can_write_it_down(left, world):
+    asked = []
+
+    async def witness():
+        asked.append(len(asked))
+        raise NobodyWatches("Not now.")
+
+    await left("{ emails { hasMore } }", witness=witness)
+    world.shelves[1].calls.clear()
+    status, trail = await left(
+        'mutation { deleteEmail(emailId: "providerA:a1") { success } }', witness=witness
+    )
+
+    assert asked == [0]  # reading needs no witness
+    assert (status, world.shelves[1].calls) == (503, [])
+    assert trail.rulings == {WHOLE: stopped(Layer.ADDRESS_LIMIT, Code.OVERLOADED, 503)}
