@@ -168,9 +168,12 @@ class Operation:
             return Outcome(None, (self._unfit(given, context),))
         for error in result.errors:
             key = str(error.path[0]) if error.path else trail.WHOLE
-            found = errors.ruling(errors.cause(error), surface=self._surface_at(error))
+            problem = errors.cause(error)
+            found = errors.ruling(problem, surface=self._surface_at(error))
             key = trail.WHOLE if found.code is Code.QUERY_TOO_COSTLY else key
             context.trail.rulings.setdefault(key, found)
+            if context.trail.problems is not None:
+                context.trail.problems.setdefault(key, problem)
         described = tuple(
             errors.describe(error, surface=self._surface_at(error), request_id=context.request_id)
             for error in result.errors

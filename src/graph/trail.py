@@ -82,11 +82,13 @@ class Trail:
     Attributes:
         given: The variables.
         rulings: By response key, the first of each; or under `WHOLE`.
+        problems: What the rulings are about, under the same keys; None: nobody wants to know.
     """
 
     askings: tuple[Asking, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
     rulings: dict[str, Ruling] = field(default_factory=dict)
+    problems: dict[str, BaseException] | None = None
 
 
 def askings(

@@ -11,18 +11,26 @@ What the caller may not do, as exceptions.
     ├── NoUsableConnection     403  connections exist, none may be used
     ├── ReadOnlyConnection     403  the connection has read scopes only
     ├── AccessDenied           403  outside the token's scope; the code says which kind
+    │   ├── OutsideTimeframe         an event
+    │   ├── OutsideBoards            a board, or an item of it
+    │   └── NoWritableFields         of an item, no column that was named
     ├── FieldNotVisible        403  a filter, sort or forward that would reveal a masked field
     ├── Blocked                404  a collab rule, or the block-all default
     ├── NotFound               404  nothing there for this token
+    │   └── OutsideCalendars         a calendar that does not exist for it, or its event
     └── Conflict               409, 412, 413: the state of things forbids it
 
 A refusal is an answer, not a fault: it carries its code word, a sentence that is safe to show, and
-never reaches the error log. Statuses are decided in `graph.errors` alone. Source: decisions 1, 2.
+never reaches the error log. What it was about is kept beside that, for `policy.openings`. Statuses
+are decided in `graph.errors` alone. Source: decisions 1, 2.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
 
+from policy.rules import Facts
 from policy.vocabulary import (
     LAYERS,
     Code,
@@ -107,6 +115,7 @@ class SurfaceNotEnabled(Refusal):
             f"This token does not open the {surface} surface: {surface}AccessEnabled is false.",
             code=_NOT_ENABLED[surface],
         )
+        self.surface = surface
 
 
 _NOT_ENABLED = {
@@ -141,6 +150,7 @@ class OperationNotAllowed(Refusal):
         wanted = " or ".join(operations)
         super().__init__(f"This token does not allow {wanted}.")
         self.required_operation = wanted
+        self.operations = operations
 
 
 class InvalidInput(Refusal):
@@ -175,28 +185,103 @@ class AccessDenied(Refusal):
     code = Code.ACCESS_DENIED
 
 
+class OutsideTimeframe(AccessDenied):
+    """An event that takes place from *start* to *end*, UTC."""
+
+    code = Code.TIMEFRAME_DENIED
+
+    def __init__(self, start: datetime, end: datetime) -> None:
+        super().__init__("The event lies outside the time window of this token.")
+        self.start = start
+        self.end = end
+
+
+class OutsideBoards(AccessDenied):
+    """*board_ids* of *provider*, of which one would do; *to_create* asks for more than seeing."""
+
+    def __init__(
+        self, provider: str, board_ids: Iterable[str] = (), *, to_create: bool = False
+    ) -> None:
+        super().__init__(
+            "This token may not create items on this board."
+            if to_create
+            else "This board is outside this token's scope."
+        )
+        self.provider = provider
+        self.board_ids = tuple(board_ids)
+        self.to_create = to_create
+
+
+class NoWritableFields(AccessDenied):
+    """*columns* are those that only the token's settings keep from being written."""
+
+    code = Code.NO_WRITABLE_FIELDS
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        super().__init__("None of these fields can be set with this token.")
+        self.columns = tuple(columns)
+
+
 class FieldNotVisible(Refusal):
-    """*wanted* is what the caller asked ("the filter from"), *field* the mask that hides it."""
+    """
+    *wanted* is what the caller asked ("the filter from"), *fields* the masks that hide it.
+
+    With *any_of*, one of them would have to be visible; otherwise all.
+    """
 
     code = Code.FIELD_NOT_VISIBLE
 
-    def __init__(self, wanted: str, *fields: Field) -> None:
+    def __init__(self, wanted: str, *fields: Field, any_of: bool = False) -> None:
         hidden = ", ".join(fields)
         super().__init__(f"{wanted} would reveal a field this token may not see: {hidden}.")
+        self.fields = fields
+        self.any_of = any_of
+
+
+class Aim(Enum):
+    """What was to be done with what is blocked."""
+
+    SEE = auto()
+    LIST = auto()  # what lies in it
+    CREATE = auto()  # something in it
+    FILL = auto()  # it, with all that lies in it
 
 
 class Blocked(Refusal):
-    """*rule_id* is of the block rule that decided; None: no rule allows it."""
+    """
+    *rule_id* is of the block rule that decided; None: no rule allows it.
+
+    *facts* are what was known of it, as far as anything was, and *child* what was known of
+    something new in it.
+    """
 
     code = Code.BLOCKED
 
-    def __init__(self, rule_id: int | None = None) -> None:
+    def __init__(
+        self,
+        rule_id: int | None = None,
+        *,
+        aim: Aim = Aim.SEE,
+        facts: Facts | None = None,
+        child: Facts | None = None,
+    ) -> None:
         super().__init__("This token's rules do not allow this resource.")
         self.rule_id = rule_id
+        self.aim = aim
+        self.facts = facts
+        self.child = child
 
 
 class NotFound(Refusal):
     code = Code.NOT_FOUND
+
+
+class OutsideCalendars(NotFound):
+    """*calendar_id* does not exist for the token; *code* says what was asked for."""
+
+    def __init__(self, message: str, *, code: Code, calendar_id: int) -> None:
+        super().__init__(message, code=code, layer=Layer.SCOPE)
+        self.calendar_id = calendar_id
 
 
 class Conflict(Refusal):

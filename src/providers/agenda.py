@@ -28,6 +28,7 @@ from providers.ports_calendar import (
     EventPlace,
     EventQuery,
     NoSuchCalendar,
+    NotTheirs,
     PublicIds,
     Span,
 )
@@ -147,12 +148,14 @@ class Agenda:
         Read one event by the id that callers know; its times come in any case.
 
         Raises:
-            Missing: The id is not known, or its calendar does not exist for the caller, or
-                upstream has the event no longer.
+            Missing: The id is not known, or upstream has the event no longer.
+            NotTheirs: Its calendar does not exist for the caller; a `Missing` too.
         """
         at = await self._ids.event(event_id)
-        if at is None or (allowed is not None and at.calendar_id not in allowed):
+        if at is None:
             raise Missing
+        if allowed is not None and at.calendar_id not in allowed:
+            raise NotTheirs(at.calendar_id)
         port = self._shelf.port(at.place.connection)
         if port is None:
             raise Missing

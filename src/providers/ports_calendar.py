@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from providers.failures import Missing
 from providers.records_calendar import Calendar, Event
 
 MOST_EVENTS = 10_000  # of one calendar and range; what lies beyond is told of in a warning
@@ -149,6 +150,14 @@ class PublicIds(Protocol):
 
     async def event(self, event_id: str) -> EventPlace | None:
         """Return where an event is; None for an UUID that was never given out."""
+
+
+class NotTheirs(Missing):
+    """An event of a calendar that does not exist for the caller: to them, it is missing."""
+
+    def __init__(self, calendar_id: int) -> None:
+        super().__init__()
+        self.calendar_id = calendar_id
 
 
 class NoSuchCalendar(Exception):

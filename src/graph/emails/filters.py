@@ -133,5 +133,5 @@ def _conceals(context: Context, word: EmailField) -> bool:
 def _searched(context: Context) -> frozenset[str]:
     fields = frozenset(name for word, name in _SEARCHED.items() if not _conceals(context, word))
     if not fields:
-        raise FieldNotVisible("The filter q", *_SEARCHED)
+        raise FieldNotVisible("The filter q", *_SEARCHED, any_of=True)
     return fields

@@ -179,7 +179,7 @@ def searched(context: Context) -> frozenset[str]:
         name for word, name in _SEARCHED.items() if not (caller.strict and caller.hides(word))
     )
     if not fields:
-        raise FieldNotVisible("The filter q", *_SEARCHED)
+        raise FieldNotVisible("The filter q", *_SEARCHED, any_of=True)
     return fields
 
 

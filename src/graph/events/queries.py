@@ -21,13 +21,13 @@ from graph.scalars import Long
 from graph.wanted import wanted
 from graph.warnings import told, warnings
 from policy import timeframe
-from policy.refusals import AccessDenied, InvalidInput, NotFound
+from policy.refusals import InvalidInput, NotFound, OutsideCalendars, OutsideTimeframe
 from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, CalendarOp, Code, Surface
 from providers.agenda import EventPage as FoundPage
 from providers.failures import Missing
 from providers.fanout import AllFailed
-from providers.ports_calendar import EventQuery, NoSuchCalendar, Span
+from providers.ports_calendar import EventQuery, NoSuchCalendar, NotTheirs, Span
 from providers.records_calendar import Event
 
 Argument = strawberry.argument
@@ -35,6 +35,7 @@ Found = TypeVar("Found")
 
 _LIMIT = "1 to 1000; more is lowered to 1000."
 _OFFSET = "How many to skip."
+_NO_EVENT = "No event with this id."
 
 
 @guarded(CalendarOp.VIEW_EVENTS, returns=EventPage, max_limit=filters.MAX_LIMIT)
@@ -104,8 +105,12 @@ async def calendar_event(
     )
     try:
         event = await _asked(reading)
+    except NotTheirs as hidden:
+        raise OutsideCalendars(
+            _NO_EVENT, code=Code.EVENT_NOT_FOUND, calendar_id=hidden.calendar_id
+        ) from hidden
     except Missing as missing:
-        raise NotFound("No event with this id.", code=Code.EVENT_NOT_FOUND) from missing
+        raise NotFound(_NO_EVENT, code=Code.EVENT_NOT_FOUND) from missing
     _require_allowed(event, context)
     return EventAnswerView(
         event=event,
@@ -210,8 +215,10 @@ async def _asked(asking: Awaitable[Found]) -> Found:
     try:
         return await asking
     except NoSuchCalendar as unknown:
-        raise NotFound(
-            f"No calendar with the id {unknown.calendar_id}.", code=Code.CALENDAR_NOT_FOUND
+        raise OutsideCalendars(
+            f"No calendar with the id {unknown.calendar_id}.",
+            code=Code.CALENDAR_NOT_FOUND,
+            calendar_id=unknown.calendar_id,
         ) from unknown
     except AllFailed as failure:
         raise told(failure) from failure
@@ -222,15 +229,13 @@ def _require_allowed(event: Event, context: Context) -> None:
     Check an event against the token's window.
 
     Raises:
-        AccessDenied: `TIMEFRAME_DENIED`, it lies outside.
+        OutsideTimeframe: It lies outside.
     """
     bounds = timeframe.allowed(context.caller.grant, context.now())
     if event.start_utc is None or event.end_utc is None:
-        raise NotFound("No event with this id.", code=Code.EVENT_NOT_FOUND)
+        raise NotFound(_NO_EVENT, code=Code.EVENT_NOT_FOUND)
     if not Span(bounds.start, bounds.end).meets(event.start_utc, event.end_utc):
-        raise AccessDenied(
-            "The event lies outside the time window of this token.", code=Code.TIMEFRAME_DENIED
-        )
+        raise OutsideTimeframe(event.start_utc, event.end_utc)
 
 
 def _my_email(context: Context) -> str | None:

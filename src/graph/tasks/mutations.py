@@ -11,7 +11,7 @@ from graph.tasks.inputs import AddTaskCommentInput, CreateTaskItemInput, UpdateT
 from graph.tasks.queries import BoardId, ItemId, Provider
 from graph.tasks.types import TaskCommentResult, TaskItemResult, TaskOperationResult
 from graph.tasks.views import TaskCommentView, TaskItemResultView, TaskOperationView
-from policy.refusals import AccessDenied, Detail, InvalidInput, NotFound
+from policy.refusals import Detail, InvalidInput, NotFound, NoWritableFields
 from policy.vocabulary import Code, TaskOp
 from providers.failures import OutcomeUnknown, ProviderFailure
 from providers.ports_tasks import NAME, NewItem, Target
@@ -73,9 +73,7 @@ async def update_task_item(
     seat, target = await _target(context, code, known, columns=True)
     accepted = writing.settable(given, target.columns, context, renames=True)
     if not accepted:
-        raise AccessDenied(
-            "None of these fields can be set with this token.", code=Code.NO_WRITABLE_FIELDS
-        )
+        raise NoWritableFields(writing.known(given, target.columns))
     refused = await routing.told(seat.port.update(target, accepted), what="item")
     success = len(refused) < len(accepted)
     return TaskItemResultView(
@@ -134,7 +132,7 @@ async def _board(seat: Seat, board_id: str) -> TaskBoard:
     try:
         return await routing.told(seat.port.board(board_id, wanted=_BOARD), what="board")
     except NotFound as missing:
-        raise routing.outside() from missing
+        raise routing.outside(seat) from missing
 
 
 def _group(group_id: str | None, board: TaskBoard) -> str | None:

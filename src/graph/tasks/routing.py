@@ -12,6 +12,7 @@ from policy.refusals import (
     NoSuchProvider,
     NotFound,
     NoUsableConnection,
+    OutsideBoards,
 )
 from policy.vocabulary import Code, Surface
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, Refused
@@ -93,7 +94,7 @@ def require_board(context: Context, seat: Seat, board_id: str) -> None:
     """
     allowed = boards(context, seat)
     if allowed is not None and board_id not in allowed:
-        raise outside()
+        raise outside(seat, board_id)
 
 
 def require_creation(context: Context, seat: Seat, board_id: str) -> None:
@@ -110,7 +111,7 @@ def require_creation(context: Context, seat: Seat, board_id: str) -> None:
         for one in scope
         if one.board_id == board_id and _is_of(one.provider, seat.connection.provider)
     ):
-        raise AccessDenied("This token may not create items on this board.")
+        raise OutsideBoards(seat.connection.provider, [board_id], to_create=True)
 
 
 def require_any(context: Context, seat: Seat, board_ids: Iterable[str]) -> None:
@@ -122,7 +123,7 @@ def require_any(context: Context, seat: Seat, board_ids: Iterable[str]) -> None:
     """
     allowed = boards(context, seat)
     if allowed is not None and not any(one in allowed for one in board_ids):
-        raise outside()
+        raise outside(seat, *board_ids)
 
 
 def require_writable(seat: Seat) -> None:
@@ -137,9 +138,9 @@ def require_writable(seat: Seat) -> None:
         raise AccessDenied("The connection has read scopes only.")
 
 
-def outside() -> AccessDenied:
-    """Say that a board, or the board of an item, is not the token's business."""
-    return AccessDenied("This board is outside this token's scope.")
+def outside(seat: Seat, *board_ids: str) -> OutsideBoards:
+    """Say that a board, or the boards of an item, are not the token's business."""
+    return OutsideBoards(seat.connection.provider, board_ids)
 
 
 async def told(asking: Awaitable[Found], *, what: str) -> Found:

@@ -61,15 +61,22 @@ def settable(
 
     *renames*: whether the pseudo column `name` is one of them, unless its value is blank.
     """
-    known = {one.id for one in columns if one.writable}
-    if renames and given.get(NAME, "").strip():
-        known.add(NAME)
     writable = context.caller.grant.writable_task_fields
     return {
-        column: value
-        for column, value in given.items()
-        if column in known and (writable is None or column in writable)
+        column: given[column]
+        for column in known(given, columns, renames=renames)
+        if writable is None or column in writable
     }
+
+
+def known(
+    given: Mapping[str, str], columns: Iterable[TaskColumn | Column], *, renames: bool = True
+) -> list[str]:
+    """Return the fields of *given* that can be set at all, whoever asks."""
+    settable_ = {one.id for one in columns if one.writable}
+    if renames and given.get(NAME, "").strip():
+        settable_.add(NAME)
+    return [column for column in given if column in settable_]
 
 
 def rejected(
