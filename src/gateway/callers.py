@@ -8,7 +8,7 @@ kept, under (token id, policy revision).
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -126,7 +126,7 @@ class Callers:
         if expires is not None and expires <= now:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
         compiled = await self._policy(token, rev)
-        connections = await self._lookup.rows(_CONNECTIONS, {"id": token})
+        connections = await self.connections_of(token)
         if used is None or now - used >= _LAST_USED_STEP:
             self._touch(token, now)
         return Caller(
@@ -139,8 +139,24 @@ class Callers:
             grant=compiled.grant,
             settings=compiled.settings,
             rules=compiled.rules,
-            connections=tuple(self._described(row) for row in connections),
+            connections=connections,
         )
+
+    async def connections_of(self, token: int) -> tuple[ConnectionInfo, ...]:
+        """Return every connection on a token's resources, lowest id first."""
+        rows = await self._lookup.rows(_CONNECTIONS, {"id": token})
+        return tuple([self._described(row) for row in rows])
+
+    async def rules_of(self, token: int) -> list[Rule] | None:
+        """Return a token's rules; None when one cannot be read that may be a block."""
+        rules = []
+        for rule_id, rule_type, pattern, action in await self._lookup.rows(_RULES, {"id": token}):
+            if rule_type in _RULE_TYPES and action in _ACTIONS:
+                read = (_RULE_TYPES[rule_type], pattern, _ACTIONS[action])
+                rules.append(Rule(rule_id, *read))
+            elif action != RuleAction.ALLOW.value:
+                return None
+        return rules
 
     async def _policy(self, token: int, rev: int) -> "_Compiled":
         kept = self._compiled.get((token, rev))
@@ -161,17 +177,9 @@ class Callers:
         return compiled
 
     async def _rules(self, token: int, grant: Grant) -> RuleSet:
-        """Compile a token's rules; a block that cannot be read allows nothing at all."""
-        if not grant.collab_enabled:
-            return NOTHING_ALLOWED
-        rules = []
-        for rule_id, rule_type, pattern, action in await self._lookup.rows(_RULES, {"id": token}):
-            if rule_type in _RULE_TYPES and action in _ACTIONS:
-                read = (_RULE_TYPES[rule_type], pattern, _ACTIONS[action])
-                rules.append(Rule(rule_id, *read))
-            elif action != RuleAction.ALLOW.value:
-                return NOTHING_ALLOWED
-        return RuleSet.compile(rules, allow_by_default=grant.collab_allow_all)
+        """Compile a token's rules."""
+        rules = await self.rules_of(token) if grant.collab_enabled else None
+        return compiled(grant, rules)
 
     def _described(self, row: Row) -> ConnectionInfo:
         info = self._decoded(tuple(row))
@@ -194,6 +202,13 @@ class Callers:
             selected_site_ids=tuple(_json(row[9], [])),
             granted_scopes=tuple(_json(row[10], [])),
         )
+
+
+def compiled(grant: Grant, rules: Sequence[Rule] | None) -> RuleSet:
+    """Compile the *rules* of a token with *grant*; those that cannot be read allow nothing."""
+    if rules is None or not grant.collab_enabled:
+        return NOTHING_ALLOWED
+    return RuleSet.compile(rules, allow_by_default=grant.collab_allow_all)
 
 
 def _digest(headers: list[tuple[bytes, bytes]]) -> bytes:

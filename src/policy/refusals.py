@@ -104,8 +104,8 @@ class TooManyRequests(Refusal):
 
     code = Code.RATE_LIMITED
 
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(f"Too many requests. Try again in {retry_after} seconds.")
+    def __init__(self, retry_after: int, *, layer: Layer | None = None) -> None:
+        super().__init__(f"Too many requests. Try again in {retry_after} seconds.", layer=layer)
         self.retry_after = retry_after
 
 
