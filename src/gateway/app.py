@@ -4,6 +4,7 @@ The process as one ASGI application: the REST table, /graphql, the management AP
 Building it touches nothing; starting it (ASGI lifespan, or `running()`) migrates the database.
 """
 
+import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -11,12 +12,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway import crowd, graphql_endpoint, oauth_pages, pages, tokens
+from gateway import crowd, graphql_endpoint, oauth_pages, pages, probes, tokens
 from gateway.accounts import Accounts
 from gateway.admission import Admission
 from gateway.background import Background
@@ -38,6 +39,7 @@ from gateway.management import resources as managed_resources
 from gateway.management import rules as managed_rules
 from gateway.management import tokens as managed_tokens
 from gateway.management.admission import admitted
+from gateway.metrics import Metrics
 from gateway.oauth_flow import OAuthFlow
 from gateway.parts import Parts
 from gateway.reconnecting import ReconnectLinks
@@ -51,10 +53,14 @@ from policy.quota import Counter
 from policy.vocabulary import Surface
 from providers.origins import Origins
 from providers.sandbox.origins import other_origin
+from providers.watching import Told, Watch
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 from rest_compat.ports import Operation
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Endpoint
+
+if TYPE_CHECKING:
+    from gateway.tracing import Tracing
 
 INTERNAL = "/internal"
 
@@ -117,6 +123,9 @@ def assemble(
     lookup = open_lookup(database)
     background = Background()
     clients = origins or Origins(apps=_in_process(settings, sandbox))
+    counted = Metrics()
+    tracing = _tracing(settings)
+    clients.watch = _watch(counted, tracing)
     endpoints = TokenEndpoints(clients, settings)
     parts = _parts(settings, database, lookup, background, clock, endpoints)
     vault = Vault(
@@ -132,31 +141,39 @@ def assemble(
     ledger = Deliveries(database, parts.keyring)
     oauth = OAuthFlow(database, parts.keyring, endpoints, forget=accounts.forget)
 
+    serving = False
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        nonlocal serving
         await database.migrate()
         try:
             async with ledger.watched(), door.rulebook.watched():
+                serving = True
                 yield
         finally:
+            serving = False
             await background.drain()
             lookup.close()
             await clients.aclose()
             if isinstance(parts.counter, SharedLimiter):
                 await parts.counter.aclose()
             await database.close()
+            if tracing is not None:
+                await asyncio.to_thread(tracing.close)
 
     app = _application(lifespan)
     app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
     app.state.oauth = oauth
     mounted = None if sandbox is None else forgetting(sandbox, clients)
+    probes.install(app, parts, counted, serving=lambda: serving)
     pages.install(app, door=door, graph=_graph(), sandbox=mounted)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     table = rest_app(_endpoints(settings), graph=_Documents(), door=door, ledger=ledger)
     app.router.default = table
     front = Front(app, table=table, graphql=graphql_endpoint.endpoint(door, _graph()))
     admission = Admission(active=settings.max_active, queued=settings.max_queued)
-    edge = Edge(front, peek=door.peek, admission=admission)
+    edge = Edge(front, peek=door.peek, admission=admission, metrics=counted, tracing=tracing)
     return Gateway(parts=parts, app=app, edge=edge, background=background)
 
 
@@ -242,6 +259,26 @@ def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:
         return ENDPOINTS
     collab = [row.mounted(INTERNAL) for row in ENDPOINTS if row.surface is Surface.COLLAB]
     return (*ENDPOINTS, *collab)
+
+
+def _tracing(settings: Settings) -> "Tracing | None":
+    if settings.traces_endpoint is None:
+        return None
+    from gateway.tracing import Tracing  # noqa: PLC0415 - heavy, and few want it
+
+    return Tracing.to(settings.traces_endpoint, share=settings.traces_share)
+
+
+def _watch(counted: Metrics, tracing: "Tracing | None") -> Watch:
+    """Return who is told of upstream calls."""
+    if tracing is None:
+        return counted.called
+
+    def both(told: Told) -> None:
+        counted.called(told)
+        tracing.called(told)
+
+    return both
 
 
 def _counter(settings: Settings, clock: Callable[[], float]) -> Counter:

@@ -10,16 +10,23 @@ import re
 import time
 import traceback
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gateway import observability
 from gateway.admission import COUNTED, Admission, gathered, shed
+from gateway.metrics import Metrics, known
 from graph.errors import INTERNAL
 from policy.quota import Verdict
 from policy.vocabulary import Code
+
+if TYPE_CHECKING:  # heavy, and only loaded when traces are wanted
+    from gateway.tracing import RequestSpan, Tracing
 
 API_VERSION = "2026-11-20"  # the date of the contract; decisions 11
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
@@ -31,10 +38,19 @@ log = logging.getLogger("gateway")
 
 @dataclass(slots=True)
 class Passage:
-    """One request on its way through; *verdict* is the tightest one that it met."""
+    """
+    One request on its way through.
+
+    Attributes:
+        verdict: The tightest one that it met.
+        status: Of the answer; 0 before it began.
+        span: Of its trace, when there is one.
+    """
 
     request_id: str
     verdict: Verdict | None = None
+    status: int = 0
+    span: "RequestSpan | None" = None
 
     def met(self, verdict: Verdict) -> None:
         """Keep *verdict* for the rate headers if it is the tightest, or a refusal."""
@@ -60,11 +76,21 @@ Peek = Callable[[Scope], Awaitable[None]]
 class Edge:
     """The outermost layer around *app*."""
 
-    def __init__(self, app: ASGIApp, *, peek: Peek, admission: Admission) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        peek: Peek,
+        admission: Admission,
+        metrics: Metrics | None = None,
+        tracing: "Tracing | None" = None,
+    ) -> None:
         """*peek* looks up the rate state of a request that nobody has charged."""
         self.app = app
         self._peek = peek
         self._admission = admission
+        self._metrics = metrics or Metrics()
+        self._tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -73,12 +99,16 @@ class Edge:
             return
         current = Passage(_request_id(scope))
         scope[_KEY] = current
-        started, began, status = False, time.perf_counter(), 0
+        with self._watched(scope, current):
+            await self._serve(scope, current, receive, send)
+
+    async def _serve(self, scope: Scope, current: Passage, receive: Receive, send: Send) -> None:
+        started = False
 
         async def sending(message: Message) -> None:
-            nonlocal started, status
+            nonlocal started
             if message["type"] == "http.response.start":
-                started, status = True, message["status"]
+                started, current.status = True, message["status"]
                 if current.verdict is None:
                     await self._peek(scope)
                 message["headers"] = _with_common(message.get("headers", ()), scope, current)
@@ -90,8 +120,28 @@ class Edge:
             _report(bug, current.request_id)
             if not started:
                 await _fail(scope, sending)
+
+    @contextmanager
+    def _watched(self, scope: Scope, current: Passage) -> Iterator[None]:
+        """Count, trace and log the request, by its route: paths and queries hold ids and words."""
+        began = time.perf_counter()
+        method = known(scope["method"])
+        named = observability.request_id.set(current.request_id)
+        self._metrics.begun()
+        try:
+            if self._tracing is None:
+                yield
+            else:
+                with self._tracing.request(scope, method) as current.span:
+                    try:
+                        yield
+                    finally:
+                        current.span.answered(method, _route(scope), current.status)
         finally:
-            _tell(scope, current, status, began)
+            seconds = time.perf_counter() - began
+            self._metrics.answered(method, _route(scope), current.status, seconds)
+            _tell(method, _route(scope), current, seconds)
+            observability.request_id.reset(named)
 
     async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve it in its place, if it gets one."""
@@ -142,19 +192,24 @@ _SECURITY = (
 _CACHEABLE = ("/explorer/", "/docs/", "/sandbox/")
 
 
-def _tell(scope: Scope, current: Passage, status: int, began: float) -> None:
-    """Log the request by its route: paths and queries hold ids and search words."""
-    if log.isEnabledFor(logging.INFO):
-        route = scope.get("state", {}).get("route") or getattr(scope.get("route"), "path", None)
-        log.info(
-            "request",
-            extra={
-                "request_id": current.request_id,
-                "operation": f"{scope['method']} {route or '-'}",
-                "status": status,
-                "milliseconds": round((time.perf_counter() - began) * 1000, 1),
-            },
-        )
+def _route(scope: Scope) -> str | None:
+    """Return the template of the path, if a route was found for it."""
+    found = scope.get("state", {}).get("route") or getattr(scope.get("route"), "path", None)
+    return str(found) if found else None
+
+
+def _tell(method: str, route: str | None, current: Passage, seconds: float) -> None:
+    if not log.isEnabledFor(logging.INFO):
+        return
+    told: dict[str, object] = {
+        "request_id": current.request_id,
+        "operation": f"{method} {route or '-'}",
+        "status": current.status,
+        "milliseconds": round(seconds * 1000, 1),
+    }
+    if current.span is not None:
+        told["trace_id"] = current.span.trace_id
+    log.info("request", extra=told)
 
 
 def _report(bug: Exception, request_id: str) -> None:

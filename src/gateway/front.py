@@ -23,6 +23,7 @@ class Front:
         self, app: FastAPI, *, table: ASGIApp, graphql: Callable[[Request], Awaitable[Response]]
     ) -> None:
         async def run(scope: Scope, receive: Receive, send: Send) -> None:
+            scope.setdefault("state", {})["route"] = GRAPHQL
             response = await graphql(Request(scope, receive, send))
             await response(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""What people open in a browser, and what tools fetch: explorer, reference, schema, health."""
+"""What people open in a browser, and what tools fetch: explorer, reference, schema."""
 
 from pathlib import Path
 
@@ -42,10 +42,6 @@ class Pages:
 
 def install(app: FastAPI, *, door: Door, graph: Graph, sandbox: ASGIApp | None) -> None:
     """Add the pages to *app*."""
-
-    @app.get("/healthz", include_in_schema=False)
-    async def alive() -> dict[str, str]:
-        return {"status": "ok"}
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import uvicorn
@@ -14,6 +15,7 @@ from uvicorn.supervisors import Multiprocess
 
 from gateway import observability
 from gateway.app import Gateway, assemble
+from gateway.metrics import FOLDER
 from gateway.protocol import GuardedProtocol
 from gateway.settings import Settings
 
@@ -53,7 +55,9 @@ def run_many(settings: Settings) -> None:
     listener, settings = _listen(settings)
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
     config = _config("gateway.server:create", factory=True, workers=settings.workers)
-    Multiprocess(config, sockets=[listener]).run()
+    with TemporaryDirectory(prefix="access-gateway-metrics-") as folder:
+        os.environ[FOLDER] = folder  # where the workers' figures meet
+        Multiprocess(config, sockets=[listener]).run()
 
 
 def settle() -> None:

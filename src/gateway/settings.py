@@ -200,6 +200,22 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least severe log line that is written."
     )
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        description="Bearer credential that `/metrics` takes besides the admin token, at least 16 "
+        "characters.",
+    )
+    traces_endpoint: str | None = Field(
+        default=None,
+        description="Base URL of an OpenTelemetry collector that takes OTLP over HTTP, such as "
+        "`http://127.0.0.1:4318`. Default: no traces.",
+    )
+    traces_share: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=1.0,
+        description="Which part of the traces that begin here is recorded.",
+    )
     log_format: Literal["json", "console"] = Field(
         default="json", description="How log lines are written to standard error."
     )
@@ -225,9 +241,12 @@ class Settings(BaseSettings):
         "oauth_a_authorize_url",
         "oauth_tasks_authorize_url",
         "oauth_projects_authorize_url",
+        "traces_endpoint",
     )
     @classmethod
-    def _are_origins(cls, url: str) -> str:
+    def _are_origins(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
             raise ValueError("must be an http or https URL without a query")
@@ -306,6 +325,10 @@ class Settings(BaseSettings):
         if not self.secret_keys or not self.secret_keys.get_secret_value().strip():
             raise NotConfigured(
                 "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."
+            )
+        if self.metrics_token and len(self.metrics_token.get_secret_value()) < MIN_ADMIN_TOKEN:
+            raise NotConfigured(
+                f"AGW_METRICS_TOKEN must be a secret of at least {MIN_ADMIN_TOKEN} characters."
             )
         return self
 

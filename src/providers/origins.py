@@ -28,6 +28,7 @@ class Origins:
         places: int = PLACES,
         allow_private: bool = False,
         clock: Clock | None = None,
+        watch: Watch | None = None,
     ) -> None:
         """
         Start without any connection.
@@ -40,6 +41,7 @@ class Origins:
             places: Connections per origin.
             allow_private: Whether pre-authenticated URLs may lead into this network (tests).
             clock: None: the system's.
+            watch: Is told of every try at a call.
         """
         # The client's own log line holds the whole URL, search words included.
         logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -47,7 +49,7 @@ class Origins:
         self.transport = transport or PooledTransport(tls=tls, places=places)
         self.allow_private = allow_private
         self._apps = apps
-        self.watch: Watch | None = None  # is told of every try, by whoever assembles the process
+        self.watch = watch
         self._clients: dict[str, httpx.AsyncClient] = {}
         self._health: dict[tuple[object, str], Health] = {}
 

@@ -296,3 +296,13 @@ async def test_a_filter_beyond_64_bits_is_refused(admin, number):
     response = await admin.get("/api/connections", params={"resourceId": number})
 
     assert (response.status_code, response.json()["error"]) == (400, "INVALID_PARAMETER")
+
+
+async def test_connections_are_counted_by_their_state_for_scrapers(admin, connection):
+    counted = (await admin.get("/metrics")).text
+    assert 'agw_connections{provider="PROVIDER_A",status="active"} 1.0\n' in counted
+
+    await admin.patch(f"/api/connections/{connection['id']}", json={"status": "disabled"})
+    counted = (await admin.get("/metrics")).text
+    assert 'agw_connections{provider="PROVIDER_A",status="disabled"} 1.0\n' in counted
+    assert 'status="active"' not in counted

@@ -94,6 +94,15 @@ def test_a_bad_setting_stops_the_start(monkeypatch, name, value):
         pytest.param({"AGW_ADMIN_TOKEN": ""}, "AGW_ADMIN_TOKEN", id="an empty admin token"),
         pytest.param({"AGW_ADMIN_TOKEN": "short"}, "AGW_ADMIN_TOKEN", id="a short admin token"),
         pytest.param({"AGW_ADMIN_TOKEN": "a" * 16}, "AGW_SECRET_KEYS", id="no keys"),
+        pytest.param(
+            {
+                "AGW_ADMIN_TOKEN": "a" * 16,
+                "AGW_SECRET_KEYS": "k" * 16,
+                "AGW_METRICS_TOKEN": "short",
+            },
+            "AGW_METRICS_TOKEN",
+            id="a short metrics token",
+        ),
     ],
 )
 def test_serving_needs_secrets(monkeypatch, secrets, missing):

@@ -1,0 +1,114 @@
+"""What machines ask: ready or not, and the figures, which name nothing of anybody."""
+
+import re
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from gateway.app import assemble
+from gateway.database import StorageUnavailable
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+CANARY = "canary-4e1b"
+ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
+
+
+async def test_ready_when_the_database_answers(client):
+    response = await client.get("/readyz")
+
+    assert (response.status_code, response.json()) == (
+        200,
+        {"status": "ready", "checks": {"database": "ok", "sharedLimits": "off"}},
+    )
+
+
+async def test_not_ready_when_the_database_does_not_answer(client, gateway, monkeypatch):
+    def lost():
+        raise StorageUnavailable
+
+    monkeypatch.setattr(gateway.parts.database, "reading", lost)
+    response = await client.get("/readyz")
+
+    assert (response.status_code, response.json()) == (
+        503,
+        {"status": "unready", "checks": {"database": "lost", "sharedLimits": "off"}},
+    )
+    assert (await client.get("/healthz")).status_code == 200
+
+
+@pytest.mark.parametrize("given", [{}, {"Authorization": "Bearer something-else"}])
+async def test_the_figures_want_a_credential(client, given):
+    response = await client.get("/metrics", headers=given)
+
+    assert response.status_code == 401
+    assert "agw_" not in response.text
+
+
+async def test_an_access_token_is_none(client, token):
+    mine = {"Authorization": f"Bearer {token['token']}"}
+
+    assert (await client.get("/metrics", headers=mine)).status_code == 401
+
+
+async def test_requests_are_counted_by_route_and_by_nothing_else(client, token):
+    mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": CANARY}
+    before = await figures(client)
+    await client.get(f"/api/access/email/messages/providerA:{CANARY}?q={CANARY}", headers=mine)
+    await client.request("BREW", f"/{CANARY}", headers=mine)
+    query = f'{{ emails(q: "{CANARY}") {{ totalCount }} }}'
+    await client.post("/graphql", json={"query": query}, headers=mine)
+    after = await figures(client)
+
+    grown = {name: value - before.get(name, 0.0) for name, value in after.items()}
+    counted = {
+        name for name, more in grown.items() if name.startswith("agw_requests_total") and more
+    }
+    assert counted == {
+        'agw_requests_total{method="GET",route="/metrics",status="200"}',
+        'agw_requests_total{method="GET",route="/api/access/email/messages/{emailId}",status="422"}',
+        'agw_requests_total{method="other",route="other",status="404"}',
+        'agw_requests_total{method="POST",route="/graphql",status="200"}',
+    }
+    assert after["agw_requests_active"] == 1.0
+    assert CANARY not in str(after)
+
+
+async def test_a_lost_shared_count_is_told_and_no_reason_to_be_unready(settings):
+    alone = settings.model_copy(
+        update={"redis_url": SecretStr("redis://127.0.0.1:1"), "rate_limits": "on"}
+    )
+    async with assemble(alone).running() as gateway, over(gateway) as client:
+        await client.get("/api/access/token")
+        response = await client.get("/readyz")
+        lost = (await figures(client))["agw_shared_limits_lost"]
+
+    assert (response.status_code, response.json()) == (
+        200,
+        {"status": "ready", "checks": {"database": "ok", "sharedLimits": "lost"}},
+    )
+    assert lost == 1.0
+
+
+async def test_a_scraper_may_have_a_token_of_its_own(settings):
+    scraped = settings.model_copy(update={"metrics_token": SecretStr("a-token-of-the-scraper")})
+    async with assemble(scraped).running() as gateway, over(gateway) as client:
+        theirs = {"Authorization": "Bearer a-token-of-the-scraper"}
+        metrics = await client.get("/metrics", headers=theirs)
+        managing = await client.get("/api/operators", headers=theirs)
+
+    assert (metrics.status_code, managing.status_code) == (200, 401)
+
+
+def over(gateway):
+    """A client without any credential."""
+    return httpx.AsyncClient(transport=httpx.ASGITransport(gateway), base_url="http://gateway")
+
+
+async def figures(client):
+    """Return every sample by its name and labels."""
+    response = await client.get("/metrics", headers=ADMIN)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"].startswith("text/plain; version=")
+    lines = re.findall(r"^(agw_[^ ]+) (\S+)$", response.text, re.MULTILINE)
+    return {name: float(value) for name, value in lines}
