@@ -17,7 +17,7 @@ from rest_compat.binding import INPUT, bind
 from rest_compat.call import Call
 from rest_compat.idempotency import HEADER, intent, once, read_key
 from rest_compat.ledger import Ledger
-from rest_compat.ports import Door, Operation, Problem, Variable, Visit
+from rest_compat.ports import Door, Left, Operation, Problem, Variable, Visit
 from rest_compat.preferences import Preferences, read_preferences
 from rest_compat.readers import Body, BodyReader
 from rest_compat.table import Endpoint
@@ -37,6 +37,7 @@ class Responder:
     Attributes:
         body: The variable that a request body fills, or None.
         reader: Who reads the body.
+        left: Who is told when a call is over; None: nobody.
     """
 
     endpoint: Endpoint
@@ -45,6 +46,7 @@ class Responder:
     ledger: Ledger
     body: Variable | None
     reader: BodyReader
+    left: Left | None = None
 
     async def respond(self, call: Call, path: Mapping[str, str]) -> Answer:
         """Answer *call*, whose path parameters are *path*; refusals are answers too."""
@@ -53,10 +55,21 @@ class Responder:
             visit = await self.door.enter(
                 call.scope, self.endpoint.charge, partial_fail=wanted.partial_fail
             )
+        except Problem as failure:
+            return self._refuse(failure, call).having(*wanted.applied)
+        answer: Answer | None = None
+        ended: BaseException | None = None
+        try:
             await self._admit(call, path, visit)
             answer = await self._once(call, path, visit, wanted)
         except Problem as failure:
-            answer = self._refuse(failure, call)
+            answer, ended = self._refuse(failure, call), failure
+        except BaseException as bug:
+            ended = bug
+            raise
+        finally:
+            if self.left is not None:
+                self.left(visit, self.operation, answer, ended)
         return answer.having(*wanted.applied)
 
     async def _admit(self, call: Call, path: Mapping[str, str], visit: Visit) -> None:

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 from graphql import GraphQLInputType
 from starlette.types import Scope
 
+from rest_compat.answers import Answer
+
 
 @dataclass(frozen=True, slots=True)
 class Charge:
@@ -116,6 +118,27 @@ class Graph(Protocol):
 
     def prepare(self, text: str) -> Operation:
         """Parse and plan *text*; raises when it does not fit the schema."""
+
+
+class Left(Protocol):
+    """Is told of every call that came through the door, when it is over."""
+
+    def __call__(
+        self,
+        visit: Visit,
+        operation: Operation | None,
+        answer: Answer | None,
+        failure: BaseException | None,
+    ) -> None:
+        """
+        Take note of one call.
+
+        Args:
+            visit: As the door let it in.
+            operation: The document of its row; None when there is no row for it.
+            answer: None when nothing is answered.
+            failure: What ended it early: a `Problem`, which *answer* tells of, or a bug.
+        """
 
 
 class Door(Protocol):

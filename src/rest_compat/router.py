@@ -19,23 +19,25 @@ from rest_compat.call import Call
 from rest_compat.documents import document
 from rest_compat.endpoint import Responder
 from rest_compat.ledger import Ledger
-from rest_compat.ports import Door, Graph, Problem
+from rest_compat.ports import Door, Graph, Left, Problem, Visit
 from rest_compat.readers import READERS, BodyReader
 from rest_compat.table import Endpoint
 
 
-def rest_app(
+def rest_app(  # noqa: PLR0913 - each is a part of the process
     endpoints: Iterable[Endpoint],
     *,
     graph: Graph,
     door: Door,
     ledger: Ledger,
     readers: Mapping[str, BodyReader] = READERS,
+    left: Left | None = None,
 ) -> ASGIApp:
     """
     Build the application that answers *endpoints*, and 404 for everything else.
 
-    *readers* are the readers of request bodies by the name that rows call them.
+    *readers* are the readers of request bodies by the name that rows call them. *left* is told of
+    every call that came through the door, when it is over.
 
     Raises:
         Whatever ``graph.prepare`` raises: a document does not fit the schema.
@@ -52,16 +54,18 @@ def rest_app(
             ledger=ledger,
             body=variables.get(INPUT),
             reader=readers[endpoint.body],
+            left=left,
         )
         rows.append(row)
-    return Router(rows, door=door)
+    return Router(rows, door=door, left=left)
 
 
 class Router:
     """Finds the row of a request; answers itself when there is none."""
 
-    def __init__(self, rows: Sequence[Responder], *, door: Door) -> None:
+    def __init__(self, rows: Sequence[Responder], *, door: Door, left: Left | None = None) -> None:
         self._door = door
+        self._left = left
         self._rows: dict[tuple[int, tuple[str, ...]], list[tuple[tuple[str, ...], Responder]]] = {}
         self._prefixes: dict[tuple[str, ...], Endpoint] = {}
         for row in rows:
@@ -104,16 +108,20 @@ class Router:
     async def _refuse(self, call: Call, code: Code, message: str, status: int) -> Answer:
         """Answer what no row answers; under a surface's prefix the door comes first."""
         near = self._nearest(call.segments)
+        visit: Visit | None = None
         try:
             if near is not None:
-                await self._door.enter(call.scope, near.charge, partial_fail=False)
+                visit = await self._door.enter(call.scope, near.charge, partial_fail=False)
             raise errors.problem(code, message, status=status)
         except Problem as failure:
-            return errors.answer(
+            answer = errors.answer(
                 failure,
                 request_id=self._door.request_id(call.scope),
                 surface=near.surface if near else None,
             )
+            if visit is not None and self._left is not None:
+                self._left(visit, None, answer, failure)
+            return answer
 
     def _nearest(self, segments: tuple[str, ...]) -> Endpoint | None:
         """Return some row of the surface that *segments* lie under."""

@@ -713,3 +713,45 @@ async def test_a_key_means_nothing_to_other_methods(client, behind, method):
     )
 
     assert behind.steps() == ["enter", "admit", "run"]
+
+
+async def leaving(behind, path, **more):
+    """Answer one GET; return the status, and what is told of calls that are over."""
+    told = []
+
+    def left(visit, operation, answer, failure):
+        told.append((operation and operation.name, answer and answer.status, type(failure)))
+
+    app = rest_app(ENDPOINTS, graph=behind, door=behind, ledger=behind, left=left)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
+        response = await client.get(path, **more)
+    return response.status_code, told
+
+
+NOBODY = type(None)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        (MESSAGES, 200, ("ListEmails", 200, NOBODY)),
+        (f"{MESSAGES}?limit=x", 400, ("ListEmails", 400, Problem)),
+        (f"{MESSAGES}/a/b", 404, (None, 404, Problem)),
+    ],
+    ids=["answered", "refused", "no row takes it"],
+)
+async def test_who_wants_to_know_is_told_once_when_a_call_is_over(behind, path, status, told):
+    assert await leaving(behind, path) == (status, [told])
+
+
+async def test_a_call_that_fails_for_a_bug_is_told_too(behind, monkeypatch):
+    monkeypatch.setattr(behind, "outcome", object())  # no outcome at all
+
+    assert await leaving(behind, MESSAGES) == (500, [("ListEmails", None, AttributeError)])
+
+
+async def test_a_call_that_the_door_did_not_let_in_is_not_told(behind):
+    behind.refuse_entry = Problem("No.", {"code": "UNAUTHENTICATED", "httpStatus": 401})
+
+    assert await leaving(behind, MESSAGES) == (401, [])
