@@ -5,7 +5,7 @@ A surface more is a registry, an opener of its port and a method that makes many
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -129,6 +129,10 @@ class Accounts:
     def content_of(self, caller: Caller) -> Content:
         """Return the collaboration content that *caller* may use, as one; none may be left."""
         return Content([(one, self._collab.open(one)) for one in _usable(caller, Surface.COLLAB)])
+
+    def content_over(self, rows: Sequence[ConnectionRow]) -> Content:
+        """Return the collaboration content of these connections, as one."""
+        return Content([(one, self._collab.open(one)) for one in map(self._info, rows)])
 
     def forget(self, connection_id: int) -> None:
         """Drop what is remembered of a connection that was changed or removed."""

@@ -148,7 +148,7 @@ def assemble(
         nonlocal serving
         await database.migrate()
         try:
-            async with ledger.watched(), door.rulebook.watched():
+            async with ledger.watched(), door.rulebook.watched(), door.mending.watched():
                 serving = True
                 yield
         finally:

@@ -19,6 +19,7 @@ from gateway.database import StorageUnavailable
 from gateway.edge import passage
 from gateway.overload import Overloaded
 from gateway.parts import Parts
+from gateway.rule_mending import Mending
 from gateway.rulebook import Rulebook
 from graph import errors
 from graph.context import Context, Delivery
@@ -46,7 +47,8 @@ class Door:
     def __init__(self, parts: Parts, accounts: Accounts) -> None:
         self._parts = parts
         self._accounts = accounts
-        self.rulebook = Rulebook(parts.database)
+        self.rulebook = Rulebook(parts.database, parts.keyring)
+        self.mending = Mending(parts.database, parts.keyring, accounts)
 
     # -- what REST asks; see `rest_compat.ports.Door` ------------------------------------------
 

@@ -14,6 +14,7 @@ from sqlalchemy import (
     ForeignKey,
     Integer,
     LargeBinary,
+    Text,
     UniqueConstraint,
 )
 from sqlmodel import Field, SQLModel
@@ -179,7 +180,11 @@ class RuleIntent(SQLModel, table=True):
     Something that a token is about to make, and that needs an allow rule then. Decisions 4.
 
     Attributes:
-        place: Where: the folder and the name of a file, or the list of a list item.
+        place: Where: `drive:folder` of a file or folder, `site:list` of a list item.
+        trace: What it is known by afterwards (`providers.traces`), sealed.
+        lease_until: Until then whoever makes it is taken to be alive.
+        look_at: When anybody may look what became of it: the end of the lease, later the next look.
+        looks: How often somebody has looked.
     """
 
     __tablename__ = "rule_intents"
@@ -190,6 +195,10 @@ class RuleIntent(SQLModel, table=True):
     rule_type: str = Field(max_length=32)
     place: str = Field(max_length=2048)
     created_at: int = _moment()
+    trace: str = Field(sa_column=Column(Text(), nullable=False))
+    lease_until: int = _moment()
+    look_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
+    looks: int = Field(default=0)
 
 
 class Delivery(SQLModel, table=True):

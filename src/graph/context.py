@@ -19,6 +19,7 @@ from providers.agenda import Agenda
 from providers.content import Content
 from providers.mailbox import Mailbox
 from providers.taskdesk import TaskDesk
+from providers.traces import Trace
 
 
 class Sealer(Protocol):
@@ -43,9 +44,9 @@ class Rulebook(Protocol):
     An intent is written down before anything is made, and is done when the rule is stored.
     """
 
-    async def intend(self, token_id: int, rule_type: RuleType, place: str) -> int:
+    async def intend(self, token_id: int, rule_type: RuleType, trace: Trace) -> int:
         """
-        Write down that something is about to be made at *place*, in words for people.
+        Write down that something is about to be made, and what it will be known by.
 
         Raises:
             Refusal: The token has as many rules as it may have.
@@ -56,6 +57,9 @@ class Rulebook(Protocol):
 
     async def drop(self, intent: int) -> None:
         """Forget an intent: surely nothing was made."""
+
+    def abandon(self, intent: int) -> None:
+        """Leave an intent to whoever looks what became of it: that is not known here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,15 @@ class Content:
         """Whether any of the connections may change something."""
         return any(info.can_write for info, _ in self._routes.connections)
 
+    def makes(self, creators: Collection[str]) -> bool:
+        """Say whether what has these creators (addresses) may be what a connection made."""
+        those = {one.casefold() for one in creators}
+        return any(
+            not those if info.mode == "selected_sites" else info.account_email.casefold() in those
+            for info, _ in self._routes.connections
+            if info.can_write
+        )
+
     # -- sites and libraries
 
     async def sites(self) -> Gathered[records.Site]:
@@ -181,6 +190,11 @@ class Content:
     async def item(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
         """Read a file or folder, afresh; Missing when no connection sees it."""
         return self._noted(await self._routes.first(lambda port: port.item(key, wanted=wanted)))
+
+    async def named(self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]) -> records.File:
+        """Read what has a name in a folder; Missing when no connection sees anything there."""
+        found = await self._routes.first(lambda port: port.named(folder, name, wanted=wanted))
+        return self._noted(found)
 
     async def items(
         self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]

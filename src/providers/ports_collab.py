@@ -293,6 +293,14 @@ class CollabPort(Protocol):
             Missing: It is not there, or upstream knows it under another id.
         """
 
+    async def named(self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]) -> records.File:
+        """
+        Read what has a name in a folder, any case.
+
+        Raises:
+            Missing: Nothing has, or the folder is not there.
+        """
+
     async def items(
         self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
     ) -> Mapping[ItemKey, records.File | Unknown | None]:

@@ -36,6 +36,7 @@ from providers.collab_ids import ROOT, ItemKey
 from providers.failures import Refused
 from providers.ports_collab import FileQuery, Order, Share, Upload, UploadCut
 from providers.records_collab import media_type
+from providers.traces import FileTrace
 
 MAX_DESCRIPTION = 1000  # characters; decisions 8.5
 MAX_MESSAGE = 2000  # characters; decisions 8.7
@@ -88,7 +89,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         made = await kept(
             context,
             FILES,
-            place(parent, name),
+            _trace(parent, name, size=handle.size, renames=upload.conflict == "rename"),
             lambda: changed(context.content.upload(parent.file.key, upload)),
         )
         return DriveOperationView(file_id=made.id)
@@ -124,7 +125,7 @@ async def create_folder(
     made = await kept(
         context,
         FILES,
-        place(parent, name),
+        _trace(parent, name, is_folder=True),
         lambda: changed(
             context.content.create_folder(parent.file.key, name, description=description)
         ),
@@ -299,9 +300,23 @@ def etag(if_match: str | None) -> str | None:
     return None if text in ("", "*") else text
 
 
-def place(parent: Reached, name: str) -> str:
-    """Write down where something is made: `drive:folder/name`."""
-    return f"{parent.file.drive}:{parent.file.item}/{name}"
+def _trace(
+    parent: Reached,
+    name: str,
+    *,
+    is_folder: bool = False,
+    size: int | None = None,
+    renames: bool = False,
+) -> FileTrace:
+    """Take down what something that is made in *parent* will be known by."""
+    return FileTrace(
+        drive=parent.file.drive,
+        folder=parent.file.item,
+        name=name,
+        is_folder=is_folder,
+        size=size,
+        renames=renames,
+    )
 
 
 def _child(parent: Reached, *, mime: str | None) -> Facts:

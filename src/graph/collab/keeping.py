@@ -2,8 +2,9 @@
 Keeping what a token makes within its reach.
 
 In block-all mode whatever a token makes gets an allow rule of its own. That it will be needed is
-written down before anything is made upstream, and the rule is stored before the answer is sent: a
-failure in between is told with the new id, and what was written down stays. Source: decisions 4.
+written down before anything is made upstream, with what the thing will be known by, and the rule
+is stored before the answer is sent: a failure in between is told with the new id, and what was
+written down stays until the rule is there, or surely nothing was made. Source: decisions 4.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ from policy.refusals import Refusal
 from policy.vocabulary import Code, RuleType
 from providers.failures import OutcomeUnknown, ProviderFailure
 from providers.records_collab import File, Row
+from providers.traces import Trace
 
 Made = TypeVar("Made", File, Row)
 
@@ -42,7 +44,7 @@ ROWS = Kind(RuleType.LIST_ITEM_ID, "itemId")
 
 
 async def kept(
-    context: Context, kind: Kind, place: str, make: Callable[[], Awaitable[Made]]
+    context: Context, kind: Kind, trace: Trace, make: Callable[[], Awaitable[Made]]
 ) -> Made:
     """
     Make something, and let the token see it.
@@ -53,13 +55,17 @@ async def kept(
     if context.caller.rules.allow_by_default or context.rulebook is None:
         return await make()
     book = context.rulebook
-    intent = await book.intend(context.caller.token_id, kind.rule_type, place)
+    intent = await book.intend(context.caller.token_id, kind.rule_type, trace)
     try:
         made = await make()
     except OutcomeUnknown:
-        raise  # it may be there: the intent says so
+        book.abandon(intent)  # it may be there: somebody will look
+        raise
     except (ProviderFailure, Refusal):
         await book.drop(intent)
+        raise
+    except BaseException:
+        book.abandon(intent)
         raise
     try:
         await book.allow(intent, _pattern(made))

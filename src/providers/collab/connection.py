@@ -96,6 +96,10 @@ class Collab:
         """Read a file."""
         return await self._files.item(key, wanted=wanted)
 
+    async def named(self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]) -> records.File:
+        """Read what has a name in a folder."""
+        return await self._files.named(folder, name, wanted=wanted)
+
     async def items(
         self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
     ) -> Mapping[ItemKey, records.File | Unknown | None]:

@@ -99,6 +99,16 @@ class Files:
             found = msgspec.structs.replace(found, shared_with=_shared(given))
         return (await self.completed((found,), wanted))[0]
 
+    async def named(self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]) -> records.File:
+        """Read what has a name; see `CollabPort.named`."""
+        await self._places.admit_drive(folder.drive)
+        asked = frozenset(wanted) | {"name"}
+        one = await self._desk.read(wire.Item, *by_name(folder, name), params=fields.file(asked))
+        found = mapping.file(one, asked, within=folder.drive)
+        if found is None or (found.name or "").casefold() != name.casefold():
+            raise Missing
+        return found
+
     async def items(
         self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
     ) -> Mapping[ItemKey, records.File | Unknown | None]:
@@ -164,6 +174,13 @@ def _address(key: ItemKey) -> tuple[str, ...]:
     if key.item == ROOT:
         return ("drives", key.drive, "root")
     return ("drives", key.drive, "items", key.item)
+
+
+def by_name(folder: ItemKey, name: str) -> tuple[str, ...]:
+    """Address a name in a folder; the colons are upstream's own marks."""
+    if folder.item == ROOT:
+        return ("drives", folder.drive, "root:", f"{name}:")
+    return ("drives", folder.drive, "items", f"{folder.item}:", f"{name}:")
 
 
 def _callable(key: ItemKey) -> bool:

@@ -18,9 +18,10 @@ from providers import records_collab as records
 from providers.answers import Answer
 from providers.collab import mapping, wire
 from providers.collab.desk import V1, Desk
+from providers.collab.files import by_name
 from providers.collab.places import Places
 from providers.collab.writing import CONFLICT
-from providers.collab_ids import ROOT, ItemKey
+from providers.collab_ids import ItemKey
 from providers.failures import (
     Broken,
     Conflicted,
@@ -78,7 +79,7 @@ class Uploads:
             answer = await self._desk.upstream.call(
                 "PUT",
                 V1,
-                *_named(parent, upload.name),
+                *by_name(parent, upload.name),
                 "content",
                 params=((CONFLICT, upload.conflict),),
                 content=body,
@@ -130,7 +131,7 @@ class Uploads:
         answer = await self._desk.upstream.call(
             "POST",
             V1,
-            *_named(parent, upload.name),
+            *by_name(parent, upload.name),
             "createUploadSession",
             json={"item": item},
         )
@@ -150,7 +151,7 @@ class Uploads:
     async def _there(self, parent: ItemKey, name: str) -> wire.Item | None:
         try:
             answer = await self._desk.upstream.call(
-                "GET", V1, *_named(parent, name), params=(("$select", _LOOKED_UP),)
+                "GET", V1, *by_name(parent, name), params=(("$select", _LOOKED_UP),)
             )
         except Missing:
             return None
@@ -342,10 +343,3 @@ async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
         with suppress(asyncio.CancelledError):
             await task
         raise
-
-
-def _named(parent: ItemKey, name: str) -> tuple[str, ...]:
-    """Address a name in a folder; the colons are upstream's own marks."""
-    if parent.item == ROOT:
-        return ("drives", parent.drive, "root:", f"{name}:")
-    return ("drives", parent.drive, "items", f"{parent.item}:", f"{name}:")
