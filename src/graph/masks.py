@@ -267,6 +267,15 @@ def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, l
     return grouped
 
 
+def words(coordinates: Container[str], grant: Grant) -> dict[Surface, list[Field]]:
+    """Return the words that hide some of *coordinates* from *grant*, in the contract's order."""
+    found: dict[Surface, list[Field]] = {}
+    for word, governed in _ROWS:
+        if not grant.sees(word) and any(one in coordinates for one in governed):
+            found.setdefault(_SURFACES[type(word)], []).append(word)
+    return found
+
+
 def apply(schema: GraphQLSchema) -> None:
     """Make every maskable field of *schema* answer null to callers it is hidden from."""
     for coordinate in (*MASKED, *HIDDEN_WITH_ALL):

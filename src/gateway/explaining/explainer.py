@@ -1,0 +1,126 @@
+"""Questions about a token's calls, answered. One per process."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway import moments
+from gateway.callers import Callers
+from gateway.explaining import layers
+from gateway.explaining.course import Course, Stop
+from gateway.explaining.question import Document, Question
+from gateway.explaining.search import Search
+from gateway.explaining.stage import Stage
+from gateway.explaining.subject import NotingRules, Subject
+from gateway.tables import AccessToken
+from policy import changes
+from policy.changes import Allowed, Part, Removed, Until
+from policy.rules import Rule
+from policy.vocabulary import RuleAction
+
+
+class Explainer:
+    """Explains why calls are refused, and what would let them pass."""
+
+    def __init__(self, stage: Stage, callers: Callers) -> None:
+        self._stage = stage
+        self._callers = callers
+
+    async def explain(
+        self, token: AccessToken, question: Question, *, address: str | None = None
+    ) -> dict[str, Any]:
+        """
+        Say how a call would go with *token*, layer by layer, and what would let it pass.
+
+        Nothing is charged, stored or changed. Returns the answer as the management API gives it.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        subject = await Subject.read(token, self._callers, moments.now_ms())
+
+        async def rehearse(parts: Any) -> Course:
+            return await self._stage.play(question, subject.changed(parts), address=address)
+
+        found = await Search(rehearse).run()
+        first = found.first
+        answer = {
+            "outcome": _outcome(first.stop),
+            "status": first.status,
+            "error": first.stop.error if first.stop else None,
+            "message": first.stop.message if first.stop else None,
+            "layers": [
+                {"layer": one.layer, "outcome": one.outcome, "detail": one.detail or None}
+                for one in layers.steps(first)
+            ],
+            "rule": _rule(first, subject),
+            "hiddenFields": layers.hidden(first),
+        }
+        if isinstance(question, Document):
+            answer["fields"] = _fields(first)
+        return {
+            **answer,
+            "change": None if found.parts is None else _change(found.parts, subject),
+            "unchangeable": found.obstacle,
+            "rehearsals": found.rehearsals,
+        }
+
+
+def _outcome(stop: Stop | None) -> str:
+    if stop is None:
+        return "allowed"
+    return "failed" if stop.failed else "refused"
+
+
+def _fields(course: Course) -> list[dict[str, Any]]:
+    """Tell of each root field of a document how it went."""
+    if course.play.operation is None:
+        return []
+    stops: dict[str, Stop] = {}
+    for stop in course.stops:
+        stops.setdefault(stop.key, stop)
+    return [
+        {
+            "key": one.key,
+            "field": one.name,
+            "outcome": _outcome(stops.get(one.key)),
+            "layer": stops[one.key].layer if one.key in stops else None,
+            "error": stops[one.key].error if one.key in stops else None,
+        }
+        for one in course.play.operation.askings
+    ]
+
+
+def _rule(course: Course, subject: Subject) -> Mapping[str, Any] | None:
+    """Return the rule that refused; or that allowed, where one and the same always did."""
+    rule_id = getattr(course.stop.problem, "rule_id", None) if course.stop else None
+    if course.stop is None and course.play.context is not None:
+        rules = course.play.context.caller.rules
+        decided = set(rules.decided) if isinstance(rules, NotingRules) else set()
+        rule_id = decided.pop() if len(decided) == 1 else None
+    found = next((one for one in subject.all_rules if one.id == rule_id), None)
+    return None if found is None else _shown(found)
+
+
+def _shown(rule: Rule) -> Mapping[str, Any]:
+    return {
+        "id": rule.id,
+        "ruleType": rule.rule_type,
+        "pattern": rule.pattern,
+        "action": rule.action,
+    }
+
+
+def _change(parts: tuple[Part, ...], subject: Subject) -> dict[str, Any]:
+    """Write a change down as the management API takes it."""
+    until = [one.expires_at for one in parts if isinstance(one, Until)]
+    change: dict[str, Any] = {"settings": changes.patch(subject.token.settings, parts)}
+    if until:
+        change["expiresAt"] = moments.text(until[-1])
+    change["addRules"] = [
+        {"ruleType": one.rule_type, "pattern": one.pattern, "action": RuleAction.ALLOW}
+        for one in parts
+        if isinstance(one, Allowed)
+    ]
+    change["removeRules"] = [one.rule.id for one in parts if isinstance(one, Removed)]
+    change["text"] = changes.sentence(parts)
+    return change

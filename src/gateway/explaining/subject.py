@@ -1,0 +1,113 @@
+"""The token that is asked about, as it is stored and as it would be with changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from gateway import callers
+from gateway.callers import Callers
+from gateway.moments import from_ms
+from gateway.tables import AccessToken
+from policy import changes
+from policy.caller import Caller
+from policy.changes import Part, Until
+from policy.grants import Grant
+from policy.refusals import Unauthenticated
+from policy.rules import Decision, Facts, Rule, RuleSet
+from policy.vocabulary import UnauthorizedReason
+from providers.ports import ConnectionInfo
+
+
+@dataclass(frozen=True)
+class NotingRules(RuleSet):
+    """Rules that remember which of them decided."""
+
+    decided: list[int | None] = field(default_factory=list)
+
+    def decide(self, facts: Facts) -> Decision:
+        """Decide, and remember."""
+        decision = super().decide(facts)
+        self.decided.append(decision.rule_id)
+        return decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """
+    A token's stored policy.
+
+    Attributes:
+        rules: None when a stored rule cannot be read, so that nothing is allowed.
+        parts: What is changed, in memory alone.
+        now: Milliseconds since the epoch.
+    """
+
+    token: AccessToken
+    connections: tuple[ConnectionInfo, ...]
+    rules: Sequence[Rule] | None
+    now: int
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    async def read(cls, token: AccessToken, known: Callers, now: int) -> "Subject":
+        """Read what belongs to *token*."""
+        token_id = token.id or 0
+        return cls(
+            token=token,
+            connections=await known.connections_of(token_id),
+            rules=await known.rules_of(token_id),
+            now=now,
+        )
+
+    def changed(self, parts: Sequence[Part]) -> "Subject":
+        """Return the token with *parts* instead of any change before."""
+        return replace(self, parts=tuple(parts))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings, changes included."""
+        return changes.settings_with(self.token.settings, self.parts)
+
+    @property
+    def all_rules(self) -> Sequence[Rule]:
+        """The rules, changes included; none when they cannot be read."""
+        return () if self.rules is None else changes.rules_with(self.rules, self.parts)
+
+    @property
+    def moment(self) -> datetime:
+        """Now; aware, UTC."""
+        return from_ms(self.now)
+
+    def require_alive(self) -> None:
+        """
+        Let a token pass that is neither revoked nor expired.
+
+        Raises:
+            Unauthenticated: It is one of both.
+        """
+        if self.token.revoked_at is not None:
+            raise Unauthenticated(UnauthorizedReason.REVOKED)
+        ends = [part.expires_at for part in self.parts if isinstance(part, Until)]
+        expires_at = ends[-1] if ends else self.token.expires_at
+        if expires_at is not None and expires_at <= self.now:
+            raise Unauthenticated(UnauthorizedReason.EXPIRED)
+
+    def caller(self) -> Caller:
+        """Return who calls with the token, as `gateway.callers` would."""
+        token, settings = self.token, self.settings
+        grant = Grant.read(settings)
+        rules = None if self.rules is None else self.all_rules
+        expires_at = token.expires_at
+        return Caller(
+            token_id=token.id or 0,
+            token_name=token.name,
+            key_id=token.key_id,
+            expires_at=None if expires_at is None else from_ms(expires_at),
+            policy_rev=token.policy_rev,
+            operator_id=token.operator_id,
+            grant=grant,
+            settings=settings,
+            rules=NotingRules(**vars(callers.compiled(grant, rules))),
+            connections=self.connections,
+        )

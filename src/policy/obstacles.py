@@ -1,0 +1,70 @@
+"""Why no change of a token lets a call pass, and what an operator can do instead, in words."""
+
+from collections.abc import Iterable
+
+from policy.gates import Connection
+from policy.refusals import (
+    AccessDenied,
+    Blocked,
+    NoSuchProvider,
+    NotFound,
+    NoUsableConnection,
+    ReadOnlyConnection,
+    Refusal,
+    TooManyRequests,
+    Unauthenticated,
+)
+from policy.vocabulary import Code, Layer, Surface
+
+
+def obstacle(
+    problem: BaseException, connections: Iterable[Connection], surface: Surface | None
+) -> str:
+    """Say why no change of the token lets pass what *problem* stopped."""
+    if not isinstance(problem, Refusal):
+        return "The provider failed or refused the call; no setting of the token is the reason."
+    if isinstance(problem, NoSuchProvider):
+        return (
+            f"No such {surface} connection is on the token's resources: connect an account, or "
+            "link the token to a resource that has one."
+        )
+    if isinstance(problem, NoUsableConnection):
+        states = _states(connections, surface)
+        return f"No connection can be used ({states}): reconnect one, or set it to active."
+    if isinstance(problem, ReadOnlyConnection):
+        states = _states(connections, surface)
+        return f"No connection that fits may write ({states}): connect one with write scopes."
+    if problem.code is Code.CONNECTION_NOT_FOUND:
+        return "The connection that was named is not on the token's resources: name another."
+    if problem.layer is Layer.INPUT:
+        return "The request itself is wrong; no setting of the token is the reason."
+    return next(
+        (words for kind, words in _WORDS if isinstance(problem, kind)),
+        "No setting of the token is the reason.",
+    )
+
+
+_WORDS: tuple[tuple[type[Refusal], str], ...] = (
+    (Unauthenticated, "The token is revoked and stays so: make another."),
+    (TooManyRequests, "Too many requests came in a short time: wait."),
+    (NotFound, "The token's connections see nothing under this id."),
+    (Blocked, "No rule can be named that would let this through."),
+    (
+        AccessDenied,
+        (
+            "What was named does not exist, or the account behind the connection may not do this: "
+            "its provider decides that, or the scopes that it granted."
+        ),
+    ),
+)
+
+
+def _states(connections: Iterable[Connection], surface: Surface | None) -> str:
+    mine = [one for one in connections if one.kind == surface]
+    return ", ".join(f"{one.id} is {_state(one)}" for one in mine)
+
+
+def _state(connection: Connection) -> str:
+    if connection.status != "active":
+        return connection.status
+    return "active" if connection.can_write else "active with read scopes only"

@@ -1,0 +1,77 @@
+"""What would let pass what collab rules block: rules less, or the narrowest rule more."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from policy.changes import Allowed, Part, Removed
+from policy.refusals import Aim, Blocked
+from policy.rules import MATCHERS, SUSPECTS, UNKNOWN, Facts, Index, Rule
+from policy.vocabulary import RuleAction, RuleType
+
+
+def openings(refusal: Blocked, rules: Sequence[Rule]) -> Iterable[tuple[Part, ...]]:
+    """
+    Return what may let pass what *refusal* stopped, the narrowest first.
+
+    A block wins over every allow, so all that block must go; without any, one allow must come.
+    """
+    about = [facts for facts in (refusal.child, refusal.facts) if facts is not None]
+    blocking = _blocking(rules, about)
+    if blocking:
+        return (tuple(Removed(rule) for rule in blocking),)
+    if refusal.facts is None:
+        return ()
+    return tuple((rule,) for rule in _NARROWEST[refusal.aim](refusal.facts))
+
+
+def _blocking(rules: Sequence[Rule], about: Sequence[Facts]) -> list[Rule]:
+    """Return the block rules each of which keeps out what one of these facts is of."""
+    blocks = [rule for rule in rules if rule.action is RuleAction.BLOCK]
+    whole = Index()
+    for rule in blocks:
+        whole.add(rule)
+    kinds = {
+        kind
+        for facts in about
+        for kind in whole.least
+        if MATCHERS[kind](whole, facts) is not None or SUSPECTS[kind](whole, facts) is not None
+    }
+    return [
+        rule
+        for rule in blocks
+        if rule.rule_type in kinds and any(_blocks(rule, facts) for facts in about)
+    ]
+
+
+def _blocks(rule: Rule, facts: Facts) -> bool:
+    alone = Index()
+    alone.add(rule)
+    return alone.match(facts) is not None or alone.might_match(facts) is not None
+
+
+def _seen(facts: Facts) -> Iterable[Allowed]:
+    """Allow the thing itself, by what says most exactly which it is; then what it lies in."""
+    item, number, of = facts.item, facts.list_item_id, facts.list_id
+    if item is not UNKNOWN and item is not None:
+        yield Allowed(RuleType.FILE_ID, f"{item[0]}:{item[1]}")
+    if isinstance(number, str) and isinstance(of, str):
+        yield Allowed(RuleType.LIST_ITEM_ID, f"{of}:{number}")
+    elif isinstance(of, str) and item is None:
+        yield Allowed(RuleType.LIST_ID, of)
+    if isinstance(facts.drive_id, str):
+        yield Allowed(RuleType.DRIVE_ID, facts.drive_id)
+    if isinstance(facts.site_id, str):
+        yield Allowed(RuleType.SITE_ID, facts.site_id)
+
+
+def _listed(facts: Facts) -> Iterable[Allowed]:
+    """Allow what lies in it: a listing that shows nothing would be of no use."""
+    item = facts.item
+    if item is not UNKNOWN and item is not None:
+        yield Allowed(RuleType.FOLDER, f"{item[0]}:{item[1]}")
+    yield from _seen(facts)
+
+
+_NARROWEST: Mapping[Aim, Callable[[Facts], Iterable[Allowed]]] = MappingProxyType(
+    {Aim.SEE: _seen, Aim.LIST: _listed, Aim.CREATE: _seen, Aim.FILL: _listed}
+)
