@@ -24,8 +24,12 @@ from gateway.background import Background
 from gateway.callers import Callers
 from gateway.credentials import Vault
 from gateway.database import Database
+from gateway.decisions import journey
+from gateway.decisions.log import DecisionLog
 from gateway.door import Door
 from gateway.edge import Edge
+from gateway.explaining.explainer import Explainer
+from gateway.explaining.stage import Stage
 from gateway.front import Front
 from gateway.idempotency import Deliveries
 from gateway.keyring import Keyring
@@ -34,6 +38,8 @@ from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
 from gateway.lookup import Lookup, open_lookup
 from gateway.management import answers
 from gateway.management import connections as managed_connections
+from gateway.management import decisions as managed_decisions
+from gateway.management import explain as managed_explain
 from gateway.management import operators as managed_operators
 from gateway.management import resources as managed_resources
 from gateway.management import rules as managed_rules
@@ -125,7 +131,7 @@ def assemble(
     clients = origins or Origins(apps=_in_process(settings, sandbox))
     counted = Metrics()
     tracing = _tracing(settings)
-    clients.watch = _watch(counted, tracing)
+    clients.watch = _watch(counted.called, journey.called, *([tracing.called] if tracing else []))
     endpoints = TokenEndpoints(clients, settings)
     parts = _parts(settings, database, lookup, background, clock, endpoints)
     vault = Vault(
@@ -137,7 +143,13 @@ def assemble(
         links=parts.links,
     )
     accounts = Accounts(clients, vault, database, settings.upstreams)
-    door = Door(parts, accounts)
+    decisions = DecisionLog(
+        database,
+        parts.keyring,
+        days=settings.decision_days,
+        clock=lambda: int(clock() * 1000),
+    )
+    door = Door(parts, accounts, decisions)
     ledger = Deliveries(database, parts.keyring)
     oauth = OAuthFlow(database, parts.keyring, endpoints, forget=accounts.forget)
 
@@ -148,7 +160,12 @@ def assemble(
         nonlocal serving
         await database.migrate()
         try:
-            async with ledger.watched(), door.rulebook.watched(), door.mending.watched():
+            async with (
+                decisions.watched(),
+                ledger.watched(),
+                door.rulebook.watched(),
+                door.mending.watched(),
+            ):
                 serving = True
                 yield
         finally:
@@ -164,14 +181,25 @@ def assemble(
 
     app = _application(lifespan)
     app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
-    app.state.oauth = oauth
+    app.state.oauth, app.state.decisions = oauth, decisions
     mounted = None if sandbox is None else forgetting(sandbox, clients)
     probes.install(app, parts, counted, serving=lambda: serving)
     pages.install(app, door=door, graph=_graph(), sandbox=mounted)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
-    table = rest_app(_endpoints(settings), graph=_Documents(), door=door, ledger=ledger)
+    table = rest_app(
+        _endpoints(settings), graph=_Documents(), door=door, ledger=ledger, left=door.recorder.rest
+    )
     app.router.default = table
     front = Front(app, table=table, graphql=graphql_endpoint.endpoint(door, _graph()))
+    stage = Stage(
+        parts,
+        accounts,
+        _endpoints(settings),
+        graph=_graph(),
+        documents=_Documents(),
+        ledger=ledger,
+    )
+    app.state.explainer = Explainer(stage, parts.callers)
     admission = Admission(active=settings.max_active, queued=settings.max_queued)
     edge = Edge(front, peek=door.peek, admission=admission, metrics=counted, tracing=tracing)
     return Gateway(parts=parts, app=app, edge=edge, background=background)
@@ -231,10 +259,12 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
 
 _MANAGED = (
     managed_tokens.router,
+    managed_explain.router,
     managed_rules.router,
     managed_operators.router,
     managed_resources.router,
     managed_connections.router,
+    managed_decisions.router,
 )
 
 
@@ -269,16 +299,14 @@ def _tracing(settings: Settings) -> "Tracing | None":
     return Tracing.to(settings.traces_endpoint, share=settings.traces_share)
 
 
-def _watch(counted: Metrics, tracing: "Tracing | None") -> Watch:
-    """Return who is told of upstream calls."""
-    if tracing is None:
-        return counted.called
+def _watch(*watching: Watch) -> Watch:
+    """Tell each of *watching* of upstream calls."""
 
-    def both(told: Told) -> None:
-        counted.called(told)
-        tracing.called(told)
+    def called(told: Told) -> None:
+        for watch in watching:
+            watch(told)
 
-    return both
+    return called
 
 
 def _counter(settings: Settings, clock: Callable[[], float]) -> Counter:

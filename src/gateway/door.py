@@ -16,6 +16,9 @@ from starlette.types import Scope
 from gateway import addresses
 from gateway.accounts import Accounts
 from gateway.database import StorageUnavailable
+from gateway.decisions import journey
+from gateway.decisions.decision import Way
+from gateway.decisions.log import DecisionLog
 from gateway.edge import passage
 from gateway.overload import Overloaded
 from gateway.parts import Parts
@@ -23,6 +26,7 @@ from gateway.rule_mending import Mending
 from gateway.rulebook import Rulebook
 from graph import errors
 from graph.context import Context, Delivery
+from graph.trail import WHOLE
 from policy.caller import Caller
 from policy.quota import Charge, token_windows
 from policy.refusals import Refusal, TooManyRequests, Unauthenticated
@@ -44,9 +48,11 @@ class Visit:
 class Door:
     """Lets requests in. One per process."""
 
-    def __init__(self, parts: Parts, accounts: Accounts) -> None:
+    def __init__(self, parts: Parts, accounts: Accounts, decisions: DecisionLog) -> None:
         self._parts = parts
         self._accounts = accounts
+        self._decisions = decisions
+        self.recorder = journey.Recorder(decisions)
         self.rulebook = Rulebook(parts.database, parts.keyring)
         self.mending = Mending(parts.database, parts.keyring, accounts)
 
@@ -70,8 +76,10 @@ class Door:
         try:
             operation.admit(visit.context)
         except Refusal as refusal:
-            request_id = visit.context.request_id
-            raise _problem(refusal, operation.surface, request_id) from refusal
+            context: Context = visit.context
+            ruling = errors.ruling(refusal, surface=operation.surface)
+            context.trail.rulings[WHOLE] = ruling
+            raise _problem(refusal, operation.surface, context.request_id) from refusal
 
     def deliver(self, visit: ports.Visit, *, seed: str, maybe_sent: bool) -> None:
         """Tell the context which intent this is."""
@@ -116,6 +124,8 @@ class Door:
             tasks=self._accounts.tasks_of(caller),
             content=self._accounts.content_of(caller),
             rulebook=self.rulebook,
+            witness=self._decisions.witness,
+            trail=journey.begin(_way(scope, mount), sum(costs.values())),
         )
 
     async def open_management(self, scope: Scope) -> None:
@@ -160,6 +170,12 @@ def bucket_of(path: str) -> tuple[str, str]:
 
 
 _SURFACES = frozenset(surface.value for surface in Surface)
+
+
+def _way(scope: Scope, mount: str) -> Way:
+    if mount:
+        return Way.INTERNAL
+    return Way.GRAPHQL if bucket_of(scope["path"])[0] == "graphql" else Way.REST
 
 
 def _token_charges(caller: Caller, cost: int) -> list[Charge]:

@@ -23,10 +23,14 @@ def endpoint(door: Door, graph: Graph) -> Callable[[Request], Awaitable[Response
     """Make what answers POST."""
 
     async def run(request: Request) -> Response:
-        async def admit(costs: Mapping[str, int]) -> Context:
-            return await door.open(request.scope, costs)
+        visitor: Context | None = None
 
-        request_id = passage(request.scope).request_id
+        async def admit(costs: Mapping[str, int]) -> Context:
+            nonlocal visitor
+            visitor = await door.open(request.scope, costs)
+            return visitor
+
+        request_id, status = passage(request.scope).request_id, 0
         declared = request.headers.get("content-length")
         try:
             body = await read_body(request.receive, declared=declared, limit=MAX_BYTES)
@@ -37,11 +41,18 @@ def endpoint(door: Door, graph: Graph) -> Callable[[Request], Awaitable[Response
                 request_id=request_id,
                 accept=request.headers.get("accept", ""),
             )
+            status = reply.status
         except Problem as problem:  # the body did not arrive whole
             return _refused(problem.message, problem.extensions, request_id)
         except Refusal as refusal:
             told = errors.extensions(refusal, surface=None, request_id=request_id)
             return _refused(refusal.message, told, request_id)
+        except Exception:
+            status = 500
+            raise
+        finally:
+            if visitor is not None:
+                door.recorder.graphql(visitor, status)
         headers = {**reply.headers, "Content-Type": reply.content_type}
         return Response(reply.body, status_code=reply.status, headers=headers)
 

@@ -197,6 +197,11 @@ class Settings(BaseSettings):
     internal_enabled: bool = Field(
         default=False, description="Serve the collaboration content also under `/internal`."
     )
+    decision_days: int = Field(
+        default=30,
+        ge=0,
+        description="For how many days the decision log is kept; 0: none is written.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least severe log line that is written."
     )

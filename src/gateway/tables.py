@@ -12,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     Text,
@@ -286,6 +287,49 @@ class LeaseRow(SQLModel, table=True):
     name: str = Field(primary_key=True, max_length=100)
     holder: str = Field(max_length=32)
     until: int = _moment()
+
+
+class DecisionRow(SQLModel, table=True):
+    """
+    One call and what decided it; see `gateway.decisions`. Rows outlive their tokens.
+
+    Attributes:
+        at: Of its end. The other members down to `upstream_status` are `Decision`'s.
+        duration: Microseconds.
+        chain, number: Whose row of which day this is; a row is stored once.
+        signature: Over this row and the signature before it in its chain.
+    """
+
+    __tablename__ = "decisions"
+    __table_args__ = (
+        UniqueConstraint("chain", "number", name="uq_decisions_link"),
+        Index("ix_decisions_token_id_at", "token_id", "at"),
+        _AUTOINCREMENT,
+    )
+
+    id: int | None = _key()
+    at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
+    request_id: str = Field(max_length=128)
+    token_id: int = Field(sa_column=Column(_long(), nullable=False))
+    operator_id: str = Field(max_length=36)
+    door: str = Field(max_length=8)
+    surface: str | None = Field(default=None, max_length=16)
+    operation: str | None = Field(default=None, max_length=64)
+    resource_id: str | None = Field(default=None, max_length=1024)
+    outcome: str = Field(max_length=8)
+    layer: str | None = Field(default=None, max_length=32)
+    code: str | None = Field(default=None, max_length=64)
+    status: int
+    rule_id: int | None = Field(default=None, sa_column=Column(_long(), nullable=True))
+    policy_rev: int
+    hidden_fields: int
+    cost: int
+    duration: int = Field(sa_column=Column(BigInteger(), nullable=False))
+    upstream_calls: int
+    upstream_status: int | None = None
+    chain: str = Field(max_length=32)
+    number: int = Field(sa_column=Column(BigInteger(), nullable=False))
+    signature: str = Field(max_length=64)
 
 
 METADATA = SQLModel.metadata

@@ -1,0 +1,337 @@
+"""`GET /api/decisions`: one row per call of a known token, and what decided it."""
+
+import re
+
+import pytest
+import pytest_asyncio
+import world as worlds
+from sqlalchemy import text
+
+MESSAGES = "/api/access/email/messages"
+DECISIONS = "/api/decisions"
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running(world_template, tmp_path_factory):
+    """The world, opened once for this module."""
+    template, known = world_template
+    async with worlds.opened(template, known, tmp_path_factory.mktemp("decisions")) as world:
+        yield world
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(running):
+    """The world with an empty log."""
+    await running.gateway.app.state.decisions.flush()
+    async with running.gateway.parts.database.writing() as session:
+        await session.exec(text("DELETE FROM decisions"))
+    return running
+
+
+async def listed(world, **filters):
+    answer = await world.admin.get(DECISIONS, params=filters)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def rows(world, *members, **filters):
+    """Return *members* of every decision, oldest first."""
+    found = (await listed(world, **filters))["decisions"]
+    return [tuple(one[member] for member in members) for one in reversed(found)]
+
+
+async def token_id(world, secret):
+    async with world.client(secret) as client:
+        return (await client.get("/api/access/token")).json()["id"]
+
+
+TOLD = ("door", "operation", "outcome", "layer", "code", "status")
+
+
+async def test_a_call_leaves_one_row_with_everything_but_content(world):
+    token = await world.token({"visibleEmailFields": ["subject", "from"]})
+    async with world.client(token) as client:
+        answer = await client.get(
+            f"{MESSAGES}/{world.id('lease')}", headers={"X-Request-Id": "the-request"}
+        )
+    assert answer.status_code == 200
+
+    told = await listed(world)
+
+    assert set(told) == {"decisions", "nextPageToken", "hasMore"}
+    assert (told["nextPageToken"], told["hasMore"]) == (None, False)
+    (row,) = told["decisions"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", row.pop("at"))
+    assert row.pop("durationMs") >= 0
+    assert row.pop("id") >= 1
+    assert row == {
+        "requestId": "the-request",
+        "tokenId": await token_id(world, token),
+        "operatorId": world.operator_id,
+        "door": "rest",
+        "surface": "email",
+        "operation": "email",
+        "resourceId": world.id("lease"),
+        "outcome": "allowed",
+        "layer": None,
+        "code": None,
+        "status": 200,
+        "ruleId": None,
+        "policyRevision": 1,
+        "hiddenFields": 10,
+        "cost": 1,
+        "upstreamCalls": 1,
+        "upstreamStatus": 200,
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "path", "told"),
+    [
+        pytest.param(
+            {"emailAccessEnabled": False},
+            MESSAGES,
+            ("rest", "emails", "refused", "surface", "EMAIL_NOT_ENABLED", 422),
+            id="the surface is off",
+        ),
+        pytest.param(
+            {},
+            "/api/access/tasks/boards",
+            ("rest", "taskBoards", "refused", "connections", "NO_TASK_PROVIDER", 422),
+            id="nothing is connected",
+        ),
+        pytest.param(
+            {"allowedEmailOperations": ["view_email"]},
+            f"{MESSAGES}?limit=x",
+            ("rest", "emails", "refused", "operation", "OPERATION_NOT_ALLOWED", 403),
+            id="the flag is missing, whatever the parameters",
+        ),
+        pytest.param(
+            {},
+            f"{MESSAGES}?limit=x",
+            ("rest", "emails", "refused", "input", "INVALID_PARAMETER", 400),
+            id="a parameter that the REST layer refuses",
+        ),
+        pytest.param(
+            {},
+            f"{MESSAGES}?after=2026-02-02&before=2026-01-01",
+            ("rest", "emails", "refused", "input", "INVALID_RANGE", 400),
+            id="a parameter that the graph refuses",
+        ),
+        pytest.param(
+            {"allowedConnectionIds": []},
+            MESSAGES,
+            ("rest", "emails", "refused", "usable_connection", "NO_PROVIDER", 403),
+            id="no connection may be used",
+        ),
+        pytest.param(
+            {},
+            f"{MESSAGES}/providerA:none",
+            ("rest", "email", "failed", "upstream", "NOT_FOUND", 404),
+            id="it is not there",
+        ),
+        pytest.param(
+            {"visibleEmailFields": ["subject"]},
+            f"{MESSAGES}?from=ana",
+            ("rest", "emails", "refused", "mask", "FIELD_NOT_VISIBLE", 403),
+            id="the filter would tell a hidden field",
+        ),
+        pytest.param(
+            {},
+            f"{MESSAGES}/a/b",
+            ("rest", None, "refused", "input", "NOT_FOUND", 404),
+            id="no such path",
+        ),
+        pytest.param(
+            {},
+            "/api/access/token",
+            ("rest", "accessToken", "allowed", None, None, 200),
+            id="itself",
+        ),
+    ],
+)
+async def test_each_layer_is_named_by_what_it_refused(world, settings, path, told):
+    async with world.client(await world.token(settings)) as client:
+        await client.get(path)
+
+    assert await rows(world, *TOLD) == [told]
+
+
+async def test_a_failure_upstream_is_told_with_what_upstream_answered(world):
+    for upstream in ("provider-a", "provider-b"):
+        await world.fail(upstream, kind="503")
+    async with world.client(await world.token({})) as client:
+        await client.get(MESSAGES)
+    for upstream in ("provider-a", "provider-b"):
+        await world.admin.delete(f"/sandbox/faults/{upstream}")
+
+    assert await rows(world, *TOLD, "upstreamStatus") == [
+        ("rest", "emails", "failed", "upstream", "PROVIDER_ERROR", 502, 503)
+    ]
+
+
+async def test_graphql_leaves_a_row_per_root_field(world):
+    token = await world.token({"allowedEmailOperations": ["search_emails"]})
+    document = """query ($id: String!) {
+        emails(limit: 1) { hasMore }
+        email(emailId: $id) { subject }
+        gone: emailThread(threadId: "a person's words") { subject }
+        accessToken { id }
+    }"""
+    async with world.client(token) as client:
+        await client.post(
+            "/graphql", json={"query": document, "variables": {"id": world.id("lunch")}}
+        )
+
+    lunch = world.id("lunch")
+    no = ("refused", "operation", "OPERATION_NOT_ALLOWED", 403)
+    assert await rows(world, *TOLD, "resourceId", "cost") == [
+        ("graphql", "emails", "allowed", None, None, 200, None, 1),
+        ("graphql", "email", *no, lunch, 1),
+        ("graphql", "emailThread", *no, None, 1),
+        ("graphql", "accessToken", "allowed", None, None, 200, None, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("{ emails {", ("graphql", None, "refused", "input", "GRAPHQL_PARSE_FAILED", 400)),
+        ("{ nothing }", ("graphql", None, "refused", "input", "GRAPHQL_VALIDATION_FAILED", 400)),
+        ("{ __typename }", ("graphql", None, "allowed", None, None, 200)),
+    ],
+)
+async def test_graphql_without_a_root_field_leaves_one_row(world, query, told):
+    async with world.client(await world.token({})) as client:
+        await client.post("/graphql", json={"query": query})
+
+    assert await rows(world, *TOLD, "cost") == [(*told, 1)]
+
+
+async def test_calls_without_a_valid_token_and_beyond_the_limits_leave_none(world):
+    token = await world.token({"quota": {"perMinute": 1}})
+    for given in (None, "agw_nonsense", token, token):
+        async with world.client(given) as client:
+            answer = await client.get(MESSAGES)
+    assert answer.status_code == 429
+
+    assert await rows(world, *TOLD) == [("rest", "emails", "allowed", None, None, 200)]
+
+
+async def test_a_replayed_answer_is_a_call_of_its_own_that_asks_nobody(world):
+    token = await world.token({})
+    mail = {"to": [{"email": "ann@home.example"}], "subject": "s", "body": "b"}
+    async with world.client(token) as client:
+        for _ in range(2):
+            sent = await client.post(
+                f"{MESSAGES}/send", json=mail, headers={"Idempotency-Key": "k"}
+            )
+            assert sent.status_code == 200
+
+    (first, again) = await rows(world, "operation", "outcome", "status", "upstreamCalls")
+    assert first[:3] == again[:3] == ("sendEmail", "allowed", 200)
+    assert first[3] > 0
+    assert again[3] == 0
+
+
+async def test_nothing_that_a_caller_wrote_is_in_the_log(world):
+    canary = "canary-word"
+    async with world.client(await world.token({})) as client:
+        await client.get(MESSAGES, params={"q": canary, "from": f"{canary}@x.example"})
+        await client.get(f"{MESSAGES}/{canary}")
+        await client.get(f"{MESSAGES}/providerA:{canary}@x.example")
+        await client.post(f"{MESSAGES}/send", json={"subject": canary})
+        await client.post("/graphql", json={"query": f'{{ emails(q: "{canary}") {{ hasMore }} }}'})
+
+    told = await world.admin.get(DECISIONS)
+    assert len(told.json()["decisions"]) == 5
+    assert canary not in told.text
+
+
+async def test_filters_and_pages(world):
+    one, two = await world.token({}), await world.token({"allowedEmailOperations": []})
+    for token, name in ((one, "a"), (two, "b"), (one, "c"), (two, "d")):
+        async with world.client(token) as client:
+            await client.get(MESSAGES, headers={"X-Request-Id": name})
+
+    async def found(**filters):
+        return [name for (name,) in await rows(world, "requestId", **filters)]
+
+    moments = dict(await rows(world, "requestId", "at"))
+    assert await found() == ["a", "b", "c", "d"]
+    (first_token, other_token, *_) = [one for (one,) in await rows(world, "tokenId")]
+    assert await found(tokenId=other_token) == ["b", "d"]
+    assert await found(outcome="allowed") == ["a", "c"]
+    assert await found(surface="email", layer="operation") == ["b", "d"]
+    assert await found(surface="tasks") == []
+    assert await found(code="OPERATION_NOT_ALLOWED", tokenId=first_token) == []
+    assert await found(operation="emails", requestId="c") == ["c"]
+    assert await found(since=moments["c"]) == [
+        name for name in "abcd" if moments[name] >= moments["c"]
+    ]
+    assert await found(until=moments["c"]) == [
+        name for name in "abcd" if moments[name] < moments["c"]
+    ]
+
+    first = await listed(world, limit=3)
+    assert [one["requestId"] for one in first["decisions"]] == ["d", "c", "b"]
+    assert first["hasMore"] is True
+    rest = await listed(world, limit=3, pageToken=first["nextPageToken"])
+    assert [one["requestId"] for one in rest["decisions"]] == ["a"]
+    assert (rest["hasMore"], rest["nextPageToken"]) == (False, None)
+
+    other = await world.admin.get(
+        DECISIONS, params={"pageToken": first["nextPageToken"], "tokenId": first_token}
+    )
+    assert (other.status_code, other.json()["error"]) == (400, "INVALID_PAGE_TOKEN")
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("outcome=perhaps", "outcome must be one of 'allowed', 'refused' or 'failed'."),
+        ("since=yesterday", "since must be a time."),
+        ("tokenId=0", "tokenId must be at least 1."),
+        ("layer=none", None),
+        ("word=x", "word is not known here."),
+    ],
+)
+async def test_a_filter_that_is_none_is_refused(admin, query, why):
+    answer = await admin.get(f"{DECISIONS}?{query}")
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_PARAMETER")
+    if why is not None:
+        assert answer.json()["message"] == why
+
+
+async def test_a_page_has_at_most_200(admin):
+    answer = await admin.get(DECISIONS, params={"limit": 201})
+
+    assert (answer.status_code, answer.headers["X-Applied-Limit"]) == (200, "200")
+
+
+async def test_the_log_is_for_the_admin_alone(client, token):
+    answer = await client.get(DECISIONS, headers={"Authorization": f"Bearer {token['token']}"})
+
+    assert (answer.status_code, answer.json()["error"]) == (403, "ADMIN_REQUIRED")
+
+
+async def test_the_call_is_described(admin):
+    described = (await admin.get("/openapi.json")).json()["paths"][DECISIONS]["get"]
+
+    assert [one["name"] for one in described["parameters"]] == [
+        "limit",
+        "pageToken",
+        "tokenId",
+        "outcome",
+        "surface",
+        "since",
+        "until",
+        "operation",
+        "layer",
+        "code",
+        "requestId",
+    ]
