@@ -336,6 +336,12 @@ class Content:
         """Read one list with its columns."""
         return await self._routes.first(lambda port: port.site_list(key))
 
+    async def lists_by_id(
+        self, keys: Collection[ListKey]
+    ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
+        """Read lists by their ids, in batches; see `items`."""
+        return await self._routes.merged(keys, lambda port, some: port.lists_by_id(some))
+
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:

@@ -75,8 +75,8 @@ class Listing:
         way = "" if cursor is None else cursor[:1]
         rest = None if cursor is None else cursor[1:]
         single = len(places) == 1 and query.text is None
-        if way == "u" or (way == "" and single and query.order.by not in ("name", "id")):
-            if not single:
+        if way == "u" or (way == "" and single and query.order.is_upstreams):
+            if not (single and query.order.is_upstreams):
                 raise InvalidCursor
             try:
                 return await self._upstream(places[0], query, rest, needed)
@@ -240,7 +240,7 @@ def _value(file: records.File, order: Order) -> str | int:
         case "created_time":
             return _moment(file.created_time)
         case "size":
-            return file.size or 0
+            return 0 if file.is_folder and not order.folders_weigh else file.size or 0
         case _:
             return 0
 

@@ -101,10 +101,21 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """How files are ordered; folders come first when it is by name."""
+    """
+    How files are ordered; folders come first when it is by name.
+
+    Attributes:
+        folders_weigh: Whether a folder counts with the size of everything in it, else with none.
+    """
 
     by: OrderBy = "modified_time"
     descending: bool = True
+    folders_weigh: bool = True
+
+    @property
+    def is_upstreams(self) -> bool:
+        """Whether upstream orders the files of a folder in the same way."""
+        return self.by not in ("name", "id") and (self.by != "size" or self.folders_weigh)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,6 +384,11 @@ class CollabPort(Protocol):
         Raises:
             Missing: The site has no such list.
         """
+
+    async def lists_by_id(
+        self, keys: Collection[ListKey]
+    ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
+        """Read lists by their ids, in batches, without columns."""
 
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]

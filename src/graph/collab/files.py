@@ -1,7 +1,7 @@
 """Root queries about files: `collabFiles`, `collabFile`, its link and its permissions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, get_args
@@ -14,6 +14,7 @@ from graph.collab.asking import asked, no_bytes
 from graph.collab.labels import labelled
 from graph.collab.paging import applied_limit, fill, text
 from graph.collab.reach import Reach
+from graph.collab.surroundings import discreet
 from graph.collab.types import DriveFileAnswer, DriveFileLink, DriveFilePage, DrivePermissionList
 from graph.collab.views import (
     DriveFileAnswerView,
@@ -95,15 +96,16 @@ class Filters:
         if self.order is not None:
             caller.require_visible(f"Ordering by {self.order.by}", _ORDERS[self.order.by])
 
-    def query(self, caller: Caller, *, limit: int) -> FileQuery:
+    def query(self, caller: Caller, *, limit: int, folders_weigh: bool) -> FileQuery:
         """Build the query; without an order it is the newest first, of what is visible."""
+        order = self.order or _usual_order(caller)
         return FileQuery(
             text=self.q,
             mime_type=self.mime_type,
             name=self.name,
             modified_after=self.after,
             modified_before=self.before,
-            order=self.order or _usual_order(caller),
+            order=replace(order, folders_weigh=folders_weigh),
             limit=limit,
         )
 
@@ -164,7 +166,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     filters.close_side_doors(context.caller)
     reach = Reach(context.content, context.caller.rules)
     places, failed = await asked(_places(context, reach, filters))
-    query = filters.query(context.caller, limit=size)
+    query = filters.query(context.caller, limit=size, folders_weigh=reach.unrestricted)
     fields = wanted(info.raw, "DriveFile") - {"shared_with", "download_link"}
 
     async def turn(at: str | None) -> Page[File]:
@@ -173,7 +175,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
         )
 
     page = await asked(fill(turn, reach.files, limit=size, cursor=cursor))
-    files = page.items
+    files = await asked(discreet(reach, page.items, fields))
     if "labels" in fields:
         files = await asked(labelled(context, reach.survey, files))
     token = None
@@ -198,6 +200,7 @@ async def collab_file(info: Info, file_id: FileId) -> DriveFileAnswerView:
     fields = wanted(info.raw, "DriveFile") - {"download_link"}
     found = (await asked(reach.file(key, wanted=fields | {"etag"}))).file
     context.etag = found.etag
+    (found,) = await asked(discreet(reach, [found], fields))
     if "labels" in fields:
         (found,) = await asked(labelled(context, reach.survey, [found]))
     return DriveFileAnswerView(file=found, access_info=context.caller.access_info(Surface.COLLAB))

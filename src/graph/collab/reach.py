@@ -6,7 +6,7 @@ its facts allow it. Missing and blocked look alike wherever only facts could hav
 decisions 4 and 16; reference, reliability 4.1 to 4.3.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeVar
@@ -46,6 +46,12 @@ class Reach:
         self._content = content
         self._rules = rules
         self.survey = Survey(content, rules)
+        self._folders: dict[ItemKey, bool] = {}  # whether they may be told of
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether everything there is may be seen."""
+        return self._rules.allow_by_default and not self._rules.blocks_something
 
     # -- one resource
 
@@ -71,6 +77,7 @@ class Reach:
         found, facts = await self._item(key, NOTHING, inside=True)
         if not self._rules.may_hold_visible(facts):
             raise Blocked(self._rules.blocking(facts))
+        self._folders[found.key] = found.is_root or self.allows(facts)
         return Reached(found, facts)
 
     async def parent(self, key: ItemKey) -> Reached:
@@ -132,6 +139,23 @@ class Reach:
         """Say of each file whether it may be seen."""
         return [self.allows(facts) for facts in await self.survey.of_files(files)]
 
+    async def visible_folders(self, keys: Collection[ItemKey]) -> frozenset[ItemKey]:
+        """
+        Return those folders that may be told of by what lies in them.
+
+        The top of a library is one of them: it stands for the library, in which something is seen.
+        """
+        unread = [one for one in dict.fromkeys(keys) if one not in self._folders]
+        if unread:
+            self._folders.update(dict.fromkeys(unread, False))
+            read = await self._content.items(unread, wanted=self.survey.file_wants)
+            folders = [one for one in read.values() if isinstance(one, File)]
+            seen = await self.files(folders)
+            self._folders.update(
+                {one.key: one.is_root or shown for one, shown in zip(folders, seen, strict=True)}
+            )
+        return frozenset(one for one in keys if self._folders[one])
+
     async def rows(self, rows: Sequence[Row]) -> list[bool]:
         """Say of each list item whether it may be seen."""
         return [self.allows(facts) for facts in await self.survey.of_rows(rows)]
@@ -142,13 +166,17 @@ class Reach:
 
     def sites(self, sites: Sequence[Site]) -> list[Site]:
         """Keep the sites that may be seen."""
-        return [one for one in sites if self.allows(Facts(site_id=one.site))]
+        return [one for one in sites if self.allows_site(one.site)]
 
     def drives(self, drives: Sequence[Drive]) -> list[Drive]:
         """Keep the libraries that something visible may lie in."""
         return [one for one in drives if self._rules.may_hold_visible(self.survey.of_drive(one))]
 
     # -- verdicts
+
+    def allows_site(self, site: str) -> bool:
+        """Say whether a site may be seen."""
+        return self.allows(Facts(site_id=site))
 
     def allows(self, facts: Facts) -> bool:
         """Say whether the rules allow what has these facts."""

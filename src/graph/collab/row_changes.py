@@ -10,8 +10,9 @@ from graph.collab.changes import IfMatch, changed, etag, writing
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, checked_fields
 from graph.collab.keeping import ROWS, kept
 from graph.collab.reach import Reach
-from graph.collab.rows import ItemId, ListId, asks, completed, list_name
+from graph.collab.rows import ItemId, ListId, asks, completed
 from graph.collab.sites import SiteId
+from graph.collab.surroundings import list_name
 from graph.collab.types import CollabListItem, CollabListItemDeletion
 from graph.collab.views import DeletionView
 from graph.context import Context, Info
@@ -47,12 +48,13 @@ async def create_list_item(
         row_trace(key, fields),
         lambda: changed(context.content.create_row(key, fields, wanted=asks(wants))),
     )
+    named = of.display_name if reach.lists([of]) else None
     if not context.caller.rules.allow_by_default:
-        return await _answered(info, reach, made, list_name_=of.display_name)
+        return await _answered(info, reach, made, list_name_=named)
     (seen,) = await _seen(reach, made)
     if not seen:
         return _bare(made)
-    return await _answered(info, reach, made, list_name_=of.display_name)
+    return await _answered(info, reach, made, list_name_=named)
 
 
 @guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
@@ -77,7 +79,7 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     (seen,) = await _seen(reach, made)
     if not seen:
         return _bare(made)
-    name = await list_name(context, key.of) if "list_name" in wanted_of(info) else None
+    name = await list_name(context, reach, key.of) if "list_name" in wanted_of(info) else None
     return await _answered(info, reach, made, list_name_=name)
 
 

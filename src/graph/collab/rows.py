@@ -13,7 +13,8 @@ from graph.collab.files import told
 from graph.collab.labels import labelled_rows
 from graph.collab.paging import applied_limit, fill, text
 from graph.collab.reach import Reach
-from graph.collab.sites import PageToken, SiteId, site_name
+from graph.collab.sites import PageToken, SiteId
+from graph.collab.surroundings import list_name, site_name
 from graph.collab.types import CollabListItem, CollabListItemPage
 from graph.collab.views import RowPageView, names_it, without_name
 from graph.context import Context, Info
@@ -21,8 +22,6 @@ from graph.guards import guarded
 from graph.wanted import wanted
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
-from providers.collab_ids import ListKey
-from providers.failures import ProviderFailure
 from providers.ports_collab import Page, RowQuery
 from providers.records_collab import Row
 
@@ -91,7 +90,8 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
         return await context.content.rows(key, query, cursor=at, wanted=asked_for)
 
     page = await asked(fill(turn, reach.rows, limit=query.limit, cursor=cursor))
-    rows = await asked(completed(context, reach, page.items, fields, list_name=of.display_name))
+    named = of.display_name if reach.lists([of]) else None
+    rows = await asked(completed(context, reach, page.items, fields, list_name=named))
     token = None
     if page.next is not None:
         token = page_tokens.seal(context, "collabListItems", binding, page.next)
@@ -114,7 +114,7 @@ async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id
     fields = wanted(info.raw, "CollabListItem")
     found = (await asked(reach.row(key, wanted=asks(fields) | {"etag"}))).row
     context.etag = found.etag
-    name = await list_name(context, key.of) if "list_name" in fields else None
+    name = await list_name(context, reach, key.of) if "list_name" in fields else None
     (row,) = await asked(completed(context, reach, (found,), fields, list_name=name))
     return row
 
@@ -132,7 +132,7 @@ async def completed(
         rows = await labelled_rows(context, reach.survey, rows)
     of = None
     if rows and "site_name" in fields:
-        of = await site_name(context, rows[0].site)
+        of = await site_name(context, reach, rows[0].site)
     nameless = context.caller.hides(CollabField.NAME)
     return tuple(
         msgspec.structs.replace(
@@ -143,14 +143,6 @@ async def completed(
         )
         for one in rows
     )
-
-
-async def list_name(context: Context, key: ListKey) -> str | None:
-    """Return the display name of a list; None when it cannot be read just now."""
-    try:
-        return (await context.content.site_list(key)).display_name
-    except ProviderFailure:
-        return None
 
 
 def asks(fields: AbstractSet[str]) -> frozenset[str]:

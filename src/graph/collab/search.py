@@ -18,11 +18,11 @@ from graph.context import Info
 from graph.guards import guarded
 from policy.caller import Caller
 from policy.refusals import InvalidInput
-from policy.rules import Facts
 from policy.vocabulary import Code, CollabField, CollabOp, RuleType, Surface
+from providers.collab_ids import ListKey
 from providers.content import Content
 from providers.ports_collab import SearchQuery
-from providers.records_collab import File, Row, SearchHit
+from providers.records_collab import File, Row, SearchHit, SiteList
 
 MAX_LIMIT = 100  # decisions 8.12
 MAX_START = 10_000  # decisions 8.12
@@ -130,16 +130,24 @@ async def _visible(reach: Reach, content: Content, hits: Sequence[SearchHit]) ->
         rows = {at: row for at, key in numbers.items() if isinstance(row := found.get(key), Row)}
     else:
         rows = {at: hit.row for at, hit in enumerate(hits) if hit.row is not None}
+    lists = await _lists(content, hits) if RuleType.DRIVE_ID in survey.rules.needs else {}
     seen = dict(zip(files, await reach.files(list(files.values())), strict=True))
     seen |= zip(rows, await reach.rows(list(rows.values())), strict=True)
-    return [hit for at, hit in enumerate(hits) if seen.get(at, _place(reach, hit))]
+    return [hit for at, hit in enumerate(hits) if seen.get(at, _place(reach, hit, lists))]
 
 
-def _place(reach: Reach, hit: SearchHit) -> bool:
+async def _lists(content: Content, hits: Sequence[SearchHit]) -> Mapping[ListKey, SiteList]:
+    """Read the lists among *hits*: a hit does not tell which of them are libraries."""
+    keys = [hit.list.key for hit in hits if hit.list is not None]
+    found = await content.lists_by_id(keys)
+    return {key: one for key, one in found.items() if isinstance(one, SiteList)}
+
+
+def _place(reach: Reach, hit: SearchHit, lists: Mapping[ListKey, SiteList]) -> bool:
     """Say whether a site or list may be seen; what could not be read is neither."""
     if hit.list is not None:
-        return bool(reach.lists([hit.list]))
-    return hit.site is not None and reach.allows(Facts(site_id=hit.site.site))
+        return bool(reach.lists([lists.get(hit.list.key, hit.list)]))
+    return hit.site is not None and reach.allows_site(hit.site.site)
 
 
 def _view(hit: SearchHit, caller: Caller) -> SearchHitView:

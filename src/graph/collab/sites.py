@@ -12,6 +12,7 @@ from graph.collab.asking import asked
 from graph.collab.files import told
 from graph.collab.paging import Rank, applied_limit, cut, text
 from graph.collab.reach import Reach
+from graph.collab.surroundings import site_name
 from graph.collab.types import (
     CollabDrivePage,
     CollabList,
@@ -24,7 +25,6 @@ from graph.context import Context, Info
 from graph.guards import guarded
 from graph.wanted import wanted
 from policy.vocabulary import CollabField, CollabOp, Surface
-from providers.failures import Missing, ProviderFailure
 from providers.records_collab import Drive, Site, SiteList
 
 MAX_SITES = 100  # decisions 8.8
@@ -129,7 +129,7 @@ async def collab_lists(
     )
     lists, following = cut(reach.lists(found), _by_name(context), limit=size, after=after)
     if lists and "site_name" in wanted(info.raw, "CollabList"):
-        name = await site_name(context, site)
+        name = await site_name(context, reach, site)
         lists = tuple(msgspec.structs.replace(one, site_name=name, columns=None) for one in lists)
     return ListPageView(
         lists=lists,
@@ -149,18 +149,11 @@ async def collab_list(
     context = info.context
     key = ids.list_of(site_id, list_id)
     context.caller.usable(Surface.COLLAB)
-    found = await asked(Reach(context.content, context.caller.rules).site_list(key))
+    reach = Reach(context.content, context.caller.rules)
+    found = await asked(reach.site_list(key))
     if "site_name" in wanted(info.raw, "CollabList"):
-        found = msgspec.structs.replace(found, site_name=await site_name(context, key.site))
+        found = msgspec.structs.replace(found, site_name=await site_name(context, reach, key.site))
     return found
-
-
-async def site_name(context: Context, site: str) -> str | None:
-    """Return the display name of a site; None when it cannot be read just now."""
-    try:
-        return (await context.content.site(site)).display_name
-    except (Missing, ProviderFailure):
-        return None
 
 
 def _matches(site: Site, looked_for: str | None, context: Context) -> bool:

@@ -168,6 +168,12 @@ class Collab:
         """Read one list."""
         return await self._lists.site_list(key)
 
+    async def lists_by_id(
+        self, keys: Collection[ListKey]
+    ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
+        """Read lists."""
+        return await self._lists.lists_by_id(keys)
+
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:

@@ -1,18 +1,19 @@
 """Lists of a site and their columns. Source: wire report 1D.5; decisions 8.9 and 8.13."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from providers import collab_ids
 from providers import records_collab as records
-from providers.collab import fields, wire
-from providers.collab.desk import V1, Desk, unseen
+from providers.collab import batch, fields, wire
+from providers.collab.batch import Ask
+from providers.collab.desk import V1, Desk, settled, unseen
 from providers.collab.paging import Leaf
 from providers.collab.places import Places
 from providers.collab_ids import ListKey
 from providers.failures import Missing, Refused
 from providers.provider_b.message import moment
-from providers.records_collab import UNKNOWN, Fact
+from providers.records_collab import UNKNOWN, Fact, Unknown
 
 MOST_LISTS = 5000
 _DRIVE = ("$expand", "drive($select=id)")
@@ -93,6 +94,25 @@ class Lists:
         if found is None or found.key != key:
             raise Missing
         self._desk.memory.lists.put(key, found)
+        return found
+
+    async def lists_by_id(
+        self, keys: Collection[ListKey]
+    ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
+        """Read lists by their ids; see `CollabPort.lists_by_id`."""
+        found: dict[ListKey, records.SiteList | Unknown | None] = dict.fromkeys(keys)
+        asks = {
+            key: Ask(("sites", key.site, "lists", key.list), (fields.LIST, _DRIVE))
+            for key in found
+            if self._places.sees(key.site)
+        }
+        for key, answer in (await batch.ask(self._desk.upstream, asks)).items():
+            failure = settled(answer)
+            if failure is not None:
+                found[key] = None if isinstance(failure, Missing) else UNKNOWN
+                continue
+            one = site_list(answer.decode(wire.SiteList), key.site)
+            found[key] = one if one is not None and one.key == key else None
         return found
 
     async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
