@@ -17,7 +17,7 @@ def openings(refusal: Blocked, rules: Sequence[Rule]) -> Iterable[tuple[Part, ..
     """
     about = [facts for facts in (refusal.child, refusal.facts) if facts is not None]
     blocking = _blocking(rules, about)
-    if blocking:
+    if blocking and refusal.aim is not Aim.FILL:  # that is about what allows alone
         return (tuple(Removed(rule) for rule in blocking),)
     if refusal.facts is None:
         return ()

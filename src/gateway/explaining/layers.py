@@ -197,5 +197,4 @@ def _surfaces(play: Play) -> Sequence[Surface]:
 
 
 def _listed(words: Iterable[str]) -> str:
-    said = "; ".join(dict.fromkeys(words))
-    return said[:1].upper() + said[1:] + "."
+    return "; ".join(dict.fromkeys(words)) + "."

@@ -171,7 +171,7 @@ async def move_file(
     reach.require_creation(parent.facts, replace(found.facts, ancestors=_below(parent)))
     if found.file.is_folder:
         # What lies in it must not come into reach by being moved.
-        reach.require_place(replace(_child(found, mime=None), mime_type=None))
+        reach.require_place(found.facts, _child(found, mime=None))
     tag = etag(if_match) or found.file.etag
     made = await changed(context.content.move(key, parent.file.key, etag=tag))
     return DriveOperationView(file_id=made.id)

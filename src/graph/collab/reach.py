@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from graph.collab.facts import Survey
-from policy.refusals import Blocked, NotFound
+from policy.refusals import Aim, Blocked, NotFound
 from policy.rules import Facts, Outlook, RuleSet
 from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.content import Content
@@ -63,7 +63,7 @@ class Reach:
             Blocked: It may not be reached, or it is not there and that may not be told.
             NotFound: It is not there.
         """
-        found, facts = await self._item(key, wanted, inside=False)
+        found, facts = await self._item(key, wanted, Aim.SEE)
         self.require(facts)
         return Reached(found, facts)
 
@@ -74,9 +74,9 @@ class Reach:
         Raises:
             Blocked, NotFound: As `file`.
         """
-        found, facts = await self._item(key, NOTHING, inside=True)
+        found, facts = await self._item(key, NOTHING, Aim.LIST)
         if not self._rules.may_hold_visible(facts):
-            raise Blocked(self._rules.blocking(facts))
+            raise self._blocked(facts, Aim.LIST)
         self._folders[found.key] = found.is_root or self.allows(facts)
         return Reached(found, facts)
 
@@ -87,7 +87,7 @@ class Reach:
         Raises:
             Blocked, NotFound: As `file`.
         """
-        found, facts = await self._item(key, NOTHING, inside=True)
+        found, facts = await self._item(key, NOTHING, Aim.CREATE)
         return Reached(found, facts)
 
     async def site(self, site: str) -> Site:
@@ -105,14 +105,15 @@ class Reach:
         """
         ids = Facts(site_id=site)
         if not self._rules.may_hold_visible(ids):
-            raise Blocked(self._rules.blocking(ids))
+            raise self._blocked(ids, Aim.LIST)
         return self._rules.outlook(ids, inside=True)
 
     async def site_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
         """Read a list, or with *inside* one whose items are to be listed; raises as `file`."""
         ids = self.survey.of_list_id(key)
         outlook = self._rules.outlook(ids, inside=inside)
-        found = await self._read(outlook, lambda: self._content.site_list(key), ids=ids)
+        aim = Aim.LIST if inside else Aim.SEE
+        found = await self._read(outlook, lambda: self._content.site_list(key), ids=ids, aim=aim)
         facts = self.survey.of_list(found)
         if inside and self._rules.may_hold_visible(facts):
             return found
@@ -191,7 +192,7 @@ class Reach:
         """
         decision = self._rules.decide(facts)
         if not decision.allowed:
-            raise Blocked(decision.rule_id)
+            raise Blocked(decision.rule_id, facts=facts)
 
     def require_creation(self, parent: Facts, child: Facts) -> None:
         """
@@ -202,38 +203,47 @@ class Reach:
         """
         if not self._rules.allows_creation(parent, child):
             rule_id = self._rules.blocking(child)
-            raise Blocked(self._rules.blocking(parent) if rule_id is None else rule_id)
+            if rule_id is None:
+                rule_id = self._rules.blocking(parent)
+            raise Blocked(rule_id, aim=Aim.CREATE, facts=parent, child=child)
 
-    def require_place(self, facts: Facts) -> None:
+    def require_place(self, folder: Facts, child: Facts) -> None:
         """
-        Let pass a place in which everything is allowed.
+        Let pass a *folder* in which everything is allowed; *child* is what is known of all that.
 
         Raises:
             Blocked: Something in it might not be.
         """
-        if not self._rules.allows_place(facts):
-            raise Blocked
+        if not self._rules.allows_place(child):
+            raise Blocked(aim=Aim.FILL, facts=folder, child=child)
 
-    async def _item(
-        self, key: ItemKey, wanted: AbstractSet[str], *, inside: bool
-    ) -> tuple[File, Facts]:
+    def _blocked(self, facts: Facts, aim: Aim) -> Blocked:
+        return Blocked(self._rules.blocking(facts), aim=aim, facts=facts)
+
+    async def _item(self, key: ItemKey, wanted: AbstractSet[str], aim: Aim) -> tuple[File, Facts]:
         ids = await self.survey.of_item_id(key)
         wants = wanted | self.survey.file_wants
         found = await self._read(
-            self._rules.outlook(ids, inside=inside),
+            self._rules.outlook(ids, inside=aim is not Aim.SEE),
             lambda: self._content.item(key, wanted=wants),
             ids=ids,
+            aim=aim,
         )
         return found, (await self.survey.of_files([found]))[0]
 
     async def _read(
-        self, outlook: Outlook, read: Callable[[], Awaitable[Found]], *, ids: Facts | None = None
+        self,
+        outlook: Outlook,
+        read: Callable[[], Awaitable[Found]],
+        *,
+        ids: Facts | None = None,
+        aim: Aim = Aim.SEE,
     ) -> Found:
         if outlook is Outlook.CLOSED:
-            raise Blocked(None if ids is None else self._rules.blocking(ids))
+            raise Blocked if ids is None else self._blocked(ids, aim)
         try:
             return await read()
         except Missing as missing:
             if outlook is Outlook.VEILED:
-                raise Blocked from missing
+                raise Blocked(aim=aim, facts=ids) from missing
             raise NotFound("There is nothing under this id.") from missing
