@@ -21,7 +21,8 @@ BODY_IDLE_SECONDS = 10.0  # without a byte of the body
 BODY_GRACE_SECONDS = 10.0  # before the rate of the body counts
 BODY_RATE = 32 * 1024  # bytes in a second
 STALL_SECONDS = 30.0  # without reading an answer that waits
-LINGER_SECONDS = 5.0  # for what a client still sends when it has been answered
+LINGER_SECONDS = 5.0  # without a byte of what a client still sends when it has been answered
+LINGER_MOST_SECONDS = 30.0  # for all of it
 TICK = 0.5  # seconds between two looks
 
 
@@ -167,11 +168,13 @@ class Crowd:
             return self._is_late_with_body(one, now)
         if one.stage is Stage.HEAD and not one.answered():
             one.since = now  # it waits for the answer to an earlier request
-        return now - one.since >= (LINGER_SECONDS if one.stage is Stage.LINGER else HEAD_SECONDS)
+        if one.stage is Stage.LINGER:
+            return now - one.last >= LINGER_SECONDS or now - one.since >= LINGER_MOST_SECONDS
+        return now - one.since >= HEAD_SECONDS
 
     def _is_late_with_body(self, one: Connection, now: float) -> bool:
         if one.answered():
-            one.stage, one.since = Stage.LINGER, now
+            one.stage, one.since, one.last = Stage.LINGER, now, now
             return False
         if one.holding():
             one.held += TICK

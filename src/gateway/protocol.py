@@ -7,7 +7,7 @@ the connection ends. What arrives whole in one piece costs next to nothing more.
 
 import asyncio
 import uuid
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from uvicorn.config import Config
@@ -20,6 +20,7 @@ from policy.vocabulary import Code
 
 MAX_HEAD = 32 * 1024  # bytes of the request line and the header lines
 MAX_LINES = 100
+_BODILESS = frozenset({"GET", "HEAD"})
 
 
 class _Refused(Exception):
@@ -61,6 +62,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse what came, and look at the connection while a request is not whole."""
         if self._refused:
+            self.last = self.loop.time()
             return
         before = self.stage
         self._chunk, self._begun = len(data), 0
@@ -119,11 +121,20 @@ class GuardedProtocol(HttpToolsProtocol):
             raise _Refused
         self.stage = Stage.BODY
         super().on_headers_complete()
+        if self.scope["method"] not in _BODILESS:
+            self.cycle.transport = cast("asyncio.Transport", _Parting(self))
 
     def on_message_complete(self) -> None:
         """A request is whole."""
         self.stage = Stage.IDLE
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, unless the connection is at its end."""
+        if self._refused:
+            self.server_state.total_requests += 1
+        else:
+            super().on_response_complete()
 
     def _head_size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
@@ -137,6 +148,14 @@ class GuardedProtocol(HttpToolsProtocol):
     def holding(self) -> bool:
         """Tell whether the process does not want to read now."""
         return self.flow.read_paused
+
+    def part(self) -> None:
+        """End the connection after its last answer; a body that nobody reads may still come."""
+        if self.stage is Stage.BODY and self.cycle.response_complete and not self._refused:
+            self._refused = True
+            self._linger()
+        else:
+            self.transport.close()
 
     def drop(self) -> None:
         """End the connection at once."""
@@ -191,6 +210,21 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.stage is Stage.BODY:
             return not self.pipeline and not self.cycle.response_started
         return self.answered()
+
+
+class _Parting:
+    """The transport of a request that may have a body: it is closed by `GuardedProtocol.part`."""
+
+    __slots__ = ("_protocol", "is_closing", "write")
+
+    def __init__(self, protocol: GuardedProtocol) -> None:
+        self._protocol = protocol
+        self.write = protocol.transport.write
+        self.is_closing = protocol.transport.is_closing
+
+    def close(self) -> None:
+        """End the connection, such that its peer can read what was said."""
+        self._protocol.part()
 
 
 def _answer(status: int, code: Code, message: str) -> bytes:

@@ -220,6 +220,63 @@ async def test_a_body_that_drips_is_told_408(connect):
     assert status(answer) == 408
 
 
+async def too_large(scope, receive, send):
+    """Answer without reading a byte of the body."""
+    length = (b"content-length", b"3")
+    await send({"type": "http.response.start", "status": 413, "headers": [length]})
+    await send({"type": "http.response.body", "body": b"big"})
+
+
+def send_all_then_read(port, head, body):
+    """Speak as clients do that read nothing before everything is sent."""
+    with socket.create_connection(("127.0.0.1", port), 5) as client:
+        client.sendall(head)
+        for _ in range(body // 65_536):
+            client.sendall(b"x" * 65_536)
+        client.shutdown(socket.SHUT_WR)
+        with client.makefile("rb") as answer:
+            return answer.read()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(b"POST / HTTP/1.1\r\nConnection: close\r\n", id="to be closed"),
+        pytest.param(b"POST / HTTP/1.0\r\n", id="HTTP/1.0"),
+        pytest.param(b"POST / HTTP/1.1\r\n", id="to be kept"),
+    ],
+)
+async def test_an_answer_that_comes_before_the_body_is_read_arrives(port, monkeypatch, head):
+    """20 MB are more than any buffer on the way; a reset would take the answer with it."""
+    monkeypatch.setattr(App, "__call__", staticmethod(too_large))
+    size = 20 * 1024 * 1024
+    head += f"Host: gateway.test\r\nContent-Length: {size}\r\n\r\n".encode()
+
+    answer = await asyncio.to_thread(send_all_then_read, port, head, size)
+
+    assert status(answer) == 413
+    assert answer.endswith(b"\r\n\r\nbig")
+
+
+async def test_a_body_that_nobody_reads_does_not_come_for_ever(port, monkeypatch):
+    monkeypatch.setattr(App, "__call__", staticmethod(too_large))
+    monkeypatch.setattr(crowd, "LINGER_MOST_SECONDS", 0.5)
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9999999999\r\n\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head)
+
+    async def drip():
+        while True:
+            writer.write(b"x" * 1000)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    assert status(await everything(reader)) == 413
+    with pytest.raises(ConnectionError):
+        await asyncio.wait_for(drip(), 5)
+    writer.close()
+
+
 async def test_a_body_that_comes_fast_enough_may_take_long(connect):
     reader, writer = await connect()
     writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 500000\r\n\r\n")
