@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from gateway.cli.reference import commands_page
 from gateway.openapi import access_document
 from gateway.reference import code_map, settings_table
 from graph import schema
@@ -23,6 +24,7 @@ def build() -> Mapping[str, str]:
         "schema.graphql": schema.sdl(),
         "openapi.json": described.decode() + "\n",
         "docs/reference/settings.md": settings_table(),
+        "docs/reference/commands.md": commands_page(),
         "docs/reference/modules.md": code_map(ROOT / "src"),
     }
 

@@ -10,9 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from sqlmodel import col, select
 
-from gateway import moments
+from gateway import moments, resealing
 from gateway.database import Database
 from gateway.keyring import Keyring, place
 from gateway.tables import ConnectionRow
@@ -138,28 +137,8 @@ async def mark_needs_reauth(
 
 async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> int:
     """Seal every connection's credentials under the first key; return how many changed."""
-    changed, last = 0, 0
-    while True:
-        async with database.writing() as session:
-            rows = (
-                await session.exec(
-                    select(ConnectionRow)
-                    .where(col(ConnectionRow.id) > last)
-                    .order_by(col(ConnectionRow.id))
-                    .limit(batch)
-                )
-            ).all()
-            for row in rows:
-                last = row.id or last
-                if row.credentials is None:
-                    continue
-                renewed = keyring.rotate(row.credentials, place=_place(row.id))
-                if renewed is not None:
-                    row.credentials = renewed
-                    session.add(row)
-                    changed += 1
-        if len(rows) < batch:
-            return changed
+    done = await resealing.reseal(database, keyring, resealing.CREDENTIALS, batch=batch)
+    return done.changed
 
 
 def view(row: ConnectionRow, *, reconnect_url: str | None = None) -> dict[str, Any]:

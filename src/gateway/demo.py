@@ -57,7 +57,37 @@ async def prepare(
     *secrets* are the admin token and the secret key.
     """
     await database.migrate()
-    keyring = Keyring([secrets[1]])
+    filled = await fill(database, Keyring([secrets[1]]), sandbox)
+    state = State(
+        admin_token=secrets[0],
+        secret_key=secrets[1],
+        operator_id=filled.operator_id,
+        tokens=filled.tokens,
+        upstreams=filled.upstreams,
+    )
+    keep(data, state)
+    return state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """
+    What was made.
+
+    Attributes:
+        resources: Name -> id.
+        tokens: Profile -> text.
+        upstreams: Upstream name -> an access token of the sandbox's.
+    """
+
+    operator_id: str
+    resources: Mapping[str, int]
+    tokens: Mapping[str, str]
+    upstreams: Mapping[str, str]
+
+
+async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Filled:
+    """Make operator, resources, connections and tokens in a migrated database."""
     issued = _issue(sandbox)
     content = collab.seed(sandbox.ground.store, sandbox.ground.shelf)  # it is there: what holds it
     operator = Operator(
@@ -72,15 +102,12 @@ async def prepare(
         ids = await _resources(session, operator)
         await _connections(session, keyring, operator, ids, issued, sandbox)
         texts = await _tokens(session, operator, ids["main"], selected_rules(content.subjects))
-    state = State(
-        admin_token=secrets[0],
-        secret_key=secrets[1],
+    return Filled(
         operator_id=operator.id,
+        resources=ids,
         tokens=texts,
         upstreams={name: issued[name, WRITE] for name in UPSTREAMS},
     )
-    keep(data, state)
-    return state
 
 
 def new_secrets() -> tuple[str, str]:

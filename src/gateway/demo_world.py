@@ -11,7 +11,7 @@ from providers.sandbox.world import boards, calendar_events, collab, mail, proje
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from providers.sandbox.importreport import ImportReport
+    from providers.sandbox.importreport import ImportReport, Progress
 
 READ, WRITE = "read", "write"
 
@@ -86,10 +86,17 @@ def register_client(sandbox: Sandbox, base_url: str) -> None:
 
 
 def import_file(
-    data: Path, path: Path, *, into: str, options: "Mapping[str, str]"
+    data: Path,
+    path: Path,
+    *,
+    into: str,
+    options: "Mapping[str, str]",
+    progress: "Progress | None" = None,
 ) -> "ImportReport":
     """
     Load *path* into an upstream of the store in *data*.
+
+    *progress* is told now and then how much has been looked at.
 
     Raises:
         CannotImport: See `providers.sandbox.importing.import_path`.
@@ -97,4 +104,4 @@ def import_file(
     from providers.sandbox.importing import import_path  # noqa: PLC0415 - parsers few need
 
     sandbox = create(data, public_base="http://sandbox.invalid")
-    return import_path(sandbox.ground.store, into=into, path=path, progress=None, **options)
+    return import_path(sandbox.ground.store, into=into, path=path, progress=progress, **options)

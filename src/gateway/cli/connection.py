@@ -1,16 +1,15 @@
 """`connection`: connect accounts by consent, device code or API token; list, test, remove."""
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.talk import failures_as_sentences, give_json, give_table, say
+from gateway.cli.options import AsJson, offering
+from gateway.cli.talk import carried_out, give_json, give_table, say
 
 app = typer.Typer(help="Connected accounts.", no_args_is_help=True)
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Id = Annotated[int, typer.Argument(help="The connection's id.")]
 Device = Annotated[
     bool, typer.Option("--device", help="Type a code in elsewhere, where the provider has that.")
@@ -31,10 +30,28 @@ _COLUMNS = {
 }
 
 
+def _kinds() -> Iterable[str]:
+    from policy.vocabulary import Surface
+
+    return Surface
+
+
+def _providers() -> Iterable[str]:
+    from gateway.connections import KINDS
+
+    return sorted({provider for providers in KINDS.values() for provider in providers})
+
+
 @app.command("add")
 def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    kind: Annotated[str, typer.Argument(help="email, calendar, tasks or collab.")],
-    provider: Annotated[str, typer.Argument(help="Its code, such as PROVIDER_A.")],
+    kind: Annotated[
+        str,
+        typer.Argument(help="email, calendar, tasks or collab.", autocompletion=offering(_kinds)),
+    ],
+    provider: Annotated[
+        str,
+        typer.Argument(help="Its code, such as PROVIDER_A.", autocompletion=offering(_providers)),
+    ],
     account: Annotated[str, typer.Argument(help="The account's address.")],
     operator: Annotated[str, typer.Option(help="The operator's id.")],
     resource: Annotated[int, typer.Option(help="The resource's id.")],
@@ -56,7 +73,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from gateway.cli import connection_work as work
 
     secret = _secret() if api_token or client_id else None
-    made = _run(
+    made = carried_out(
         lambda: work.add(
             work.NewAccount(
                 kind=kind,
@@ -81,7 +98,7 @@ def list_(as_json: AsJson = False) -> None:
     """List connections by id; credentials are not part of it."""
     from gateway.cli import connection_work as work
 
-    found = _run(work.listed)
+    found = carried_out(work.listed)
     if as_json:
         give_json(found)
     else:
@@ -93,7 +110,7 @@ def try_out(connection_id: Id, as_json: AsJson = False) -> None:
     """Make one harmless read; exit code 1 when the account does not answer."""
     from gateway.cli import connection_work as work
 
-    told = _run(lambda: work.tested(connection_id))
+    told = carried_out(lambda: work.tested(connection_id))
     if as_json:
         give_json(told)
     else:
@@ -110,16 +127,19 @@ def reauthorise(
     from gateway.cli import connection_work as work
 
     way = work.Way(device=device, browser=browser)
-    _tell(_run(lambda: work.reauthorised(connection_id, way)), as_json=as_json)
+    _tell(carried_out(lambda: work.reauthorised(connection_id, way)), as_json=as_json)
 
 
 @app.command("remove")
-def remove(connection_id: Id) -> None:
+def remove(connection_id: Id, as_json: AsJson = False) -> None:
     """Remove a connection and its credentials."""
     from gateway.cli import connection_work as work
 
-    _run(lambda: work.removed(connection_id))
-    say(f"Connection {connection_id} is removed.")
+    gone = carried_out(lambda: work.removed(connection_id))
+    if as_json:
+        give_json(gone)
+    else:
+        say(f"Connection {connection_id} is removed.")
 
 
 def _tell(made: dict[str, Any], *, as_json: bool) -> None:
@@ -134,11 +154,3 @@ def _secret() -> str:
     if not secret:
         raise typer.BadParameter("a secret is expected on standard input")
     return secret
-
-
-def _run(work: Callable[[], Awaitable[Any]]) -> Any:
-    async def waiting() -> Any:
-        return await work()
-
-    with failures_as_sentences():
-        return asyncio.run(waiting())

@@ -115,11 +115,12 @@ async def tested(connection_id: int) -> Mapping[str, Any]:
         return await desk.accounts.test(await _known(desk, connection_id))
 
 
-async def removed(connection_id: int) -> None:
-    """Remove a connection."""
+async def removed(connection_id: int) -> dict[str, Any]:
+    """Remove a connection; return what it was."""
     async with _desk() as desk:
-        await _known(desk, connection_id)
+        row = await _known(desk, connection_id)
         await _removed(desk, connection_id)
+        return connections.view(row)
 
 
 async def _consented(desk: _Desk, row: ConnectionRow, way: Way) -> ConnectionRow:

@@ -1,18 +1,19 @@
 """`demo`: an embedded store, invented accounts and ready tokens, in one command."""
 
-import asyncio
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.talk import failures_as_sentences, give, say
+from gateway.cli.options import AsJson
+from gateway.cli.talk import failures_as_sentences, give, give_json, say
 
 if TYPE_CHECKING:
     from gateway.app import Gateway
 
 
-def demo(
+def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 8000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     data: Annotated[Path, typer.Option(help="Folder of the demo's store.")] = Path("data/demo"),
@@ -20,8 +21,11 @@ def demo(
     manifest: Annotated[
         Path | None, typer.Option(help="Write addresses and tokens to this file, as JSON.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run the gateway with invented accounts; nothing needs to be configured."""
+    import asyncio
+
     from gateway import observability
     from gateway.manifest import write
     from gateway.server import bind, run_app
@@ -35,7 +39,11 @@ def demo(
         def started() -> None:
             if manifest is not None:
                 write(manifest, described)
-            _introduce(described)
+            if as_json:
+                give_json(described)
+                sys.stdout.flush()  # whoever reads it waits for it
+            else:
+                _introduce(described)
 
         run_app(gateway, listener, started=started)
 

@@ -3,28 +3,75 @@
 import sys
 
 import typer
+from typer.core import TyperGroup
 
-from gateway.cli import connection, demo, rule, sandbox, secret, serve, token
+from gateway.cli import (
+    connection,
+    db,
+    demo,
+    doctor,
+    policy,
+    query,
+    rule,
+    sandbox,
+    schema,
+    secret,
+    seed,
+    serve,
+    token,
+)
+
+NAME = "access-gateway"
+
+# The groups of the help page, in its order.
+RUNNING = "Running it"
+ACCESS = "Who may do what"
+ACCOUNTS = "Accounts"
+ASKING = "Asking it"
+STORE = "What is stored"
+_GROUPS = (RUNNING, ACCESS, ACCOUNTS, ASKING, STORE)
+
+
+class _Grouped(TyperGroup):
+    """Lists commands and groups of commands alike in the order of the page's groups."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # typer's own kind of context
+        """Return the names, those of one group together."""
+        return sorted(
+            super().list_commands(ctx),
+            key=lambda name: _GROUPS.index(self.commands[name].rich_help_panel),  # type: ignore[attr-defined]  # typer's
+        )
+
 
 app = typer.Typer(
-    name="access-gateway",
+    name=NAME,
+    cls=_Grouped,
     help="A token-gated gateway over mail, calendars, task boards and collaboration content.",
+    epilog="Data goes to standard output, talk to standard error. "
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by the keyboard.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("serve")(serve.serve)
-app.command("demo")(demo.demo)
-app.add_typer(token.app, name="token")
-app.add_typer(connection.app, name="connection")
-app.add_typer(rule.app, name="rule")
-app.add_typer(secret.app, name="secret")
-app.add_typer(sandbox.app, name="sandbox")
+app.command("demo", rich_help_panel=RUNNING)(demo.demo)
+app.command("serve", rich_help_panel=RUNNING)(serve.serve)
+app.command("doctor", rich_help_panel=RUNNING)(doctor.doctor)
+app.add_typer(token.app, name="token", rich_help_panel=ACCESS)
+app.add_typer(rule.app, name="rule", rich_help_panel=ACCESS)
+app.add_typer(policy.app, name="policy", rich_help_panel=ACCESS)
+app.add_typer(connection.app, name="connection", rich_help_panel=ACCOUNTS)
+app.add_typer(sandbox.app, name="sandbox", rich_help_panel=ACCOUNTS)
+app.command("seed", rich_help_panel=ACCOUNTS)(seed.seed)
+app.command("query", rich_help_panel=ASKING)(query.query)
+app.add_typer(schema.app, name="schema", rich_help_panel=ASKING)
+app.add_typer(schema.openapi, name="openapi", rich_help_panel=ASKING)
+app.add_typer(db.app, name="db", rich_help_panel=STORE)
+app.add_typer(secret.app, name="secret", rich_help_panel=STORE)
 
 
 def run() -> None:
     """Run a command; 0 done, 1 failed, 2 wrong usage."""
     try:
-        app()
+        app(prog_name=NAME)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,15 +1,14 @@
 """`rule`: which collaboration content a token may reach, on the store itself."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated
 
 import typer
 
-from gateway.cli.talk import failures_as_sentences, give, give_json, give_table, say
+from gateway.cli.options import AsJson, offering
+from gateway.cli.talk import carried_out, give, give_json, give_table, say
 
 app = typer.Typer(help="Rules about collaboration content.", no_args_is_help=True)
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Token = Annotated[int, typer.Argument(help="The token's id.")]
 
 _COLUMNS = {
@@ -22,11 +21,25 @@ _COLUMNS = {
 }
 
 
+def _types() -> Iterable[str]:
+    from policy.vocabulary import RuleType
+
+    return RuleType
+
+
 @app.command("add")
 def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token_id: Token,
-    action: Annotated[str, typer.Argument(help="allow or block.")],
-    rule_type: Annotated[str, typer.Argument(help="file_id, folder, drive_id, site_id, …")],
+    action: Annotated[
+        str,
+        typer.Argument(help="allow or block.", autocompletion=offering(lambda: ("allow", "block"))),
+    ],
+    rule_type: Annotated[
+        str,
+        typer.Argument(
+            help="file_id, folder, drive_id, site_id, …", autocompletion=offering(_types)
+        ),
+    ],
     pattern: Annotated[str, typer.Argument(help="Raw, or an id of the API.")],
     description: Annotated[str | None, typer.Option(help="Words for people.")] = None,
     as_json: AsJson = False,
@@ -34,7 +47,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """Add a rule to a token; it holds from the next request on."""
     from gateway.cli import rule_work as work
 
-    made = _run(lambda: work.added(token_id, action, rule_type, pattern, description))
+    made = carried_out(lambda: work.added(token_id, action, rule_type, pattern, description))
     if as_json:
         give_json(made)
     else:
@@ -46,7 +59,7 @@ def list_(token_id: Token, as_json: AsJson = False) -> None:
     """List a token's rules by id."""
     from gateway.cli import rule_work as work
 
-    found = _run(lambda: work.listed(token_id))
+    found = carried_out(lambda: work.listed(token_id))
     if as_json:
         give_json(found)
     else:
@@ -54,12 +67,19 @@ def list_(token_id: Token, as_json: AsJson = False) -> None:
 
 
 @app.command("remove")
-def remove(token_id: Token, rule_id: Annotated[int, typer.Argument(help="The rule's id.")]) -> None:
+def remove(
+    token_id: Token,
+    rule_id: Annotated[int, typer.Argument(help="The rule's id.")],
+    as_json: AsJson = False,
+) -> None:
     """Remove a rule; it no longer holds from the next request on."""
     from gateway.cli import rule_work as work
 
-    _run(lambda: work.removed(token_id, rule_id))
-    say(f"Rule {rule_id} is gone.")
+    gone = carried_out(lambda: work.removed(token_id, rule_id))
+    if as_json:
+        give_json(gone)
+    else:
+        say(f"Rule {rule_id} is gone.")
 
 
 @app.command("test")
@@ -75,15 +95,16 @@ def try_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     mime_type: Annotated[str | None, typer.Option(help="Its MIME type.")] = None,
     label: Annotated[list[str] | None, typer.Option(help="A label it carries.")] = None,
     content_type: Annotated[str | None, typer.Option(help="Its content type.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """
     Say whether the rules would allow something, and which one decides; nothing is asked upstream.
 
-    What is not said counts as surely absent.
+    What is not said counts as surely absent. Exit code 1 when it is blocked.
     """
     from gateway.cli import rule_work as work
 
-    verdict = _run(
+    verdict = carried_out(
         lambda: work.tested(
             token_id,
             work.facts(
@@ -96,14 +117,9 @@ def try_(  # noqa: PLR0913, PLR0917 - each is an option of the command
             ),
         )
     )
-    give(verdict.text)
+    if as_json:
+        give_json(verdict.as_json)
+    else:
+        give(verdict.text)
     if not verdict.allowed:
         raise typer.Exit(1)
-
-
-def _run(work: Callable[[], Awaitable[Any]]) -> Any:
-    async def run() -> Any:
-        return await work()
-
-    with failures_as_sentences():
-        return asyncio.run(run())

@@ -11,17 +11,30 @@ from gateway.cli.store import opened
 from gateway.management import rules
 from gateway.tables import AccessToken, CollabRule
 from policy.refusals import InvalidInput, NotFound
-from policy.rules import Decision, Facts, Reason, Rule, RuleSet
+from policy.rules import Facts, Reason, Rule, RuleSet
 from policy.vocabulary import Code, RuleAction, RuleType
 from providers import collab_ids
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the rules say, in words."""
+    """What the rules say; *rule_id* is None when no rule matches and the default decides."""
 
     allowed: bool
-    text: str
+    rule_id: int | None
+
+    @property
+    def text(self) -> str:
+        """The verdict in words."""
+        word = "allowed" if self.allowed else "blocked"
+        if self.rule_id is None:
+            return f"{word}, by default: no rule matches"
+        return f"{word}, by rule {self.rule_id}"
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The verdict for programs."""
+        return {"allowed": self.allowed, "ruleId": self.rule_id}
 
 
 async def added(
@@ -47,8 +60,8 @@ async def listed(token_id: int) -> list[dict[str, Any]]:
         return [rules.view(row) for row in await _rules(session, token)]
 
 
-async def removed(token_id: int, rule_id: int) -> None:
-    """Remove a rule."""
+async def removed(token_id: int, rule_id: int) -> dict[str, Any]:
+    """Remove a rule; return what it was."""
     async with opened() as (database, _, _settings), database.writing() as session:
         token = await _known(session, token_id)
         row = await session.get(CollabRule, rule_id)
@@ -57,6 +70,7 @@ async def removed(token_id: int, rule_id: int) -> None:
         await session.delete(row)
         token.policy_rev += 1
         session.add(token)
+        return rules.view(row)
 
 
 async def tested(token_id: int, known: Facts) -> Verdict:
@@ -71,7 +85,9 @@ async def tested(token_id: int, known: Facts) -> Verdict:
         ],
         allow_by_default=token.settings.get("collabAllowAllDefault") is True,
     )
-    return _worded(compiled.decide(known))
+    decision = compiled.decide(known)
+    by_default = decision.reason is Reason.DEFAULT
+    return Verdict(decision.allowed, None if by_default else decision.rule_id)
 
 
 def facts(  # noqa: PLR0913 - each is an option of the command
@@ -117,14 +133,6 @@ def _of_id(text: str) -> dict[str, Any]:
     if site := collab_ids.split_site(text):
         return {"site_id": site}
     raise InvalidInput("This is no id of the API (collab:…).", code=Code.INVALID_ID)
-
-
-def _worded(decision: Decision) -> Verdict:
-    word = "allowed" if decision.allowed else "blocked"
-    why = f"by rule {decision.rule_id}"
-    if decision.reason is Reason.DEFAULT:
-        why = "by default: no rule matches"
-    return Verdict(decision.allowed, f"{word}, {why}")
 
 
 async def _known(session: AsyncSession, token_id: int) -> AccessToken:

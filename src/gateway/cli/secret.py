@@ -1,31 +1,46 @@
 """`secret`: keys that seal what is stored."""
 
-import asyncio
-
 import typer
 
-from gateway.cli.talk import failures_as_sentences, give, say
+from gateway.cli.options import AsJson
+from gateway.cli.talk import carried_out, give, give_json, progress, say
 
 app = typer.Typer(help="Secret keys.", no_args_is_help=True)
 
 
 @app.command("new")
-def new() -> None:
-    """Make a key for AGW_SECRET_KEYS or AGW_ADMIN_TOKEN."""
+def new(as_json: AsJson = False) -> None:
+    """Make a key for AGW_SECRET_KEYS or AGW_ADMIN_TOKEN; it is stored nowhere."""
     from gateway.keyring import new_secret
 
-    give(new_secret())
+    if as_json:
+        give_json({"secret": new_secret()})
+    else:
+        give(new_secret())
 
 
 @app.command("rotate")
-def rotate() -> None:
-    """Seal everything that is stored under the first key of AGW_SECRET_KEYS."""
-    from gateway.cli.store import opened
-    from gateway.connections import rotate as rotate_all
+def rotate(as_json: AsJson = False) -> None:
+    """
+    Seal everything that is stored under the first key of AGW_SECRET_KEYS.
 
-    async def work() -> int:
-        async with opened() as (database, keyring, _):
-            return await rotate_all(database, keyring)
+    Put the new key first and leave the old ones behind it, restart the gateways, run this, and take
+    the old keys away. It may be run while the gateways serve, and again after it was cut off. Exit
+    code 1 when something is sealed with a key that is not there.
+    """
+    from gateway.cli import secret_work as work
 
-    with failures_as_sentences():
-        say(f"{asyncio.run(work())} credentials sealed again.")
+    with progress("Sealing") as told:
+        done = carried_out(lambda: work.rotated(told))
+    if as_json:
+        give_json(done)
+    else:
+        say(f"{done['connections']['sealed']} credentials sealed again.")
+        for table in ("deliveries", "oauth_attempts"):
+            if done[table]["sealed"]:
+                say(f"{done[table]['sealed']} of {table} sealed again.")
+    lost = {table: rows["unreadable"] for table, rows in done.items() if rows["unreadable"]}
+    for table, rows in lost.items():
+        say(f"Sealed with a key that is not in AGW_SECRET_KEYS: {table} {', '.join(rows)}")
+    if lost:
+        raise typer.Exit(1)

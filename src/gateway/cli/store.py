@@ -25,3 +25,13 @@ async def opened() -> AsyncIterator[tuple[Database, Keyring, Settings]]:
         yield database, Keyring.read(keys), settings
     finally:
         await database.close()
+
+
+@asynccontextmanager
+async def database_alone() -> AsyncIterator[Database]:
+    """Prepare the database as it stands: nothing is made or migrated, and no secret is needed."""
+    database = Database.open(Settings().database)
+    try:
+        yield database
+    finally:
+        await database.close()

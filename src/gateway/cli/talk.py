@@ -2,11 +2,14 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
+
+Answer = TypeVar("Answer")
+Told = Callable[[int, int | None], None]  # how much is done, and of how much if that is known
 
 
 def say(text: str) -> None:
@@ -27,6 +30,9 @@ def give_json(value: Any) -> None:
 def give_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
     """Write *rows* with one line each; *columns* is member -> heading."""
     cells = [[_cell(row.get(member)) for member in columns] for row in rows]
+    if sys.stdout.isatty():
+        _drawn(list(columns.values()), cells)
+        return
     widths = [
         max(len(heading), *(len(line[index]) for line in cells)) if cells else len(heading)
         for index, heading in enumerate(columns.values())
@@ -37,10 +43,43 @@ def give_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
 
 
 @contextmanager
+def progress(doing: str) -> Iterator[Told]:
+    """Show on a terminal how far long work is; yield what the work tells it to."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def carried_out(work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Run *work* to its end and return what it answers; see `failures_as_sentences`."""
+    import asyncio
+
+    async def waiting() -> Answer:
+        return await work()
+
+    with failures_as_sentences():
+        return asyncio.run(waiting())
+
+
+@contextmanager
 def failures_as_sentences() -> Iterator[None]:
     """Turn the failures that a person can act on into one sentence and exit code 1."""
     from pydantic import ValidationError
+    from sqlalchemy.exc import ArgumentError, DBAPIError
 
+    from gateway.cli.failing import CannotDo
     from gateway.database import StorageUnavailable, UnsafeSqlite
     from gateway.keyring import WeakSecret
     from gateway.settings import NotConfigured
@@ -54,19 +93,40 @@ def failures_as_sentences() -> Iterator[None]:
             say(f"  {detail.field}: {detail.message}")
         raise typer.Exit(1) from None
     except ValidationError as problem:
-        for complaint in problem.errors(include_url=False, include_input=False):
-            name = "_".join(str(part) for part in complaint["loc"][:1]).upper()
-            say(f"AGW_{name}: {complaint['msg']}.")
+        for sentence in complaints(problem):
+            say(sentence)
         raise typer.Exit(1) from None
-    except (NotConfigured, WeakSecret, UnsafeSqlite) as problem:
+    except (NotConfigured, WeakSecret, UnsafeSqlite, CannotDo) as problem:
         say(str(problem))
         raise typer.Exit(1) from None
     except StorageUnavailable as problem:
-        say(f"The database did not answer: {problem.__cause__}")
+        say(f"The database did not answer: {reason(problem.__cause__)}")
+        raise typer.Exit(1) from None
+    except ArgumentError:
+        say(
+            "AGW_DATABASE_URL is no database URL: sqlite+aiosqlite:///FILE or postgresql+asyncpg://…"
+        )
+        raise typer.Exit(1) from None
+    except DBAPIError as problem:
+        say(f"The database refused: {reason(problem)}")
         raise typer.Exit(1) from None
     except OSError as problem:
         say(f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "))
         raise typer.Exit(1) from None
+
+
+def complaints(problem: Any) -> Iterator[str]:
+    """Say of each setting that cannot be read what is wrong; *problem* is pydantic's."""
+    for complaint in problem.errors(include_url=False, include_input=False):
+        name = "_".join(str(part) for part in complaint["loc"][:1]).upper()
+        yield f"AGW_{name}: {complaint['msg']}."
+
+
+def reason(problem: BaseException | None) -> str:
+    """Return the driver's own sentence: neither statement nor values, and one line of it."""
+    original = getattr(problem, "orig", None) or problem
+    first = str(original).partition("\n")[0]
+    return first.rpartition(">: ")[2] or type(original).__name__
 
 
 def _cell(value: Any) -> str:
@@ -75,3 +135,14 @@ def _cell(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value))
     return str(value)
+
+
+def _drawn(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*headings, box=None, pad_edge=False, header_style="bold")
+    for line in lines:
+        table.add_row(*map(Text, line))  # as text: brackets in it are no markup
+    Console().print(table)

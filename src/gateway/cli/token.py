@@ -1,18 +1,16 @@
 """`token`: make, list, show, revoke and rotate access tokens on the store itself."""
 
-import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.talk import failures_as_sentences, give, give_json, give_table, say
+from gateway.cli.options import AsJson, OnlyJson, offering
+from gateway.cli.talk import carried_out, give, give_json, give_table, say
 
 app = typer.Typer(help="Access tokens.", no_args_is_help=True)
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Id = Annotated[int, typer.Argument(help="The token's id.")]
 
 _COLUMNS = {
@@ -40,7 +38,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """Make a token. Its text is written to standard output, once."""
     from gateway.cli import token_work as work
 
-    made = _run(
+    made = carried_out(
         lambda: work.create(
             name=name,
             operator_id=operator,
@@ -58,13 +56,19 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 @app.command("list")
 def list_(
-    status: Annotated[str | None, typer.Option(help="active, revoked or expired.")] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            help="active, revoked or expired.",
+            autocompletion=offering(lambda: ("active", "revoked", "expired")),
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List tokens by id; secrets are not part of it."""
     from gateway.cli import token_work as work
 
-    found = _run(lambda: work.listed(status))
+    found = carried_out(lambda: work.listed(status))
     if as_json:
         give_json(found)
     else:
@@ -76,7 +80,7 @@ def show(token_id: Id, as_json: AsJson = False) -> None:
     """Show one token with its settings."""
     from gateway.cli import token_work as work
 
-    found = _run(lambda: work.shown(token_id))
+    found = carried_out(lambda: work.shown(token_id))
     if as_json:
         give_json(found)
         return
@@ -84,13 +88,50 @@ def show(token_id: Id, as_json: AsJson = False) -> None:
         give(f"{member}: {json.dumps(value, ensure_ascii=False)}")
 
 
+@app.command("change")
+def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    token_id: Id,
+    name: Annotated[str | None, typer.Option(help="Another name.")] = None,
+    resource: Annotated[
+        list[int] | None, typer.Option(help="Its resources from now on; repeat for several.")
+    ] = None,
+    expires: Annotated[str | None, typer.Option(help="When it ends, or 'never'.")] = None,
+    settings: Annotated[
+        str | None,
+        typer.Option(help="Settings to change, as --settings of create; null is the default."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a token; what is not named stays. It holds from the next request on."""
+    from gateway.cli import token_work as work
+
+    changed = carried_out(
+        lambda: work.changed(
+            token_id,
+            work.Changes(
+                name=name,
+                resource_ids=resource or None,
+                expires=expires,
+                settings=_settings(settings),
+            ),
+        )
+    )
+    if as_json:
+        give_json(changed)
+    else:
+        say(f"Token {token_id} is changed.")
+
+
 @app.command("revoke")
-def revoke(token_id: Id) -> None:
+def revoke(token_id: Id, as_json: AsJson = False) -> None:
     """Revoke a token; no later request passes with it."""
     from gateway.cli import token_work as work
 
-    _run(lambda: work.revoked(token_id))
-    say(f"Token {token_id} is revoked.")
+    dead = carried_out(lambda: work.revoked(token_id))
+    if as_json:
+        give_json(dead)
+    else:
+        say(f"Token {token_id} is revoked.")
 
 
 @app.command("rotate")
@@ -104,19 +145,35 @@ def rotate(
     """Give a token a new secret, written to standard output, once."""
     from gateway.cli import token_work as work
 
-    made = _run(lambda: work.rotated(token_id, grace))
+    made = carried_out(lambda: work.rotated(token_id, grace))
     if as_json:
         give_json(made)
     else:
         give(made["token"])
 
 
-def _run(work: Callable[[], Awaitable[Any]]) -> Any:
-    async def waiting() -> Any:
-        return await work()
+@app.command("export")
+def export(_as_json: OnlyJson = True) -> None:
+    """Write the living tokens with the hashes of their texts, as JSON for `token import`."""
+    from gateway.cli import token_moving as work
 
-    with failures_as_sentences():
-        return asyncio.run(waiting())
+    give_json(carried_out(work.exported))
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="What `token export` wrote; - is standard input.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make the tokens of a file, all or none; those whose hash is there already are left alone."""
+    from gateway.cli import token_moving as work
+    from gateway.cli.documents import reading
+
+    report = carried_out(lambda: work.imported(reading(file)))
+    if as_json:
+        give_json(report)
+    else:
+        say(f"{len(report['imported'])} tokens imported, {len(report['present'])} there already.")
 
 
 def _settings(given: str | None) -> dict[str, Any]:

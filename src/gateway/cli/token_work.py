@@ -1,6 +1,7 @@
 """What the `token` commands do on the store."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlmodel import col, select
@@ -13,6 +14,18 @@ from policy import grants
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code
 
+NEVER = "never"  # as an end: none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What `token change` was told; None stays as it is."""
+
+    name: str | None
+    resource_ids: Sequence[int] | None
+    expires: str | None
+    settings: Mapping[str, Any]
+
 
 async def create(
     *,
@@ -24,15 +37,12 @@ async def create(
 ) -> dict[str, Any]:
     """Make a token; return it with its text."""
     full = grants.validate(settings)
-    if not 1 <= len(name.strip()) <= len(name) <= 100:
-        raise InvalidInput("The name must have 1 to 100 characters.")
+    _check(name)
     ends = _moment(expires)
     async with opened() as (database, _, _settings), database.writing() as session:
         if await session.get(Operator, operator_id) is None:
             raise NotFound("There is no such operator.", code=Code.OPERATOR_NOT_FOUND)
-        for resource_id in resource_ids:
-            if await session.get(Resource, resource_id) is None:
-                raise NotFound(f"There is no resource {resource_id}.", code=Code.RESOURCE_NOT_FOUND)
+        await _all_known(session, resource_ids)
         token, text = await tokens.create(
             session,
             tokens.NewToken(
@@ -65,17 +75,40 @@ async def shown(token_id: int) -> dict[str, Any]:
         return await _view(session, await _known(session, token_id))
 
 
-async def revoked(token_id: int) -> None:
-    """Revoke a token."""
+async def changed(token_id: int, changes: Changes) -> dict[str, Any]:
+    """Change a token; return it."""
+    if changes.name is not None:
+        _check(changes.name)
+    ends = None if changes.expires == NEVER else _moment(changes.expires)
     async with opened() as (database, _, _settings), database.writing() as session:
-        await _known(session, token_id)
+        token = await _known(session, token_id, to_change=True)
+        token.settings = grants.merge(token.settings, changes.settings)
+        if changes.name is not None:
+            token.name = changes.name
+        if changes.expires is not None:
+            token.expires_at = ends
+        if changes.resource_ids is not None:
+            await _all_known(session, changes.resource_ids)
+            await tokens.link(session, token, changes.resource_ids)
+        token.policy_rev += 1
+        session.add(token)
+        await session.flush()
+        return await _view(session, token)
+
+
+async def revoked(token_id: int) -> dict[str, Any]:
+    """Revoke a token; return it."""
+    async with opened() as (database, _, _settings), database.writing() as session:
+        token = await _known(session, token_id, to_change=True)
         await tokens.revoke(session, col(AccessToken.id) == token_id)
+        await session.refresh(token)
+        return await _view(session, token)
 
 
 async def rotated(token_id: int, grace: int) -> dict[str, Any]:
     """Give a token a new secret; return it with its text."""
     async with opened() as (database, _, _settings), database.writing() as session:
-        token = await _known(session, token_id)
+        token = await _known(session, token_id, to_change=True)
         try:
             text = await tokens.rotate(session, token, grace_seconds=grace)
         except tokens.Revoked:
@@ -83,8 +116,19 @@ async def rotated(token_id: int, grace: int) -> dict[str, Any]:
         return {**await _view(session, token), "token": text}
 
 
-async def _known(session: AsyncSession, token_id: int) -> AccessToken:
-    token = await session.get(AccessToken, token_id)
+def _check(name: str) -> None:
+    if not 1 <= len(name.strip()) <= len(name) <= 100:
+        raise InvalidInput("The name must have 1 to 100 characters.")
+
+
+async def _all_known(session: AsyncSession, resource_ids: Sequence[int]) -> None:
+    for resource_id in resource_ids:
+        if await session.get(Resource, resource_id) is None:
+            raise NotFound(f"There is no resource {resource_id}.", code=Code.RESOURCE_NOT_FOUND)
+
+
+async def _known(session: AsyncSession, token_id: int, *, to_change: bool = False) -> AccessToken:
+    token = await session.get(AccessToken, token_id, with_for_update=to_change)
     if token is None:
         raise NotFound(f"There is no token {token_id}.", code=Code.TOKEN_NOT_FOUND)
     return token

@@ -1,0 +1,1 @@
+"""What `doctor` looks at, each part in a file of its own."""

@@ -1,0 +1,148 @@
+"""What can be said of a deployment without asking anybody: settings, secrets, folder, pages."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+import graph
+from gateway import sqlite
+from gateway.cli.checkup.findings import Finding, fail, ok, warn
+from gateway.cli.talk import complaints
+from gateway.keyring import Keyring, WeakSecret
+from gateway.settings import NotConfigured, Settings
+
+_PAGES = ("explorer/index.html", "docs/index.html")
+_ANYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
+_TABLE = "docs/reference/settings.md lists every setting."
+
+
+def read() -> tuple[Settings | None, list[Finding]]:
+    """Read the settings; None when they cannot be read."""
+    try:
+        settings = Settings()
+    except ValidationError as problem:
+        return None, [fail("settings", " ".join(complaints(problem)), _TABLE)]
+    if settings.rate_limits == "off":
+        remedy = "Set AGW_RATE_LIMITS=on; off is for load tests."
+        return settings, [warn("settings", "read, but there are no rate limits", remedy)]
+    return settings, [ok("settings", "read")]
+
+
+def secrets(settings: Settings) -> Finding:
+    """Check the admin token and the secret keys."""
+    try:
+        settings.ready_to_serve()
+        keys = keyring_of(settings)
+    except (NotConfigured, WeakSecret) as problem:
+        return fail("secrets", str(problem), "`access-gateway secret new` makes one.")
+    texts = [part.strip() for part in _keys(settings).split(",") if part.strip()]
+    admin = settings.admin_token.get_secret_value() if settings.admin_token else ""
+    if admin in texts:
+        remedy = "Give each its own: `access-gateway secret new`."
+        return warn("secrets", "the admin token is a secret key, too", remedy)
+    if len(set(texts)) < len(texts):
+        return warn("secrets", "a secret key is there twice", "Take one of them away.")
+    del keys
+    return ok("secrets", f"an admin token; secret keys: {len(texts)}")
+
+
+def keyring_of(settings: Settings) -> Keyring:
+    """
+    Return the keys.
+
+    Raises:
+        WeakSecret: There is none, or a short one.
+    """
+    return Keyring.read(_keys(settings))
+
+
+def folder(settings: Settings) -> Finding:
+    """Check that the data folder can be written, and read by its owner alone."""
+    place = settings.data_dir.absolute()
+    there = next(one for one in (place, *place.parents) if one.exists())
+    if not there.is_dir():
+        return fail("data folder", f"{there} is no folder", "Set AGW_DATA_DIR to a folder.")
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as problem:
+        remedy = "Make it writable for the user that serves, or set AGW_DATA_DIR."
+        return fail("data folder", f"{there}: {problem.strerror}", remedy)
+    open_files = [file.name for file in place.glob("*.db") if _open_to_others(file)]
+    if open_files:
+        remedy = f"chmod 600 {' '.join(open_files)}"
+        return warn("data folder", f"others may read {', '.join(open_files)}", remedy)
+    return ok("data folder", f"{place} {'can be written' if place == there else 'can be made'}")
+
+
+def pages() -> Finding:
+    """Check that the explorer and the REST reference are there."""
+    static = Path(graph.__file__).parent / "static"
+    missing = [page for page in _PAGES if not (static / page).is_file()]
+    if missing:
+        remedy = "Install the package whole; its build carries these files."
+        return fail("pages", f"missing: {', '.join(missing)}", remedy)
+    return ok("pages", "explorer and REST reference are there")
+
+
+def library() -> Finding:
+    """Check the SQLite library."""
+    found = ".".join(map(str, sqlite.version()))
+    if sqlite.safe_for_many_processes():
+        return ok("sqlite", f"SQLite {found}")
+    wanted = ".".join(map(str, sqlite.SAFE))
+    return warn(
+        "sqlite",
+        f"SQLite {found} may corrupt a file that several processes write",
+        f"Serve with one worker and stop it for commands, or install {wanted} (pysqlite3).",
+    )
+
+
+def processes(settings: Settings, *, embedded: bool) -> Finding:
+    """Check that as many processes as are told of may share what they have; *embedded*: SQLite."""
+    name, counting = "processes", settings.counting
+    said = f"workers here: {settings.workers}, processes in all: {counting}"
+    if settings.workers > 1 and embedded and not sqlite.safe_for_many_processes():
+        return fail(name, f"{said}, on an old SQLite", "Set AGW_WORKERS=1 or use PostgreSQL.")
+    if counting > settings.workers and embedded:
+        remedy = "Set AGW_DATABASE_URL to a PostgreSQL that all machines reach."
+        return fail(name, f"{said}, but the database is a file of this machine", remedy)
+    if counting < settings.workers:
+        remedy = "Set AGW_PROCESSES to the number on all machines, or leave it out."
+        return warn(name, said, remedy)
+    if counting > 1 and not settings.redis_url:
+        remedy = "Set AGW_REDIS_URL; without it each process counts for itself."
+        return warn(name, f"{said}, but nothing in which they count together", remedy)
+    return ok(name, said)
+
+
+def address(settings: Settings) -> Finding:
+    """Check the address that clients are told."""
+    if settings.public_url is None and settings.host in _ANYWHERE:
+        remedy = "Set AGW_PUBLIC_URL to the address that clients use."
+        return warn("address", f"links would lead to {settings.base_url}", remedy)
+    if settings.public_url is None and settings.port == 0:
+        return warn("address", "the port is another one at every start", "Set AGW_PORT.")
+    return ok("address", settings.base_url)
+
+
+def local(settings: Settings, *, embedded: bool) -> Iterator[Finding]:
+    """Make every check of this file that needs readable settings."""
+    yield secrets(settings)
+    yield folder(settings)
+    yield pages()
+    yield library()
+    yield processes(settings, embedded=embedded)
+    yield address(settings)
+
+
+def _keys(settings: Settings) -> str:
+    return settings.secret_keys.get_secret_value() if settings.secret_keys else ""
+
+
+def _open_to_others(file: Path) -> bool:
+    return os.name != "nt" and bool(file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))

@@ -1,0 +1,59 @@
+"""Files that commands read: JSON documents, checked before anything is touched."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gateway.cli.failing import CannotDo
+from gateway.management.complaints import details_of
+from policy.refusals import InvalidInput
+from policy.vocabulary import Code
+
+Model = TypeVar("Model", bound=BaseModel)
+STANDARD_INPUT = Path("-")
+
+
+def reading(file: Path) -> str:
+    """
+    Return the text of *file*; `-` is standard input.
+
+    Raises:
+        OSError: It cannot be read.
+        CannotDo: It is no text.
+    """
+    try:
+        return sys.stdin.read() if file == STANDARD_INPUT else file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise CannotDo(f"{file} is no UTF-8 text.") from None
+
+
+def read(model: type[Model], text: str) -> Model:
+    """
+    Read *text* as *model*; a key that the model does not know is refused, and one given twice.
+
+    Raises:
+        CannotDo: No JSON.
+        InvalidInput: `VALIDATION_ERROR`, one detail per complaint.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_once)
+    except ValueError as problem:
+        raise CannotDo(f"The file is not JSON: {problem}.") from None
+    try:
+        return model.model_validate(value)
+    except ValidationError as problem:
+        details = details_of(problem.errors(include_url=False, include_input=False))
+        raise InvalidInput(
+            "The file cannot be used.", code=Code.VALIDATION_ERROR, details=details
+        ) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(one for one in names if names.count(one) > 1)!r} stands twice")
+    return read

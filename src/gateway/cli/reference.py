@@ -1,0 +1,116 @@
+"""`docs/reference/commands.md`, written by code from the commands themselves."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import typer
+
+from gateway.cli.main import NAME, app
+
+_HEAD = f"""# Commands
+
+`{NAME} …`, or `./run …` in a checkout. This page is written by code from `src/gateway/cli`.
+
+Data goes to standard output, everything else to standard error. With `--json` the data is one JSON
+document, whose members keep their names. Secrets come from the environment, a file or standard
+input, never as an argument; a token's text is shown once, when it is made.
+
+| Exit code | Meaning |
+|---|---|
+| 0 | done |
+| 1 | failed, refused, or the answer is no (`rule test`, `doctor`, `schema check`) |
+| 2 | wrong usage |
+| 130 | stopped by the keyboard |
+
+What failed is said in one line on standard error. `{NAME} --install-completion` adds completion to
+the shell. Progress of long work is shown only on a terminal, colours not where `NO_COLOR` is set.
+"""
+
+
+def commands_page() -> str:
+    """Return the page: a table of all commands by group, then each with what it takes."""
+    root = typer.main.get_command(app)
+    context = typer.Context(root, info_name=NAME)
+    found = list(_leaves(root, context, ()))
+    lines = [_HEAD]
+    for panel in dict.fromkeys(panel for panel, *_ in found):
+        lines += [f"## {panel}", "", "| Command | Does |", "|---|---|"]
+        for group, words, command in found:
+            if group == panel:
+                link = "-".join(words)
+                lines.append(f"| [`{' '.join(words)}`](#{link}) | {_first(command)} |")
+        lines.append("")
+    lines += ["## Each of them", ""]
+    for _, words, command in found:
+        lines += _described(words, command)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _leaves(
+    command: Any, context: Any, words: tuple[str, ...], panel: str = ""
+) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    """Walk the tree of commands; yield its group, its words and itself for each that runs."""
+    if not hasattr(command, "commands") or (words and command.invoke_without_command):
+        yield panel, words, command
+    if hasattr(command, "commands"):
+        for name in command.list_commands(context):
+            below = command.commands[name]
+            group = panel or below.rich_help_panel
+            yield from _leaves(below, context, (*words, name), group)
+
+
+def _described(words: tuple[str, ...], command: Any) -> Iterator[str]:
+    taken = [one for one in command.params if not one.hidden and "--help" not in one.opts]
+    arguments = [one for one in taken if one.param_type_name == "argument"]
+    options = [one for one in taken if one.param_type_name == "option"]
+    usage = " ".join([NAME, *words, *(["[OPTIONS]"] if options else []), *map(_shown, arguments)])
+    yield from (f"### {' '.join(words)}", "", "```", usage, "```", "", _joined(command.help), "")
+    if taken:
+        yield from ("| | Takes | Meaning |", "|---|---|---|")
+        yield from (f"| {_named(one)} | {_kind(one)} | {_meaning(one)} |" for one in taken)
+        yield ""
+
+
+def _named(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return f"`{_shown(parameter)}`"
+    names = [*parameter.opts, *parameter.secondary_opts]
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _shown(parameter: Any) -> str:
+    name = (parameter.metavar or parameter.name).strip("[]").upper()
+    many = " …" if parameter.nargs != 1 else ""
+    return f"{name}{many}" if parameter.required else f"[{name}{many}]"
+
+
+def _kind(parameter: Any) -> str:
+    if getattr(parameter, "is_flag", False):
+        return "-"
+    annotation = parameter.type_descriptor.annotation
+    kind = "number" if int in (annotation, *get_args(annotation)) else "text"
+    several = ", several times" if getattr(parameter, "multiple", False) else ""
+    return f"{kind}{several}"
+
+
+def _meaning(parameter: Any) -> str:
+    words = (parameter.help or "").replace("|", "\\|")
+    if parameter.param_type_name == "option":
+        if parameter.required:
+            return f"{words} Required."
+        if parameter.default not in (None, False, True, "", ()):
+            return f"{words} Default: `{parameter.default}`."
+    return words
+
+
+def _first(command: Any) -> str:
+    return _paragraphs(command.help)[0].replace("|", "\\|")
+
+
+def _joined(text: str | None) -> str:
+    return "\n\n".join(_paragraphs(text))
+
+
+def _paragraphs(text: str | None) -> list[str]:
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", (text or "").strip())]

@@ -1,0 +1,98 @@
+"""
+Sealing again, under the first key, what older keys sealed: whatever the tables keep sealed.
+
+Every batch is a transaction of its own, and what is under the first key already is passed over: a
+run that was cut off is simply started again, while the gateway serves.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func
+from sqlmodel import SQLModel, col, select
+
+from gateway.database import Database
+from gateway.keyring import Keyring, place
+from gateway.tables import ConnectionRow, Delivery, OAuthAttempt
+
+Told = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """
+    A column that holds sealed values.
+
+    Attributes:
+        before: A key before all others of the table.
+    """
+
+    table: type[SQLModel]
+    column: str
+    before: int | str
+
+    @property
+    def name(self) -> str:
+        """The table's name, as the sealed values' places have it."""
+        return str(self.table.__tablename__)
+
+
+CREDENTIALS = Sealed(table=ConnectionRow, column="credentials", before=0)
+EVERYTHING = (
+    CREDENTIALS,
+    Sealed(table=Delivery, column="outcome", before=0),
+    Sealed(table=OAuthAttempt, column="secret", before=""),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resealed:
+    """
+    What was done.
+
+    Attributes:
+        changed: How many values got another key.
+        unreadable: The rows whose values open with no key of the ring; they stay as they are.
+    """
+
+    changed: int
+    unreadable: Sequence[int | str]
+
+
+async def reseal(
+    database: Database,
+    keyring: Keyring,
+    sealed: Sealed,
+    *,
+    batch: int = 100,
+    told: Told = lambda _done, _total: None,
+) -> Resealed:
+    """Seal all values of a column under the first key of *keyring*."""
+    key, held = col(sealed.table.id), col(getattr(sealed.table, sealed.column))  # type: ignore[attr-defined]  # every table's key
+    async with database.reading() as session:
+        total = (await session.exec(select(func.count()).where(held.is_not(None)))).one()
+    changed, looked_at, unreadable = 0, 0, []
+    last: Any = sealed.before
+    while True:
+        async with database.writing() as session:
+            wanted = select(sealed.table).where(held.is_not(None), key > last).order_by(key)
+            # Held against a refresh that stores new credentials meanwhile.
+            rows = (await session.exec(wanted.limit(batch).with_for_update())).all()
+            for row in rows:
+                last = row.id  # type: ignore[attr-defined]  # every table's key
+                try:
+                    renewed = keyring.rotate(
+                        getattr(row, sealed.column), place=place(sealed.name, last, sealed.column)
+                    )
+                except ValueError:
+                    unreadable.append(last)
+                    continue
+                if renewed is not None:
+                    setattr(row, sealed.column, renewed)
+                    session.add(row)
+                    changed += 1
+        looked_at += len(rows)
+        told(looked_at, total)
+        if len(rows) < batch:
+            return Resealed(changed=changed, unreadable=unreadable)

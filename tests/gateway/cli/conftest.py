@@ -1,0 +1,141 @@
+"""Commands run in this process over a store of the test's own; PostgreSQL when slow."""
+
+import asyncio
+import os
+import secrets
+
+import pytest
+import typer
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
+from typer import testing
+
+from gateway.cli.main import app
+from gateway.database import Database
+
+SERVER = os.environ.get("AGW_TEST_POSTGRES", "postgresql+asyncpg://postgres@127.0.0.1:5432")
+KEY = "k" * 20
+
+
+async def _sql(statement):
+    engine = create_async_engine(f"{SERVER}/postgres", isolation_level="AUTOCOMMIT")
+    try:
+        async with engine.connect() as connection:
+            await connection.execute(text(statement))
+    finally:
+        await engine.dispose()
+
+
+@pytest.fixture
+def postgres():
+    """The URL of an empty database, which goes away with the test."""
+    name = f"agw_cli_{secrets.token_hex(6)}"
+    try:
+        asyncio.run(_sql(f"CREATE DATABASE {name}"))
+    except OSError:
+        if os.environ.get("CI") == "true":
+            pytest.fail("no PostgreSQL answers, and CI must not skip its tests")
+        pytest.skip("no PostgreSQL answers")
+    yield f"{SERVER}/{name}"
+    asyncio.run(_sql(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+def kind():
+    """The kind of database: SQLite, where a test is not `on_both`."""
+    return "sqlite"
+
+
+@pytest.fixture
+def url(kind, request):
+    """The URL of a migrated store."""
+    if kind == "sqlite":
+        return request.getfixturevalue("store")
+    found = request.getfixturevalue("postgres")
+
+    async def migrate():
+        database = Database.open(found)
+        await database.migrate()
+        await database.close()
+
+    asyncio.run(migrate())
+    return found
+
+
+@pytest.fixture
+def environment(tmp_path, monkeypatch):
+    """The settings of a deployment, without its database."""
+    monkeypatch.chdir(tmp_path)
+    for name in [one for one in os.environ if one.startswith("AGW_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 20)
+    monkeypatch.setenv("AGW_SECRET_KEYS", KEY)
+    return monkeypatch
+
+
+@pytest.fixture
+def deployed(environment, url):
+    """A deployment over a migrated store; its URL."""
+    environment.setenv("AGW_DATABASE_URL", url)
+    return url
+
+
+@pytest.fixture(scope="session")
+def command():
+    """The tree of commands, built once."""
+    return typer.main.get_command(app)
+
+
+@pytest.fixture
+def run(command, monkeypatch):
+    """Run a command in this process."""
+    monkeypatch.setattr(testing, "_get_command", lambda _: command)
+
+    def invoke(*words, **options):
+        return testing.CliRunner().invoke(app, [*map(str, words)], **options)
+
+    return invoke
+
+
+@pytest.fixture
+def rows(deployed):
+    """Write rows into the deployment's store, and read them."""
+    return Rows(deployed)
+
+
+class Rows:
+    def __init__(self, url):
+        self._url = url
+
+    def add(self, *new):
+        async def adding(session):
+            for row in new:
+                session.add(row)
+                await session.flush()
+            return [row.id for row in new]
+
+        return self._do(adding)
+
+    def all(self, query):
+        async def reading(session):
+            return list(await session.exec(query))
+
+        return self._do(reading)
+
+    def change(self, statement):
+        async def changing(session):
+            await session.exec(statement)
+
+        self._do(changing)
+
+    def _do(self, work):
+        async def doing():
+            database = Database.open(self._url)
+            try:
+                async with database.writing() as session:
+                    return await work(session)
+            finally:
+                await database.close()
+
+        return asyncio.run(doing())

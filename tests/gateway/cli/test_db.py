@@ -1,0 +1,271 @@
+"""`db`: the schema's version, and whole copies, made while others write."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+from sqlalchemy import update
+from sqlmodel import select
+
+from gateway import sqlite as sqlite3
+from gateway.cli import revisions
+from gateway.tables import AccessToken, Operator, Resource
+
+NEWEST = revisions.known()[0]
+on_both = pytest.mark.parametrize(
+    "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
+)
+
+
+def told(result, code=0):
+    assert result.exit_code == code, result.stderr
+    return json.loads(result.stdout)
+
+
+def a_token(number):
+    return AccessToken(
+        name=f"t{number}",
+        key_id="k",
+        digest=bytes([number]) * 32,
+        operator_id="o",
+        settings={},
+        created_at=0,
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Where a copy goes."""
+    return tmp_path / "copy"
+
+
+# -- versions --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def test_an_empty_store_is_brought_to_the_newest_version(run, environment, request, where):
+    if where == "postgresql":
+        environment.setenv("AGW_DATABASE_URL", request.getfixturevalue("postgres"))
+    before = told(run("db", "current", "--json"), code=1)
+    assert (before["version"], before["newest"]) == (None, NEWEST)
+    assert before["missing"] == sorted(revisions.known())
+
+    made = told(run("db", "upgrade", "--json"))
+    assert (made["before"], made["version"], made["missing"]) == (None, NEWEST, [])
+    assert told(run("db", "upgrade", "--json"))["before"] == NEWEST
+    assert told(run("db", "current", "--json"))["version"] == NEWEST
+
+
+def test_asking_makes_nothing(run, environment, tmp_path):
+    assert run("db", "current").exit_code == 1
+    assert run("db", "backup", "copy").exit_code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@on_both
+def test_back_to_an_older_version_and_up_again(run, deployed, rows):
+    rows.add(Resource(name="kept", created_at=7))
+    asked = run("db", "downgrade", "0001")
+    assert (asked.exit_code, asked.stdout) == (2, "")
+    assert told(run("db", "current", "--json"))["version"] == NEWEST
+
+    back = told(run("db", "downgrade", "0001", "--yes", "--json"))
+    assert (back["before"], back["version"]) == (NEWEST, "0001")
+    assert "0002" in back["missing"]
+    assert run("db", "upgrade").exit_code == 0
+    assert rows.all(select(Resource.name)) == ["kept"]
+
+
+@pytest.mark.parametrize("version", ["9999", "nonsense"])
+def test_a_version_that_is_none_is_refused(run, deployed, version):
+    refused = run("db", "downgrade", version, "--yes")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert f"There is no version {version}" in refused.stderr
+
+
+def test_a_store_of_a_newer_gateway_is_left_alone(run, deployed, tmp_path):
+    with sqlite3.connect(tmp_path / "gateway.db") as opened:
+        opened.execute("UPDATE alembic_version SET version_num = '9999'")
+    opened.close()
+
+    refused = run("db", "upgrade")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "version 9999, which this program does not know" in refused.stderr
+    assert told(run("db", "current", "--json"), code=1)["missing"] == []
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+@on_both
+def test_what_was_copied_comes_back(run, deployed, rows, file):
+    rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+    rows.add(Resource(name="first", created_at=0), a_token(1), a_token(2))
+    made = told(run("db", "backup", file, "--json"))
+    assert made == {"file": str(file), "version": NEWEST, "bytes": file.stat().st_size}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+    rows.add(Resource(name="second", created_at=0), a_token(3))
+    rows.change(update(AccessToken).values(revoked_at=5, policy_rev=9))
+    done = run("db", "restore", file, "--yes", "--json")
+
+    assert told(done)["revived"] == [1, 2]
+    assert "good again: 1, 2" in done.stderr
+    assert rows.all(select(Resource.name)) == ["first"]
+    # Above every revision that was seen: no process may go on with a policy of before.
+    assert rows.all(select(AccessToken.policy_rev)) == [11, 11]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["postgresql"])
+def test_an_older_copy_is_brought_to_the_newest_version(run, deployed, rows, file):
+    rows.add(Resource(name="old", created_at=0))
+    told(run("db", "downgrade", "0001", "--yes", "--json"))
+    assert told(run("db", "backup", file, "--json"))["version"] == "0001"
+    told(run("db", "upgrade", "--json"))
+
+    assert told(run("db", "restore", file, "--yes", "--json"))["version"] == NEWEST
+    assert rows.all(select(Resource.name)) == ["old"]
+
+
+def test_a_lost_file_is_made_from_its_copy(run, deployed, rows, file, tmp_path):
+    rows.add(Resource(name="kept", created_at=0))
+    told(run("db", "backup", file, "--json"))
+    for lost in tmp_path.glob("gateway.db*"):
+        lost.unlink()
+
+    assert told(run("db", "restore", file, "--yes", "--json"))["revived"] == []
+    assert rows.all(select(Resource.name)) == ["kept"]
+    assert stat.S_IMODE((tmp_path / "gateway.db").stat().st_mode) == 0o600
+
+
+def test_a_file_is_replaced_only_when_that_is_asked_for(run, deployed, file):
+    file.write_text("precious")
+    refused = run("db", "backup", file)
+    assert (refused.exit_code, file.read_text()) == (1, "precious")
+
+    assert run("db", "backup", file, "--force").exit_code == 0
+    assert [one.name for one in file.parent.glob("copy*")] == ["copy"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param(None, "There is no file", id="nothing"),
+        pytest.param(b"hello", "is no copy of a store", id="something else"),
+        pytest.param(b"", "is no copy of a store", id="an empty file"),
+    ],
+)
+def test_what_is_no_copy_is_not_restored(run, rows, file, content, said):
+    rows.add(Resource(name="kept", created_at=0))
+    if content is not None:
+        file.write_bytes(content)
+    refused = run("db", "restore", file, "--yes")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert said in refused.stderr
+    assert rows.all(select(Resource.name)) == ["kept"]
+
+
+def test_a_damaged_copy_is_not_restored(run, deployed, rows, file):
+    rows.add(*(Resource(name=f"{n}" * 200, created_at=0) for n in range(10)))
+    told(run("db", "backup", file, "--json"))
+    with sqlite3.connect(file) as opened:
+        [page] = opened.execute("SELECT rootpage FROM sqlite_master WHERE name = 'resources'")
+        [size] = opened.execute("PRAGMA page_size").fetchone()
+    opened.close()
+    with file.open("r+b") as damaged:
+        damaged.seek((page[0] - 1) * size)
+        damaged.write(b"\xff" * 100)
+
+    refused = run("db", "restore", file, "--yes")
+    assert (refused.exit_code, "is damaged" in refused.stderr) == (1, True)
+    assert len(rows.all(select(Resource.id))) == 10
+
+
+def test_nobody_there_to_ask_is_wrong_usage(run, deployed, file):
+    told(run("db", "backup", file, "--json"))
+
+    assert run("db", "restore", file).exit_code == 2
+
+
+def test_without_the_programs_of_postgresql_it_is_said(run, environment, file, monkeypatch):
+    monkeypatch.setattr("gateway.cli.backups.shutil.which", lambda _: None)
+    monkeypatch.setattr("gateway.cli.revisions.current", answering("0001"))
+    environment.setenv("AGW_DATABASE_URL", "postgresql+asyncpg://u:secret@127.0.0.1:1/x")
+    refused = run("db", "backup", file)
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "pg_dump is not on the path" in refused.stderr
+    assert "secret" not in refused.stderr
+
+
+def answering(value):
+    async def answer(_):
+        return value
+
+    return answer
+
+
+def test_a_copy_made_while_others_write_is_one_moment(deployed, run, rows, file, tmp_path):
+    """Each writer's transaction adds a pair; a copy never has one without the other."""
+    rows.add(*(Resource(name="x" * 200, created_at=0) for _ in range(300)))
+    stop, written = threading.Event(), threading.Event()
+
+    def write():
+        with sqlite3.connect(tmp_path / "gateway.db", timeout=30) as opened:
+            while not stop.is_set():
+                opened.execute("INSERT INTO resources (name, created_at) VALUES ('left', 0)")
+                opened.execute("INSERT INTO resources (name, created_at) VALUES ('right', 0)")
+                opened.commit()
+                written.set()
+        opened.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert written.wait(30)
+        for number in range(3):
+            told(run("db", "backup", file.with_name(f"copy{number}"), "--json"))
+    finally:
+        stop.set()
+        writer.join()
+
+    for number in range(3):
+        with sqlite3.connect(file.with_name(f"copy{number}")) as opened:
+            counted = opened.execute(
+                "SELECT SUM(name = 'left'), SUM(name = 'right') FROM resources"
+            ).fetchone()
+        opened.close()
+        assert counted[0] == counted[1] > 0
+
+
+@pytest.mark.slow
+def test_passwords_are_not_among_the_words_of_a_process(postgres, tmp_path):
+    """What a process was started with, every user of the machine may read."""
+    program = tmp_path / "pg_dump"
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\nexit 1\n')
+    program.chmod(0o755)
+    url = postgres.replace("postgres@", "postgres:a-password@", 1)
+    subprocess.run([sys.executable, "-m", "gateway", "db", "upgrade"], env=env(url), check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", "db", "backup", str(tmp_path / "copy")],
+        env={**env(url), "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "dbname=postgresql://postgres@" in (tmp_path / "words").read_text()
+    assert "a-password" not in (tmp_path / "words").read_text() + done.stderr + done.stdout
+    assert not (tmp_path / "copy").exists()
+
+
+def env(url):
+    return {**os.environ, "AGW_DATABASE_URL": url}

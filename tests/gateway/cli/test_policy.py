@@ -1,0 +1,416 @@
+"""`policy`: one document; what diff shows is what apply does, all or nothing, and once."""
+
+import json
+import os
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlmodel import select
+
+from gateway import token_text
+from gateway.cli.failing import CannotDo
+from gateway.cli.policy_changes import changes
+from gateway.cli.policy_document import Policy, parsed
+from gateway.cli.policy_stock import Stock
+from gateway.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
+from policy.refusals import InvalidInput
+from policy.settings import DEFAULTS
+
+ADA, BO = "ada@example.org", "bo@example.org"
+FILE = "collab:drive:b!d:item:01F"
+DOCUMENT = {
+    "version": 1,
+    "operators": [{"email": ADA, "displayName": "Ada"}, {"email": BO, "displayName": "Bo"}],
+    "resources": [{"name": "main", "operators": [ADA]}, {"name": "shared", "operators": [ADA, BO]}],
+    "tokens": [
+        {
+            "name": "reports",
+            "operator": ADA,
+            "resources": ["main", "shared"],
+            "expiresAt": "2030-01-31T12:00:00Z",
+            "settings": {"collabAccessEnabled": True, "visibleCollabFields": ["name"]},
+            "rules": [
+                {"ruleType": "file_id", "pattern": FILE, "action": "allow", "description": "x"},
+                {"ruleType": "mime_type", "pattern": "IMAGE/*", "action": "block"},
+            ],
+        }
+    ],
+}
+
+
+on_both = pytest.mark.parametrize(
+    "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
+)
+
+
+def document(**members):
+    return {**DOCUMENT, **members}
+
+
+def token(**members):
+    return document(tokens=[{**DOCUMENT["tokens"][0], **members}])
+
+
+@pytest.fixture
+def apply(run, deployed, tmp_path):
+    """Apply a document; the words before are those of the command."""
+
+    def applying(wanted, *words, command="apply"):
+        file = tmp_path / "policy.json"
+        file.write_text(json.dumps(wanted))
+        return run("policy", command, file, "--json", *words)
+
+    return applying
+
+
+def told(result):
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def exported(run):
+    return told(run("policy", "export"))
+
+
+def lines(found):
+    return [(one["change"], one["kind"], one["name"], one["member"]) for one in found["changes"]]
+
+
+@on_both
+def test_a_document_makes_a_deployment_and_a_second_time_nothing(run, apply):
+    done = told(apply(DOCUMENT))
+
+    assert lines(done) == [
+        ("create", "operator", ADA, None),
+        ("create", "operator", BO, None),
+        ("create", "resource", "main", None),
+        ("create", "resource", "shared", None),
+        ("create", "token", "reports", None),
+        ("create", "rule", "reports", "allow file_id b!d:01F"),
+        ("create", "rule", "reports", "block mime_type image/*"),
+    ]
+    assert token_text.digest(done["tokens"]["reports"]) is not None
+    assert told(apply(DOCUMENT)) == {"changes": [], "tokens": {}}
+    shown = told(run("token", "show", 1, "--json"))
+    assert shown["settings"]["visibleCollabFields"] == ["name"]
+    assert (shown["resourceIds"], shown["expiresAt"]) == ([1, 2], "2030-01-31T12:00:00Z")
+
+
+@on_both
+def test_what_is_exported_has_no_secret_and_changes_nothing(run, apply):
+    text = told(apply(DOCUMENT))["tokens"]["reports"]
+    first = run("policy", "export").stdout
+    kept = json.loads(first)
+
+    assert lines(told(apply(kept))) == []
+    assert run("policy", "export").stdout == first
+    assert kept["operators"] == DOCUMENT["operators"]
+    assert kept["resources"] == DOCUMENT["resources"]
+    assert [one["pattern"] for one in kept["tokens"][0]["rules"]] == ["b!d:01F", "image/*"]
+    assert len(kept["tokens"][0]["settings"]) == len(DEFAULTS)
+    for secret in (text, text[4:12], token_text.digest(text).hex()):
+        assert secret not in first
+
+
+@pytest.mark.parametrize(
+    ("wanted", "change"),
+    [
+        pytest.param(
+            document(operators=[{"email": ADA, "displayName": "Ada L."}]),
+            ("change", "operator", ADA, "displayName", "Ada", "Ada L."),
+            id="a name of a person",
+        ),
+        pytest.param(
+            document(resources=[{"name": "main", "operators": [BO, ADA]}]),
+            ("change", "resource", "main", "operators", [ADA], [ADA, BO]),
+            id="the operators of a resource",
+        ),
+        pytest.param(
+            token(resources=["main"]),
+            ("change", "token", "reports", "resources", ["main", "shared"], ["main"]),
+            id="the resources of a token",
+        ),
+        pytest.param(
+            token(expiresAt=None),
+            ("change", "token", "reports", "expiresAt", "2030-01-31T12:00:00Z", None),
+            id="the end of a token",
+        ),
+        pytest.param(
+            token(settings={"collabAccessEnabled": True}),
+            ("change", "token", "reports", "settings.visibleCollabFields", ["name"], ["all"]),
+            id="a setting left out takes its default",
+        ),
+        pytest.param(
+            token(rules=DOCUMENT["tokens"][0]["rules"][:1]),
+            ("remove", "rule", "reports", "block mime_type image/*", None, None),
+            id="a rule left out goes",
+        ),
+    ],
+)
+def test_a_change_is_shown_and_then_made(run, apply, wanted, change):
+    told(apply(DOCUMENT))
+    before = exported(run)
+    names = ("change", "kind", "name", "member", "before", "after")
+    expected = {"changes": [dict(zip(names, change, strict=True))]}
+
+    assert told(apply(wanted, command="diff")) == expected
+    assert told(apply(wanted, "--dry-run")) == expected
+    assert exported(run) == before
+    assert told(apply(wanted)) == {**expected, "tokens": {}}
+    assert told(apply(wanted, command="diff")) == {"changes": []}
+
+
+def test_members_that_are_left_out_stay(run, apply):
+    told(apply(DOCUMENT))
+    before = exported(run)
+    bare = {"name": "reports", "operator": ADA}
+
+    assert lines(told(apply({"version": 1}))) == []
+    assert lines(told(apply({"version": 1, "tokens": [bare]}))) == []
+    assert lines(told(apply({"version": 1, "resources": [{"name": "main"}]}))) == []
+    assert exported(run) == before
+
+
+def test_every_change_of_a_token_raises_its_revision_once(apply, rows):
+    told(apply(DOCUMENT))
+    told(apply(token(settings={}, rules=[], resources=["main"])))
+    told(apply(token(settings={}, rules=[], resources=["main"])))
+
+    assert rows.all(select(AccessToken.policy_rev)) == [2]
+
+
+@on_both
+def test_tokens_that_are_not_named_are_revoked_when_that_is_asked_for(run, apply):
+    told(apply(DOCUMENT))
+    none = document(tokens=[])
+
+    assert lines(told(apply(none))) == []
+    assert lines(told(apply(none, "--prune", command="diff"))) == [
+        ("revoke", "token", "reports", None)
+    ]
+    assert lines(told(apply(none, "--prune"))) == [("revoke", "token", "reports", None)]
+    assert told(run("token", "list", "--status", "active", "--json")) == []
+    refused = apply({"version": 1}, "--prune")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+
+
+def test_a_revoked_token_is_none_and_its_name_is_free(run, apply):
+    first = told(apply(DOCUMENT))["tokens"]["reports"]
+    run("token", "revoke", 1)
+    second = told(apply(DOCUMENT))["tokens"]["reports"]
+
+    assert first != second
+    assert [one["id"] for one in told(run("token", "list", "--json"))] == [1, 2]
+
+
+@on_both
+def test_rules_of_the_gateways_own_stay_until_the_document_names_them(run, apply, rows):
+    told(apply(token(rules=[])))
+    own = {"rule_type": "file_id", "pattern": "b!d:01F", "action": "allow", "source": "auto"}
+    rows.add(CollabRule(token_id=1, created_at=0, updated_at=0, **own))
+
+    assert lines(told(apply(token(rules=[])))) == []
+    assert exported(run)["tokens"][0]["rules"] == []
+    named = [{"ruleType": "file_id", "pattern": FILE, "action": "allow"}]
+    assert lines(told(apply(token(rules=named)))) == [
+        ("change", "rule", "reports", "allow file_id b!d:01F")
+    ]
+    assert lines(told(apply(token(rules=named)))) == []
+    assert len(exported(run)["tokens"][0]["rules"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        pytest.param(document(colour=1), "colour: is not known here", id="an unknown key"),
+        pytest.param(token(secret="x"), "tokens[0].secret: is not known", id="a secret"),
+        pytest.param(token(settings={"x": 1}), "tokens[0].settings.x", id="an unknown setting"),
+        pytest.param(
+            token(settings={"maskMode": "odd"}), "tokens[0].settings.maskMode", id="a bad setting"
+        ),
+        pytest.param(
+            token(rules=[{"ruleType": "colour", "pattern": "x", "action": "allow"}]),
+            "tokens[0].rules[0].ruleType",
+            id="an unknown type",
+        ),
+        pytest.param(
+            token(rules=[{"ruleType": "site_id", "pattern": "x", "action": "allow"}]),
+            "tokens[0].rules[0].pattern",
+            id="no pattern of its type",
+        ),
+        pytest.param(
+            token(rules=[DOCUMENT["tokens"][0]["rules"][1]] * 2),
+            "tokens[0].rules[1]: is there already",
+            id="the same rule twice",
+        ),
+        pytest.param(
+            document(tokens=DOCUMENT["tokens"] * 2), "tokens[1]: has the name", id="a name twice"
+        ),
+        pytest.param(document(version=2), "version: must be", id="another version"),
+        pytest.param({"operators": []}, "version: is required", id="no version"),
+    ],
+)
+def test_a_document_that_cannot_be_used_is_refused_by_its_places(wanted, said):
+    with pytest.raises(InvalidInput) as refusal:
+        parsed(json.dumps(wanted))
+
+    [detail] = refusal.value.details
+    assert said in f"{detail.field}: {detail.message}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        pytest.param(token(settings={"x": 1}), "  tokens[0].settings.x: There is", id="unread"),
+        pytest.param(token(operator="eve@example.org"), "no operator 'eve@", id="nobody"),
+        pytest.param(token(resources=["attic"]), "no resource 'attic'", id="no place"),
+    ],
+)
+def test_a_document_that_is_refused_changes_nothing(run, apply, wanted, said):
+    refused = apply(wanted)
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert said in refused.stderr
+    empty = {"version": 1, "operators": [], "resources": [], "tokens": []}
+    assert exported(run) == empty
+
+
+def test_text_that_is_no_json_is_refused(run, deployed):
+    for text, said in (("{", "not JSON"), ('{"version": 1, "version": 1}', "stands twice")):
+        refused = run("policy", "apply", "-", input=text)
+        assert (refused.exit_code, refused.stdout) == (1, "")
+        assert said in refused.stderr
+
+
+def test_a_token_stays_with_its_operator(apply):
+    told(apply(DOCUMENT))
+    refused = apply(token(operator=BO))
+
+    assert refused.exit_code == 1
+    assert "'reports' is of ada@example.org" in refused.stderr
+
+
+def test_names_that_several_have_are_refused_with_their_ids(run, apply, rows):
+    told(apply(DOCUMENT))
+    rows.add(Resource(name="main", created_at=0))
+
+    for result in (run("policy", "export"), apply(DOCUMENT)):
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "Several resources are named 'main' (1, 3)" in result.stderr
+
+
+def test_accounts_are_never_touched(apply, rows):
+    told(apply(DOCUMENT))
+    [operator] = rows.all(select(Operator.id).where(Operator.email == ADA))
+    rows.add(
+        ConnectionRow(
+            resource_id=1,
+            operator_id=operator,
+            kind="email",
+            provider="PROVIDER_A",
+            account_email=ADA,
+            granted_scopes=[],
+            can_write=False,
+            status="active",
+            selected_site_ids=[],
+            created_at=0,
+            updated_at=0,
+        )
+    )
+    told(apply({"version": 1, "operators": [], "resources": [], "tokens": []}, "--prune"))
+
+    assert rows.all(select(ConnectionRow.id)) == [1]
+
+
+def test_for_people_there_is_one_line_per_change(run, deployed, tmp_path):
+    (tmp_path / "policy.json").write_text(json.dumps(DOCUMENT))
+    done = run("policy", "apply", "policy.json")
+    name, text = done.stdout.rstrip("\n").split("\t")
+    assert (name, token_text.digest(text) is not None) == ("reports", True)
+    assert "+ operator ada@example.org\n" in done.stderr
+    assert "+ token reports: rule block mime_type image/*\n7 changes.\n" in done.stderr
+
+    (tmp_path / "policy.json").write_text(json.dumps(token(settings={}, rules=[])))
+    shown = run("policy", "diff", "policy.json", "--exit-code")
+    assert (shown.exit_code, shown.stderr) == (1, "4 changes.\n")
+    assert shown.stdout.splitlines()[:2] == [
+        "~ token reports: settings.collabAccessEnabled true -> false",
+        '~ token reports: settings.visibleCollabFields ["name"] -> ["all"]',
+    ]
+
+
+EMPTY = Stock(operators={}, resources={}, tokens={}, shared={})
+NAMES = ["a", "b", "c", "d"]
+
+
+@given(st.lists(st.sampled_from(NAMES), unique=True), st.lists(st.sampled_from(NAMES), unique=True))
+@settings(max_examples=20)
+def test_what_a_resource_names_must_be_known(people, named):
+    wanted = Policy.model_validate(
+        {
+            "version": 1,
+            "operators": [{"email": f"{one}@x", "displayName": one} for one in people],
+            "resources": [{"name": "r", "operators": [f"{one}@x" for one in named]}],
+        }
+    )
+    if set(named) <= set(people):
+        assert len(changes(EMPTY, wanted)) == len(people) + 1
+    else:
+        with pytest.raises(CannotDo, match="There is no operator"):
+            changes(EMPTY, wanted)
+
+
+def invented(random):
+    """A whole document over the same few names; tokens keep their operator."""
+    people = [f"{one}@example.org" for one in NAMES]
+    places = sorted(random.sample(NAMES, random.randint(1, 4)))
+    rules = [
+        {"ruleType": "mime_type", "pattern": f"{kind}/*", "action": action, "description": words}
+        for kind in ("application", "image")
+        for action in ("allow", "block")
+        for words in [random.choice([None, "x", "y"])]
+    ]
+    return {
+        "version": 1,
+        "operators": [{"email": one, "displayName": random.choice("xyz")} for one in people],
+        "resources": [
+            {"name": one, "operators": sorted(random.sample(people, random.randint(0, 3)))}
+            for one in NAMES
+        ],
+        "tokens": [
+            {
+                "name": name,
+                "operator": f"{name}@example.org",
+                "resources": places,
+                "expiresAt": random.choice([None, "2030-01-31T12:00:00Z"]),
+                "settings": {
+                    **DEFAULTS,
+                    "maskMode": random.choice(["strict", "basic"]),
+                    "allowedCalendarIds": random.choice([None, [1], [1, 2]]),
+                    "quota": random.choice([None, {"perMinute": random.randint(1, 3)}]),
+                },
+                "rules": [rule for rule in rules if random.random() < 0.5],
+            }
+            for name in sorted(random.sample(NAMES, random.randint(0, 4)))
+        ],
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_whatever_was_before_the_store_is_what_the_document_says(run, apply):
+    """POLICY_DOCUMENTS=500 applies as many, one after the other, to the same store."""
+    random = Random(2026)
+    for _ in range(int(os.environ.get("POLICY_DOCUMENTS", "12"))):
+        wanted = json.loads(json.dumps(invented(random), default=list))
+        before = told(apply(wanted, "--prune", command="diff"))["changes"]
+
+        assert told(apply(wanted, "--prune"))["changes"] == before
+        kept = exported(run)
+        for entry in kept["tokens"]:
+            quota = entry["settings"]["quota"]
+            entry["settings"]["quota"] = quota and {k: v for k, v in quota.items() if v}
+        assert kept == wanted
+        assert told(apply(wanted, "--prune"))["changes"] == []
