@@ -20,6 +20,24 @@ settings.load_profile("gateway")
 
 
 @pytest.fixture(scope="session")
+def _canaries():
+    import canaries  # late, so that tests without a gateway start fast
+
+    found = canaries.Canaries()
+    canaries.watch(found)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_quoted(_canaries):
+    """Fail a test whose texts stand in logs, spans, figures or the decision log."""
+    yield
+    quoted = _canaries.quoted()
+    _canaries.forget()
+    assert not quoted
+
+
+@pytest.fixture(scope="session")
 def world_template(tmp_path_factory):
     """Make the world once; each test opens a copy."""
     import world as worlds  # late, so that tests without a world start fast

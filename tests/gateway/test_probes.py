@@ -52,7 +52,7 @@ async def test_an_access_token_is_none(client, token):
 
 
 async def test_requests_are_counted_by_route_and_by_nothing_else(client, token):
-    mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": CANARY}
+    mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": "asked-1"}
     before = await figures(client)
     await client.get(f"/api/access/email/messages/providerA:{CANARY}?q={CANARY}", headers=mine)
     await client.request("BREW", f"/{CANARY}", headers=mine)
@@ -72,6 +72,7 @@ async def test_requests_are_counted_by_route_and_by_nothing_else(client, token):
     }
     assert after["agw_requests_active"] == 1.0
     assert CANARY not in str(after)
+    assert "asked-1" not in str(after)
 
 
 async def test_a_lost_shared_count_is_told_and_no_reason_to_be_unready(settings):
