@@ -32,6 +32,11 @@ class AllFailed(Broken):
 
 async def every(calls: Sequence[Awaitable[T]]) -> list[T | ProviderFailure]:
     """Await all at once; failures come back as values, anything else is raised."""
+    if len(calls) == 1:  # at less cost, since it needs no task of its own
+        try:
+            return [await calls[0]]
+        except ProviderFailure as failure:
+            return [failure]
     answers = await asyncio.gather(*calls, return_exceptions=True)
     for answer in answers:
         if isinstance(answer, BaseException) and not isinstance(answer, ProviderFailure):

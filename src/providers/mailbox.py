@@ -42,7 +42,6 @@ from providers.ports import (
     MailChange,
     MailPort,
     MailQuery,
-    MailSlice,
     ReadOnlyMailbox,
     Reply,
 )
@@ -50,6 +49,8 @@ from providers.ports import (
 __all__ = ["AllFailed", "ConnectionPosition", "ConnectionWarning", "MailPage", "Mailbox"]
 
 T = TypeVar("T")
+
+_BEGINNING = ConnectionPosition()
 
 
 class Mailbox:
@@ -62,7 +63,7 @@ class Mailbox:
         patience: float = PATIENCE,
     ) -> None:
         """Take the usable connections and their ports. *patience*: seconds each may take."""
-        self._connections = tuple(sorted(connections, key=lambda pair: pair[0].id))
+        self._connections = tuple(sorted(connections, key=_connection_id))
         self._patience = patience
 
     async def search(
@@ -85,10 +86,9 @@ class Mailbox:
             TimedOut: None of them answered in time.
             AllFailed: None answered, for other or mixed reasons.
         """
-        before = {
-            info.id: positions.get(info.id, ConnectionPosition()) for info, _ in self._distinct()
-        }
-        asked = [(info, port) for info, port in self._distinct() if not before[info.id].exhausted]
+        distinct = self._distinct()
+        before = {info.id: positions.get(info.id, _BEGINNING) for info, _ in distinct}
+        asked = [(info, port) for info, port in distinct if not before[info.id].exhausted]
         answers = await every(
             [
                 in_time(
@@ -97,18 +97,15 @@ class Mailbox:
                 for info, port in asked
             ]
         )
-        warnings = [
-            ConnectionWarning(info, answer)
-            for (info, _), answer in zip(asked, answers, strict=True)
-            if isinstance(answer, ProviderFailure)
-        ]
-        if asked and len(warnings) == len(asked):
+        slices: list[Slice] = []
+        warnings: list[ConnectionWarning] = []
+        for (info, _), answer in zip(asked, answers, strict=True):
+            if isinstance(answer, ProviderFailure):
+                warnings.append(ConnectionWarning(info, answer))
+            else:
+                slices.append(Slice(info, answer, before[info.id]))
+        if asked and not slices:
             raise whole_failure(warnings)
-        slices = [
-            Slice.of(info, answer, before[info.id].after)
-            for (info, _), answer in zip(asked, answers, strict=True)
-            if isinstance(answer, MailSlice)
-        ]
         chosen = merge(slices, query.limit)
         return page(chosen, slices, before, warnings=warnings, wanted=wanted)
 
@@ -200,11 +197,13 @@ class Mailbox:
 
     def _distinct(self) -> tuple[tuple[ConnectionInfo, MailPort], ...]:
         """Return the connections to search: of several to the same account, the first."""
+        if len(self._connections) < 2:
+            return self._connections
         found = {
             (info.provider, info.base_url, info.account_email.casefold() or info.id): (info, port)
             for info, port in reversed(self._connections)
         }
-        return tuple(sorted(found.values(), key=lambda pair: pair[0].id))
+        return tuple(sorted(found.values(), key=_connection_id))
 
     def _candidates(self, mail_id: str) -> tuple[str, str, list[tuple[ConnectionInfo, MailPort]]]:
         parts = ids.split_mail(mail_id)
@@ -256,6 +255,10 @@ class Mailbox:
                 if not info.can_write and await _has(port, native):
                     raise ReadOnlyMailbox
         raise failure
+
+
+def _connection_id(pair: tuple[ConnectionInfo, MailPort]) -> int:
+    return pair[0].id
 
 
 async def _has(port: MailPort, native: str) -> bool:

@@ -6,9 +6,10 @@ that its unread part could precede. Source: decisions 5.3.
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from operator import itemgetter
 
@@ -17,9 +18,11 @@ from msgspec import structs
 from providers import ids, records
 from providers.fanout import ConnectionWarning
 from providers.ports import ConnectionInfo, MailPosition, MailSlice
+from providers.scanning import position
+from providers.unread import placed
 
 Rank = tuple[int, str]
-Entry = tuple[Rank, int, records.Email]
+Entry = tuple[Rank, int, "Slice"]  # rank and connection id are what the order goes by
 
 _BEFORE_ALL: Rank = (-(2**63), "")
 
@@ -66,51 +69,84 @@ class MailPage:
     warnings: tuple[ConnectionWarning, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Slice:
     """
     One connection's answer, ready to be merged.
 
     Attributes:
-        ranks: Of its emails, in order.
-        horizon: Up to where its order is known; None: to the end.
+        before: Where the connection stood when it was asked.
     """
 
     info: ConnectionInfo
     answer: MailSlice
-    ranks: tuple[Rank, ...]
-    horizon: Rank | None
+    before: ConnectionPosition
 
-    @classmethod
-    def of(cls, info: ConnectionInfo, answer: MailSlice, after: MailPosition | None) -> "Slice":
-        ranks = tuple([_rank(info, _position(email)) for email in answer.emails])
-        reached = answer.scanned_to or (_position(answer.emails[-1]) if ranks else after)
-        horizon = _rank(info, reached) if reached is not None else _BEFORE_ALL
-        return cls(
-            info=info,
-            answer=answer,
-            ranks=ranks,
-            horizon=None if answer.exhausted else horizon,
-        )
+    @property
+    def horizon(self) -> Rank | None:
+        """Up to where its order is known; None: to the end."""
+        if self.answer.exhausted:
+            return None
+        reached = self.answer.scanned_to or self.place(len(self.answer.emails))
+        return self._rank(reached) if reached is not None else _BEFORE_ALL
+
+    def place(self, count: int) -> MailPosition | None:
+        """Return where the connection stands after the first *count* of its emails."""
+        return position(placed(self.answer.emails)[count - 1]) if count else self.before.after
 
     def entries(self) -> Iterator[Entry]:
-        """Yield rank, connection id and email, in order."""
-        for rank, email in zip(self.ranks, self.answer.emails, strict=True):
-            yield rank, self.info.id, email
+        """Yield an entry for each of its emails, ranked as it is asked for."""
+        for one in placed(self.answer.emails):
+            yield self._rank(position(one)), self.info.id, self
+
+    def emails(self, count: int, wanted: AbstractSet[str]) -> Iterator[records.Email]:
+        """Yield the first *count* of its emails, prefixed."""
+        provider = self.info.provider
+        return (prefixed(email, provider, wanted) for email in self.answer.emails[:count])
+
+    def moved(self, count: int) -> ConnectionPosition:
+        """Return where the connection stands after *count* of the emails it brought."""
+        old, answer = self.before, self.answer
+        used_up = count == len(answer.emails)
+        after = self.place(count)
+        if used_up and answer.scanned_to is not None:
+            after = answer.scanned_to
+        total, exact = old.total, old.total_exact
+        if not exact and answer.exhausted:
+            total, exact = old.returned + len(answer.emails), True
+        elif not exact and (answer.total_exact or not total):
+            total, exact = old.returned + answer.total, answer.total_exact
+        return ConnectionPosition(
+            after=after,
+            exhausted=answer.exhausted and used_up,
+            returned=old.returned + count,
+            total=max(total, old.returned + len(answer.emails)),
+            total_exact=exact,
+        )
+
+    def _rank(self, place: MailPosition) -> Rank:
+        return -place.received_ms, ids.join_mail(self.info.provider, place.id)
 
 
-def merge(slices: Sequence[Slice], limit: int) -> list[Entry]:
-    """Take the first *limit*, but nothing past the point to which every slice is known."""
+def merge(slices: Sequence[Slice], limit: int) -> list[Slice]:
+    """
+    Take the first *limit*, but nothing past the point to which every slice is known.
+
+    Returns:
+        In order, for each email taken, the slice whose next one it is.
+    """
+    if len(slices) == 1:
+        return [slices[0]] * min(limit, len(slices[0].answer.emails))
     merged: Iterator[Entry] = heapq.merge(*(one.entries() for one in slices), key=itemgetter(0, 1))
-    horizons = [one.horizon for one in slices if one.horizon is not None]
+    horizons = [horizon for one in slices if (horizon := one.horizon) is not None]
     if horizons:
         nearest = min(horizons)
         merged = takewhile(lambda entry: entry[0] <= nearest, merged)
-    return list(islice(merged, limit))
+    return [one for _, _, one in islice(merged, limit)]
 
 
 def page(
-    chosen: Sequence[Entry],
+    chosen: Sequence[Slice],
     slices: Sequence[Slice],
     before: Mapping[int, ConnectionPosition],
     *,
@@ -127,51 +163,18 @@ def page(
         warnings: Of the connections that did not answer; their positions stay.
         wanted: Attributes of `records.Email`.
     """
-    provider = {one.info.id: one.info.provider for one in slices}
-    counts = dict.fromkeys(provider, 0)
-    for _, connection, _ in chosen:
-        counts[connection] += 1
-    positions = dict(before)
-    for one in slices:
-        positions[one.info.id] = _moved(before[one.info.id], one.answer, counts[one.info.id])
+    counts = Counter([one.info.id for one in chosen])
+    shown = [one for one in slices if counts[one.info.id]]
+    emails = {one.info.id: one.emails(counts[one.info.id], wanted) for one in shown}
+    positions = {**before, **{one.info.id: one.moved(counts[one.info.id]) for one in slices}}
     return MailPage(
-        emails=tuple(prefixed(email, provider[owner], wanted) for _, owner, email in chosen),
+        emails=tuple([next(emails[one.info.id]) for one in chosen]),
         positions=positions,
         total=sum(max(one.total, one.returned) for one in positions.values()),
         total_exact=all(one.total_exact for one in positions.values()),
         has_more=not all(one.exhausted for one in positions.values()),
         warnings=tuple(warnings),
     )
-
-
-def _moved(old: ConnectionPosition, answer: MailSlice, count: int) -> ConnectionPosition:
-    """Return where a connection stands after *count* of the emails it brought."""
-    after = _position(answer.emails[count - 1]) if count else old.after
-    used_up = count == len(answer.emails)
-    if used_up and answer.scanned_to is not None:
-        after = answer.scanned_to
-    total, exact = old.total, old.total_exact
-    if not exact and answer.exhausted:
-        total, exact = old.returned + len(answer.emails), True
-    elif not exact and (answer.total_exact or not total):
-        total, exact = old.returned + answer.total, answer.total_exact
-    return replace(
-        old,
-        after=after,
-        exhausted=answer.exhausted and used_up,
-        returned=old.returned + count,
-        total=max(total, old.returned + len(answer.emails)),
-        total_exact=exact,
-    )
-
-
-def _position(email: records.Email) -> MailPosition:
-    received = email.received_at
-    return MailPosition(0 if received is None else records.milliseconds(received), email.id)
-
-
-def _rank(info: ConnectionInfo, position: MailPosition) -> Rank:
-    return -position.received_ms, ids.join_mail(info.provider, position.id)
 
 
 def prefixed(email: records.Email, provider: str, wanted: AbstractSet[str]) -> records.Email:

@@ -6,6 +6,7 @@ connector asks upstream for nothing that is not wanted, beyond what it needs to 
 Every method raises members of `providers.failures` and nothing else.
 """
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -84,7 +85,8 @@ class MailSlice:
     What one mailbox has after a position.
 
     Attributes:
-        emails: Matching messages in order, at most the limit asked for.
+        emails: Matching messages in order, at most the limit asked for; a connector may
+            make them as they are read (`providers.unread`).
         scanned_to: How far upstream was read, when that is further than the last match (a filter
             that upstream cannot apply may consume messages without a match). None when nothing
             beyond the last match was read.
@@ -94,7 +96,7 @@ class MailSlice:
         total_exact: Whether *total* was counted rather than estimated by upstream.
     """
 
-    emails: tuple[records.Email, ...]
+    emails: Sequence[records.Email]
     scanned_to: MailPosition | None
     exhausted: bool
     total: int

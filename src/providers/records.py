@@ -32,18 +32,18 @@ for _number in range(NULLS):
     setattr(Record, f"null_{_number}", None)
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def milliseconds(moment: datetime) -> int:
     """Return an aware time as milliseconds since the epoch, rounded down."""
-    return (moment - _EPOCH) // _MILLISECOND
+    since = moment - EPOCH
+    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
 
 
 def moment(received_ms: int) -> datetime:
     """Return milliseconds since the epoch as UTC."""
-    return _EPOCH + timedelta(milliseconds=received_ms)
+    return EPOCH + timedelta(milliseconds=received_ms)
 
 
 def whole_milliseconds(moment: datetime) -> datetime:

@@ -7,10 +7,11 @@ Source: decisions 0 (page filling) and 5.3.
 """
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from datetime import datetime
+from operator import attrgetter
+from typing import Generic, Protocol, TypeVar
 
 from providers import records
 from providers.failures import Throttled, TimedOut
@@ -21,10 +22,26 @@ MAX_SECONDS = 8.0  # after which no further page is begun, so that a call ends w
 
 # Sorts after every id, so that a position may say "all of this millisecond".
 _LAST_ID = "~"
+_ID = attrgetter("id")
+
+
+class Placed(Protocol):
+    """A message as far as its place in the order goes: a record, or what upstream sent."""
+
+    @property
+    def id(self) -> str:
+        """The native id."""
+
+    @property
+    def received_at(self) -> datetime | None:
+        """In whole milliseconds."""
+
+
+M = TypeVar("M", bound=Placed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Generic[M]):
     """
     One page of upstream.
 
@@ -35,13 +52,13 @@ class Page:
         last: Whether upstream has nothing more.
     """
 
-    emails: Sequence[records.Email]
+    emails: Sequence[M]
     floor_ms: int | None
     last: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
+class Scan(Generic[M]):
     """
     What was found.
 
@@ -52,25 +69,16 @@ class Scan:
         counted: How many passed, those past the limit included.
     """
 
-    emails: tuple[records.Email, ...]
+    emails: tuple[M, ...]
     scanned_to: MailPosition | None
     exhausted: bool
     counted: int
 
 
-Keep = Callable[[Sequence[records.Email]], Awaitable[Sequence[records.Email]]]
-
-
-def position(email: records.Email) -> MailPosition:
+def position(one: Placed) -> MailPosition:
     """Return where a message stands in its mailbox's order."""
-    received = email.received_at
-    return MailPosition(0 if received is None else records.milliseconds(received), email.id)
-
-
-def _rank(email: records.Email) -> tuple[int, str]:
-    """Return `position(email).rank`, at less cost."""
-    received = email.received_at
-    return (0 if received is None else -records.milliseconds(received)), email.id
+    received = one.received_at
+    return MailPosition(0 if received is None else records.milliseconds(received), one.id)
 
 
 def whole_of(received_ms: int) -> MailPosition:
@@ -78,24 +86,32 @@ def whole_of(received_ms: int) -> MailPosition:
     return MailPosition(received_ms, _LAST_ID)
 
 
-def following(emails: Sequence[records.Email], after: MailPosition | None) -> list[records.Email]:
+def following(emails: Iterable[M], after: MailPosition | None) -> list[M]:
     """Return in order what comes strictly after a position."""
-    ranked = sorted([(_rank(email), email) for email in emails], key=itemgetter(0))
-    return [email for rank, email in ranked if after is None or rank > after.rank]
+    ordered: list[M] = sorted(emails, key=_ID)
+    ordered.sort(key=_received, reverse=True)  # what is equal stays in order
+    if after is None:
+        return ordered
+    start = after.rank
+    return [one for one in ordered if position(one).rank > start]
+
+
+def _received(one: Placed) -> datetime:
+    return one.received_at or records.EPOCH
 
 
 async def scan(
-    pages: AsyncGenerator[Page],
+    pages: AsyncIterator[Page[M]],
     *,
     after: MailPosition | None,
     limit: int,
-    keep: Keep,
-) -> Scan:
+    keep: Callable[[Sequence[M]], Awaitable[Sequence[M]]],
+) -> Scan[M]:
     """
     Read pages until *limit* messages passed, all was read, or enough was read to move on.
 
     Args:
-        pages: Newest first; closed in any case.
+        pages: Newest first; holds nothing that would have to be closed.
         after: Where to start; what does not come after it is passed over.
         limit: How many to return.
         keep: Returns those of some messages, given in order, that pass.
@@ -104,21 +120,20 @@ async def scan(
         Throttled, TimedOut: Before anything could be read; later they end the page early.
         ProviderFailure: From *pages* and *keep*.
     """
-    reader = _Reader(after)
-    found: list[records.Email] = []
+    reader = _Reader[M](after)
+    found: list[M] = []
     last = False
-    async with aclosing(pages):
-        while not last and len(found) <= limit and not reader.tired:
-            try:
-                page = await anext(pages, None)
-                last = page is None or page.last
-                found += await keep(reader.take(page) if page else reader.rest())
-                reader.settle()
-            except (Throttled, TimedOut):
-                if not reader.moved:
-                    raise
-                last = False
-                break
+    while not last and len(found) <= limit and not reader.tired:
+        try:
+            page = await anext(pages, None)
+            last = page is None or page.last
+            found += await keep(reader.take(page) if page else reader.rest())
+            reader.settle()
+        except (Throttled, TimedOut):
+            if not reader.moved:
+                raise
+            last = False
+            break
     whole = last and len(found) <= limit
     return Scan(
         emails=tuple(found[:limit]),
@@ -128,12 +143,12 @@ async def scan(
     )
 
 
-class _Reader:
+class _Reader(Generic[M]):
     """Puts pages in order, holding back what the next page may still complete."""
 
     def __init__(self, after: MailPosition | None) -> None:
         self._after = after
-        self._held: list[records.Email] = []
+        self._held: list[M] = []
         self._seen: set[str] = set()
         self._floor: int | None = None
         self._pages = 0
@@ -154,17 +169,16 @@ class _Reader:
         """Count what was taken as consumed."""
         self.reached = self._complete
 
-    def rest(self) -> list[records.Email]:
+    def rest(self) -> list[M]:
         ready, self._held = following(self._held, self._after), []
         return ready
 
-    def take(self, page: Page) -> list[records.Email]:
+    def take(self, page: Page[M]) -> list[M]:
         """Take a page in; return in order what is complete now."""
         self._pages += 1
-        for email in page.emails:
-            if email.id not in self._seen:
-                self._seen.add(email.id)
-                self._held.append(email)
+        fresh = {email.id: email for email in page.emails if email.id not in self._seen}
+        self._seen |= fresh.keys()
+        self._held += fresh.values()
         if page.last:
             return self.rest()
         floors = [one for one in (self._floor, page.floor_ms) if one is not None]
@@ -173,9 +187,9 @@ class _Reader:
         self._floor = min(floors)
         complete = whole_of(self._floor + 1)
         held, self._held = self._held, []
-        ready: list[records.Email] = []
+        ready: list[M] = []
         for one in held:
-            (ready if _rank(one) < complete.rank else self._held).append(one)
+            (ready if position(one).rank < complete.rank else self._held).append(one)
         if self._after is None or complete.rank > self._after.rank:
             self._complete = complete
         return following(ready, self._after)

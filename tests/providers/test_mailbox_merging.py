@@ -1,6 +1,6 @@
 """Paging over many mailboxes, with ports that obey the contract and misbehave within it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +10,7 @@ from providers import records
 from providers.failures import Broken, NeedsReauth, ProviderFailure, Throttled, TimedOut
 from providers.mailbox import AllFailed, Mailbox
 from providers.ports import ConnectionInfo, MailPosition, MailQuery, MailSlice
+from providers.unread import Unread
 
 WANTED = frozenset({"subject", "received_at"})
 
@@ -156,6 +157,29 @@ async def test_a_mailbox_that_is_not_read_to_its_end_holds_back_what_it_may_prec
     pages = await read_to_the_end(mailbox, 10)
 
     assert [[email.subject for email in page.emails] for page in pages] == [["x"], ["y", "c"]]
+
+
+async def test_of_many_mailboxes_only_what_is_shown_becomes_records():
+    read = []
+
+    class Lazy(Shelf):
+        async def search(self, query, *, after, wanted):
+            answer = await super().search(query, after=after, wanted=wanted)
+
+            def made(emails):
+                read.extend(one.id for one in emails)
+                return emails
+
+            return replace(answer, emails=Unread(answer.emails, made))
+
+    shelves = [Lazy([(ms, f"{place}-{ms:02}") for ms in range(place, 60, 3)]) for place in range(3)]
+    mailbox = Mailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
+
+    pages = await read_to_the_end(mailbox, 7)
+
+    found = [email.id.removeprefix("providerA:") for page in pages for email in page.emails]
+    assert found == [f"{ms % 3}-{ms:02}" for ms in reversed(range(60))]
+    assert sorted(read) == sorted(found)
 
 
 async def test_a_failed_mailbox_is_named_and_keeps_its_place():

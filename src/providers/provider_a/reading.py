@@ -57,7 +57,7 @@ class Reader:
         self.estimate = 0
         self.counted: int | None = None
 
-    async def pages(self, listed: Listed) -> AsyncGenerator[scanning.Page]:
+    async def pages(self, listed: Listed) -> AsyncGenerator[scanning.Page[records.Email]]:
         """Yield pages newest first."""
         async for message_ids, last in self._ids(listed):
             messages = await self.messages(message_ids, listed.wanted)

@@ -22,6 +22,7 @@ from providers.provider_b.memory import PREFER, ROOT, Memory
 from providers.provider_b.message import Message
 from providers.provider_b.reading import Place, Reader
 from providers.provider_b.sending import Sender
+from providers.unread import Unread
 
 WIDE_PAGE = 1000  # messages per page when many of them will not pass
 MOST_IN_THREAD = 1000
@@ -130,16 +131,15 @@ class Mail:
         found, reached = await reader.searched(query.search(query_, after), sieve)
         passing = [
             one
-            for one in scanning.following(found, after)
-            if matching.passes(one, query_, text=text)
-            and (reached is None or scanning.position(one).rank < reached.rank)
+            for one in _passing(scanning.following(found, after), query_, sieve, text=text)
+            if reached is None or scanning.position(one).rank < reached.rank
         ]
         if reached is not None and after is not None and reached.rank <= after.rank:
             reached = None  # upstream gives no more than this, so this is the end
-        emails = passing[: query_.limit]
+        messages = passing[: query_.limit]
         whole = len(passing) <= query_.limit
         return MailSlice(
-            emails=await self._completed(reader, emails, wanted, sieve),
+            emails=await self._completed(reader, messages, wanted, sieve),
             scanned_to=reached if whole else None,
             exhausted=whole and reached is None,
             total=len(passing),
@@ -159,8 +159,8 @@ class Mail:
         scanned = frozenset(sieve | wanted if asked.narrow else sieve)
         reader = Reader(self._upstream, place)
 
-        async def keep(emails: Sequence[records.Email]) -> list[records.Email]:
-            return [one for one in emails if matching.passes(one, query_, text=True)]
+        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
+            return _passing(messages, query_, sieve, text=True)
 
         found = await scanning.scan(
             reader.pages(asked, scanned, query_.limit + 2 if asked.narrow else WIDE_PAGE),
@@ -182,16 +182,14 @@ class Mail:
     async def _completed(
         self,
         reader: Reader,
-        emails: Sequence[records.Email],
+        messages: Sequence[Message],
         wanted: AbstractSet[str],
         have: AbstractSet[str],
-    ) -> tuple[records.Email, ...]:
-        """Fetch what is wanted of some messages beyond what their search brought."""
+    ) -> Sequence[records.Email]:
+        """Make records of messages, fetching what is wanted beyond what their search brought."""
         if not fields.brought(wanted) <= have:
-            return await reader.details(emails, wanted)
-        if have <= wanted:
-            return tuple(emails)
-        return tuple(records.only(one, wanted) for one in emails)
+            messages = await reader.details(messages, wanted)
+        return Unread(messages, lambda some: mapping.emails(some, wanted))
 
     async def _place(self, query_: MailQuery) -> Place:
         folder = matching.folder_label(query_)
@@ -212,7 +210,7 @@ class Mail:
             "GET", *ROOT, "messages", message_id, params=params, headers=PREFER
         )
         message = answer.decode(Message)
-        if not mapping.well_formed(message):
+        if not mapping.well_formed([message]):
             raise Missing
         return message
 
@@ -246,6 +244,16 @@ class Mail:
         await self._upstream.call(
             "PATCH", *ROOT, "messages", message_id, json=members, headers={**PREFER, **headers}
         )
+
+
+def _passing(
+    messages: Sequence[Message], query_: MailQuery, sieve: AbstractSet[str], *, text: bool
+) -> Sequence[Message]:
+    """Return what passes a query; *sieve* is what that looks at, see `matching.needed`."""
+    if not (sieve or query_.after or query_.before):
+        return messages
+    emails = zip(messages, mapping.emails(messages, sieve), strict=True)
+    return [one for one, email in emails if matching.passes(email, query_, text=text)]
 
 
 def _labelled(have: Sequence[str], change: MailChange) -> list[str]:

@@ -58,7 +58,7 @@ class Message(Wire):
     parent_folder_id: str | None = None
 
     @property
-    def received(self) -> datetime | None:
+    def received_at(self) -> datetime | None:
         """The received time to the millisecond; None without one, 1970 when it cannot be read."""
         if not self.received_date_time:
             return None
@@ -68,7 +68,7 @@ class Message(Wire):
     @property
     def received_ms(self) -> int:
         """The received time in whole milliseconds, 0 when there is none."""
-        received = self.received
+        received = self.received_at
         return 0 if received is None else records.milliseconds(received)
 
 
@@ -108,8 +108,8 @@ def moment(text: str | None) -> datetime | None:
         return None
     try:
         read = datetime.fromisoformat(text)
-    except ValueError:
+        if read.tzinfo is UTC:
+            return read
+        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    if read.tzinfo is UTC:
-        return read
-    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)

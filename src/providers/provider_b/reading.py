@@ -1,16 +1,17 @@
 """Fetching provider B's messages: the two modes of a search, and the details of known ids."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from providers import records, scanning
 from providers.failures import Broken, Refused
 from providers.http import Upstream
 from providers.ports import MailPosition
 from providers.provider_b import batch, fields, mapping
-from providers.provider_b.memory import PREFER, ROOT
+from providers.provider_b.memory import PREFER
 from providers.provider_b.message import Listing, Message
+from providers.provider_b.paging import Pages
 from providers.provider_b.query import Filter
 
 MOST_FOUND = 1000  # by one search, over all its pages; wire report 1A.2
@@ -46,20 +47,13 @@ class Reader:
         self._place = place
         self.counted: int | None = None
 
-    async def pages(
-        self, asked: Filter, wanted: AbstractSet[str], size: int
-    ) -> AsyncGenerator[scanning.Page]:
-        """Yield pages of a filter, newest first."""
-        async for listing in self._filtered(asked, wanted, size):
-            yield scanning.Page(
-                emails=self.emails(listing.value, wanted),
-                floor_ms=_oldest(listing),
-                last=listing.next_link is None,
-            )
+    def pages(self, asked: Filter, wanted: AbstractSet[str], size: int) -> "Filtered":
+        """Return the pages of a filter, newest first."""
+        return Filtered(self, asked, wanted, size)
 
     async def searched(
         self, text: str, wanted: AbstractSet[str]
-    ) -> tuple[list[records.Email], MailPosition | None]:
+    ) -> tuple[list[Message], MailPosition | None]:
         """
         Return what a search finds, in no order, and up to where that is all there is.
 
@@ -68,70 +62,42 @@ class Reader:
         messages: list[Message] = []
         more = False
         params = (("$search", text), ("$top", str(MOST_FOUND)), *fields.message(frozenset(wanted)))
-        async for listing in self._listings(params):
+        async for listing in self.listings(params):
             messages += listing.value
             more = listing.next_link is not None
             if len(messages) >= MOST_FOUND:
                 break
         whole = not more and len(messages) < MOST_FOUND
         floor = min((one.received_ms for one in messages), default=0)
-        emails = {one.id: one for one in self.emails(messages, wanted)}
-        return list(emails.values()), None if whole else scanning.whole_of(floor + 1)
+        found = {one.id: one for one in self.in_sight(messages)}
+        return list(found.values()), None if whole else scanning.whole_of(floor + 1)
 
     async def details(
-        self, emails: Sequence[records.Email], wanted: AbstractSet[str]
-    ) -> tuple[records.Email, ...]:
+        self, messages: Sequence[Message], wanted: AbstractSet[str]
+    ) -> Sequence[Message]:
         """Read again, with all that is wanted, what was found by less."""
-        if not emails:
+        if not messages:
             return ()
         found = await batch.messages(
-            self._upstream, [one.id for one in emails], fields.message(frozenset(wanted))
+            self._upstream, [one.id for one in messages], fields.message(frozenset(wanted))
         )
-        return tuple(self.emails([found[one.id] for one in emails if one.id in found], wanted))
+        return self.in_sight([found[one.id] for one in messages if one.id in found])
 
-    def emails(self, messages: Sequence[Message], wanted: AbstractSet[str]) -> list[records.Email]:
-        """Make records of the messages in sight."""
+    def in_sight(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """
+        Leave out what may not be shown.
+
+        Raises:
+            Broken: The id of something else is none.
+        """
         shown = [one for one in messages if self._place.in_sight(one)]
-        if not all(map(mapping.well_formed, shown)):
+        if not mapping.well_formed(shown):
             raise Broken
-        return [mapping.email(one, wanted) for one in shown]
+        return shown
 
-    async def _filtered(
-        self, asked: Filter, wanted: AbstractSet[str], size: int
-    ) -> AsyncGenerator[Listing]:
-        params = (
-            ("$orderby", "receivedDateTime desc"),
-            ("$top", str(size)),
-            *fields.message(frozenset(wanted)),
-        )
-        try:
-            text = (("$filter", asked.text), ("$count", "true"))
-            async for listing in self._listings((*text, *params)):
-                if listing.count is not None:
-                    self.counted = listing.count
-                yield listing
-        except Refused as refusal:
-            if refusal.word != _TOO_COMPLEX or asked.simple == asked.text:
-                raise
-            async for listing in self._listings((("$filter", asked.simple), *params)):
-                yield listing
-
-    async def _listings(self, params: Sequence[tuple[str, str]]) -> AsyncGenerator[Listing]:
-        """Yield one page after the other, by upstream's links."""
-        answer = await self._upstream.call(
-            "GET", *ROOT, *self._place.path, params=params, headers=PREFER
-        )
-        seen: set[str] = set()
-        while True:
-            listing = answer.decode(Listing)
-            yield listing
-            link = listing.next_link
-            if link is None:
-                return
-            if link in seen:
-                raise Broken
-            seen.add(link)
-            answer = await self._upstream.follow(link, headers=PREFER)
+    def listings(self, params: Sequence[tuple[str, str]]) -> Pages[Listing]:
+        """Return one page after the other of the place, as upstream gives them."""
+        return Pages(self._upstream, self._place.path, params, Listing, headers=PREFER)
 
     async def conversation(
         self, thread_id: str, wanted: AbstractSet[str], *, most: int
@@ -142,12 +108,47 @@ class Reader:
             ("$top", "50"),
             *fields.message(frozenset(wanted)),
         )
-        found: dict[str, records.Email] = {}
-        async for listing in self._listings(params):
-            found |= {one.id: one for one in self.emails(listing.value, wanted)}
+        found: dict[str, Message] = {}
+        async for listing in self.listings(params):
+            found |= {one.id: one for one in self.in_sight(listing.value)}
             if len(found) >= most:
                 break
-        return list(found.values())
+        return mapping.emails(list(found.values()), wanted)
+
+
+class Filtered(AsyncIterator[scanning.Page[Message]]):
+    """The pages of a filter, newest first."""
+
+    def __init__(self, reader: Reader, asked: Filter, wanted: AbstractSet[str], size: int) -> None:
+        self._reader = reader
+        self._asked = asked
+        self._params = (
+            ("$orderby", "receivedDateTime desc"),
+            ("$top", str(size)),
+            *fields.message(frozenset(wanted)),
+        )
+        self._listings = self._filtered(asked.text, ("$count", "true"))
+
+    async def __anext__(self) -> scanning.Page[Message]:
+        """Read the next page; all anew, more simply, when upstream calls the filter too complex."""
+        try:
+            listing = await anext(self._listings)
+        except Refused as refusal:
+            if refusal.word != _TOO_COMPLEX or self._asked.simple == self._asked.text:
+                raise
+            self._asked = replace(self._asked, text=self._asked.simple)
+            self._listings = self._filtered(self._asked.simple)
+            listing = await anext(self._listings)
+        if listing.count is not None:
+            self._reader.counted = listing.count
+        return scanning.Page(
+            emails=self._reader.in_sight(listing.value),
+            floor_ms=_oldest(listing),
+            last=listing.next_link is None,
+        )
+
+    def _filtered(self, text: str, *options: tuple[str, str]) -> Pages[Listing]:
+        return self._reader.listings((("$filter", text), *options, *self._params))
 
 
 def _oldest(listing: Listing) -> int | None:
