@@ -1,14 +1,20 @@
 """`GET /api/decisions`: one row per call of a known token, and what decided it."""
 
+import itertools
 import re
 
+import httpx
 import pytest
 import pytest_asyncio
 import world as worlds
 from sqlalchemy import text
 
+from gateway.database import StorageUnavailable
+from gateway.decisions import log as log_module
+
 MESSAGES = "/api/access/email/messages"
 DECISIONS = "/api/decisions"
+_HOSTS = itertools.count(1)
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -32,7 +38,12 @@ async def world(running):
 
 
 async def listed(world, **filters):
-    answer = await world.admin.get(DECISIONS, params=filters)
+    # From an address of its own: reading the log this often would meet the management limits.
+    transport = httpx.ASGITransport(world.gateway, client=(f"192.0.2.{next(_HOSTS)}", 1))
+    async with httpx.AsyncClient(
+        transport=transport, base_url=worlds.ORIGIN, headers=world.admin.headers
+    ) as admin:
+        answer = await admin.get(DECISIONS, params=filters)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -235,6 +246,41 @@ async def test_a_replayed_answer_is_a_call_of_its_own_that_asks_nobody(world):
     assert first[:3] == again[:3] == ("sendEmail", "allowed", 200)
     assert first[3] > 0
     assert again[3] == 0
+
+
+async def test_a_log_that_cannot_be_written_stops_no_read(world, monkeypatch):
+    async def unavailable(_batch):
+        raise StorageUnavailable
+
+    token = await world.token({})
+    monkeypatch.setattr(world.gateway.app.state.decisions, "_store", unavailable)
+    async with world.client(token) as client:
+        assert (await client.get(MESSAGES)).status_code == 200
+    assert await rows(world, *TOLD) == []
+    monkeypatch.undo()
+
+    assert await rows(world, *TOLD) == [("rest", "emails", "allowed", None, None, 200)]
+
+
+async def test_nothing_is_sent_that_could_not_be_written_down(world, monkeypatch):
+    token = await world.token({})
+    mail = {"to": [{"email": "ann@home.example"}], "subject": "s", "body": "b"}
+    sent = len(world.sent("provider-a"))
+    for name in ("CAPACITY", "WAIT"):
+        monkeypatch.setattr(log_module, name, 0)
+    async with world.client(token) as client:
+        key = {"Idempotency-Key": "full"}
+        refused = await client.post(f"{MESSAGES}/send", json=mail, headers=key)
+        assert (refused.status_code, refused.json()["error"]) == (503, "OVERLOADED")
+        assert len(world.sent("provider-a")) == sent
+        monkeypatch.undo()
+        again = await client.post(f"{MESSAGES}/send", json=mail, headers=key)
+
+    assert (again.status_code, len(world.sent("provider-a"))) == (200, sent + 1)
+    assert await rows(world, *TOLD) == [
+        ("rest", "sendEmail", "refused", "address_limit", "OVERLOADED", 503),
+        ("rest", "sendEmail", "allowed", None, None, 200),
+    ]
 
 
 async def test_nothing_that_a_caller_wrote_is_in_the_log(world):

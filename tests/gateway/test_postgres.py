@@ -18,6 +18,11 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from gateway import tables
 from gateway.app import assemble
 from gateway.database import Database, StorageUnavailable, alembic_config, upgrade
+from gateway.decisions.chain import DAY, Fault, faults
+from gateway.decisions.decision import Decision
+from gateway.decisions.log import DecisionLog
+from gateway.decisions.reading import Wanted, linked, newest
+from gateway.decisions.retention import Retention
 from gateway.idempotency import Deliveries
 from gateway.keyring import Keyring
 from gateway.lookup import open_lookup
@@ -278,6 +283,42 @@ async def test_an_answer_kept_by_one_process_is_replayed_by_the_other(url, with_
     await other.close()
 
 
+# -- the decision log ------------------------------------------------------------------------------
+
+
+def decided(name, at=20_000 * DAY):
+    given = dict.fromkeys(Decision._fields) | {
+        "at": at, "request_id": name, "token_id": 1, "operator_id": "op", "door": "rest",
+        "outcome": "allowed", "status": 200, "policy_rev": 1, "hidden_fields": 0, "cost": 1,
+        "duration": 1500, "upstream_calls": 0, "rule_id": 2**40,
+    }  # fmt: skip
+    return Decision(**given)
+
+
+async def test_the_decisions_of_two_processes_are_one_log(url, database):
+    other = Database.open(url)
+    keyring = Keyring(["a secret of sufficient length"])
+    logs = [DecisionLog(one, keyring, days=1) for one in (database, other)]
+    for number in range(300):
+        logs[number % 2].write(decided(f"{number}", at=20_000 * DAY + number), change=False)
+    logs[0].write(decided("old", at=19_000 * DAY), change=True)
+    await asyncio.gather(*(one.flush() for one in logs))
+    await logs[0]._store([(*decided("again"), "chain", 1, "signature")])
+    await logs[1]._store([(*decided("again"), "chain", 1, "signature")])  # a try without an answer
+    retention = Retention(database, days=1, clock=lambda: 20_000 * DAY)
+    assert await retention.drop() == 1
+
+    found = await newest(other, Wanted(since=20_000 * DAY + 298), limit=5)
+    assert [one.request_id for _, one in found] == ["299", "298"]
+    assert found[0][1] == decided("299", at=20_000 * DAY + 299)
+    everything = [one async for one in linked(database)]
+    assert len(everything) == 301
+    assert [(one.chain, one.fault) for one in faults(keyring, everything)] == [
+        ("chain", Fault.CHANGED)
+    ]
+    await other.close()
+
+
 # -- the server goes away --------------------------------------------------------------------------
 
 
@@ -330,3 +371,19 @@ async def test_a_frozen_server_is_given_up_and_comes_back(mortal):
         cluster.thaw()
 
     assert [(await caller.get(TOKEN)).status_code for _ in range(10)] == [200] * 10
+
+
+async def test_decisions_wait_for_the_server_and_are_stored_once(mortal):
+    cluster, gateway, caller = mortal
+    decisions = gateway.app.state.decisions
+    await caller.get(TOKEN)
+    cluster.stop()
+    for _ in range(2):
+        with pytest.raises(StorageUnavailable):
+            await decisions.flush()
+    cluster.start()
+    await caller.get(TOKEN)
+    await decisions.flush()
+
+    found = await newest(gateway.parts.database, Wanted(), limit=10)
+    assert [(one.operation, one.outcome) for _, one in found] == [("accessToken", "allowed")] * 2

@@ -1,7 +1,7 @@
 """What is written down of one call: who, what, how it ended and what decided it; never content."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -95,11 +95,9 @@ class Decision(NamedTuple):
         }
 
 
-def formed(surface: str | None, given: str | None) -> str | None:
-    """Return *given* when it has the form of an id of *surface*; anything else may be content."""
-    if surface is None or not given or len(given) > ids.MAX_ID_LENGTH:
-        return None
-    return given if _FORMED[surface](given) else None
+def formed(surface: str | None, given: str) -> bool:
+    """Say whether *given* has the form of an id of *surface*; anything else may be content."""
+    return surface is not None and len(given) <= ids.MAX_ID_LENGTH and _FORMED[surface](given)
 
 
 def _mail(given: str) -> bool:
@@ -121,7 +119,7 @@ def _collab(given: str) -> bool:
     return any(read(given) is not None for read in reads)
 
 
-_FORMED: Mapping[str, Any] = {
+_FORMED: Mapping[str, Callable[[str], bool]] = {
     Surface.EMAIL: _mail,
     Surface.CALENDAR: lambda given: _UUID.fullmatch(given) is not None,
     Surface.TASKS: lambda given: _DIGITS.fullmatch(given) is not None,

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from sqlalchemy import delete, select
 from sqlmodel import col
 
-from gateway.database import Database, StorageUnavailable
+from gateway.database import Database
 from gateway.decisions.chain import DAY
 from gateway.leases import Leases
 from gateway.tables import DecisionRow
-from providers.failures import ProviderFailure
 
 log = logging.getLogger("gateway")
 
@@ -38,8 +37,9 @@ class Retention:
             try:
                 async with self._leases.held("decisions"):
                     await self.drop()
-            except (StorageUnavailable, ProviderFailure):
-                log.warning("old decisions could not be dropped")
+            except Exception as failure:  # noqa: BLE001 - whatever it was, the next turn may do
+                kind = type(failure).__name__
+                log.warning("old decisions could not be dropped", extra={"kind": kind})
             await asyncio.sleep(PAUSE)
 
     async def drop(self) -> int:

@@ -1,0 +1,395 @@
+"""The decision log between memory and the table: nothing twice, nothing lost in silence."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import text
+
+from gateway.database import StorageUnavailable
+from gateway.decisions import journey, reading
+from gateway.decisions import log as log_module
+from gateway.decisions.chain import DAY, Fault, faults
+from gateway.decisions.decision import Decision, Way, formed
+from gateway.decisions.log import DecisionLog
+from gateway.decisions.reading import Wanted
+from gateway.decisions.retention import Retention
+from gateway.keyring import Keyring
+from gateway.overload import Overloaded
+from rest_compat.answers import Answer
+from rest_compat.body import ClientGone
+
+KEYS = Keyring(["a secret key of the tests"])
+NOON = 20_000 * DAY + DAY // 2
+
+
+def row(name, at=NOON, **more):
+    """A row of which *name* is the request's id."""
+    told = {
+        "at": at,
+        "request_id": name,
+        "token_id": 1,
+        "operator_id": "op",
+        "door": "rest",
+        "surface": "email",
+        "operation": "emails",
+        "resource_id": None,
+        "outcome": "allowed",
+        "layer": None,
+        "code": None,
+        "status": 200,
+        "rule_id": None,
+        "policy_rev": 1,
+        "hidden_fields": 0,
+        "cost": 1,
+        "duration": 1500,
+        "upstream_calls": 1,
+        "upstream_status": 200,
+    }
+    return Decision(**(told | more))
+
+
+@pytest.fixture
+def decisions(database):
+    return DecisionLog(database, KEYS, days=30)
+
+
+async def stored(database):
+    """Return the request ids of what is in the table, in the order it came."""
+    async with database.reading() as session:
+        found = await session.exec(text("SELECT request_id FROM decisions ORDER BY id"))
+        return [name for (name,) in found]
+
+
+async def broken(database, keyring=KEYS):
+    """Return what is wrong with the chains in the table."""
+    return list(faults(keyring, [one async for one in reading.linked(database)]))
+
+
+async def alter(database, statement):
+    async with database.writing() as session:
+        await session.exec(text(statement))
+
+
+# -- the queue
+
+
+async def test_rows_are_stored_in_batches_with_everything_that_they_say(
+    decisions, database, monkeypatch
+):
+    monkeypatch.setattr(log_module, "BATCH", 2)
+    told = row("c", resource_id="providerA:18c", layer="mask", code="X", rule_id=2**40)
+    for one in (row("a"), row("b"), told):
+        decisions.write(one, change=False)
+
+    await decisions.flush()
+
+    assert await stored(database) == ["a", "b", "c"]
+    assert decisions.waiting == 0
+    (found,) = await reading.newest(database, Wanted(request_id="c"), limit=5)
+    assert found == (3, told)
+
+
+async def test_a_full_queue_drops_the_oldest_reads_and_no_change(decisions, database, monkeypatch):
+    monkeypatch.setattr(log_module, "CAPACITY", 2)
+    for name in "abcd":
+        decisions.write(row(name), change=False)
+        decisions.write(row(name.upper()), change=True)
+
+    assert decisions.dropped == 2
+    await decisions.flush()
+
+    assert await stored(database) == ["A", "B", "C", "D", "c", "d"]
+
+
+async def test_a_change_waits_for_room_and_goes_on_when_there_is_some(decisions, monkeypatch):
+    monkeypatch.setattr(log_module, "CAPACITY", 1)
+    monkeypatch.setattr(log_module, "WAIT", 30)
+    await decisions.witness()
+    decisions.write(row("a"), change=True)
+    waiting = asyncio.create_task(decisions.witness())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+
+    await decisions.flush()
+
+    await waiting
+
+
+async def test_a_change_for_which_there_is_no_room_is_refused(decisions, monkeypatch):
+    monkeypatch.setattr(log_module, "CAPACITY", 1)
+    monkeypatch.setattr(log_module, "WAIT", 0)
+    decisions.write(row("a"), change=True)
+
+    with pytest.raises(Overloaded):
+        await decisions.witness()
+
+
+async def test_what_was_stored_without_an_answer_is_not_stored_twice(
+    decisions, database, monkeypatch
+):
+    writing = database.writing
+
+    @asynccontextmanager
+    async def unanswered():
+        async with writing() as session:
+            yield session
+        raise StorageUnavailable  # committed, but nobody heard of it
+
+    decisions.write(row("a"), change=False)
+    monkeypatch.setattr(database, "writing", unanswered)
+    with pytest.raises(StorageUnavailable):
+        await decisions.flush()
+    monkeypatch.undo()
+    decisions.write(row("b"), change=False)
+    await decisions.flush()
+
+    assert await stored(database) == ["a", "b"]
+    assert await broken(database) == []
+
+
+async def test_rows_that_cannot_be_stored_are_counted_and_do_not_stay(
+    decisions, database, monkeypatch, caplog
+):
+    monkeypatch.setattr(log_module, "GATHERING", 0)
+    refused, store = asyncio.Event(), decisions._store
+
+    async def refuse_once(batch):
+        if not refused.is_set():
+            refused.set()
+            raise ValueError("not for the eyes of the log")
+        await store(batch)
+
+    monkeypatch.setattr(decisions, "_store", refuse_once)
+    async with decisions.watched():
+        decisions.write(row("a"), change=False)
+        await refused.wait()
+        decisions.write(row("b"), change=False)
+
+    assert (decisions.dropped, await stored(database)) == (1, ["b"])
+    assert [(one.message, one.kind, one.count) for one in caplog.records] == [
+        ("rows of the decision log cannot be stored", "ValueError", 1)
+    ]
+
+
+async def test_what_is_left_when_the_process_ends_is_stored(decisions, database):
+    async with decisions.watched():
+        decisions.write(row("a"), change=False)
+
+    assert await stored(database) == ["a"]
+
+
+async def test_it_says_so_when_the_last_rows_are_lost(decisions, database, monkeypatch, caplog):
+    @asynccontextmanager
+    async def unavailable():
+        raise StorageUnavailable
+        yield
+
+    monkeypatch.setattr(database, "writing", unavailable)
+    async with decisions.watched():
+        decisions.write(row("a"), change=True)
+
+    assert [(one.message, one.count) for one in caplog.records] == [
+        ("rows of the decision log are lost", 1)
+    ]
+
+
+async def test_no_days_no_log(database):
+    decisions = DecisionLog(database, KEYS, days=0)
+    async with decisions.watched():
+        decisions.write(row("a"), change=True)
+        await decisions.witness()
+        assert decisions.waiting == 0
+
+    assert await stored(database) == []
+
+
+# -- how a call ended
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (None, ("failed", None, None, 0)),
+        (ClientGone(), ("failed", None, None, 0)),
+        (asyncio.CancelledError(), ("failed", None, None, 0)),
+        (RuntimeError(), ("failed", "upstream", "INTERNAL_ERROR", 500)),
+    ],
+    ids=["nobody knows how", "the client hung up", "the process ends", "a bug"],
+)
+async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
+    caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
+    context = SimpleNamespace(caller=caller, request_id="r", trail=journey.begin(Way.REST, 1))
+
+    journey.Recorder(decisions).rest(SimpleNamespace(context=context), None, None, failure)
+
+    (kept,) = decisions._reads
+    assert (kept.outcome, kept.layer, kept.code, kept.status) == told
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ('"NOT_FOUND"', ("failed", "upstream", "NOT_FOUND", 404)),
+        ('"BLOCKED"', ("refused", "scope", "BLOCKED", 404)),
+        ("null", ("failed", None, None, 404)),
+    ],
+)
+async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, word, told):
+    caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
+    context = SimpleNamespace(caller=caller, request_id="r", trail=journey.begin(Way.REST, 1))
+    answer = Answer(status=404, body=f'{{"error":{word}}}'.encode())
+
+    journey.Recorder(decisions).rest(SimpleNamespace(context=context), None, answer, None)
+
+    (kept,) = decisions._reads
+    assert (kept.outcome, kept.layer, kept.code, kept.status) == told
+
+
+# -- what is an id
+
+
+@pytest.mark.parametrize(
+    ("surface", "given", "is_one"),
+    [
+        ("email", "providerA:18c0ffee", True),
+        ("email", "providerB:AAMk+/=_-", True),
+        ("email", "providerA:a b", False),
+        ("email", "providerA:ann@home.example", False),
+        ("email", "18c0ffee", False),
+        ("calendar", "0190163d-8694-739b-aea5-966c26f8ad91", True),
+        ("calendar", "lunch", False),
+        ("tasks", "1234567890", True),
+        ("tasks", "call the doctor", False),
+        ("collab", "collab:drive:b!x:item:01AB", True),
+        ("collab", "collab:drive:b!x:item:root", True),
+        ("collab", "collab:drive:b!x:item:a secret", False),
+        ("collab", "a secret", False),
+        ("collab", "collab:drive:" + "x" * 1024, False),
+        (None, "providerA:18c0ffee", False),
+    ],
+)
+async def test_only_what_has_the_form_of_an_id_is_kept(decisions, database, surface, given, is_one):
+    decisions.write(row("a", surface=surface, resource_id=given), change=False)
+    await decisions.flush()
+
+    ((_, kept),) = await reading.newest(database, Wanted(), limit=1)
+    assert kept.resource_id == (given if is_one else None)
+    assert formed(surface, given) is is_one
+
+
+# -- chains
+
+
+@pytest.fixture
+async def chained(decisions, database):
+    """Three rows of one chain, and one of another process."""
+    for name in "abc":
+        decisions.write(row(name), change=False)
+    await decisions.flush()
+    other = DecisionLog(database, KEYS, days=30)
+    other.write(row("other"), change=False)
+    await other.flush()
+    return database
+
+
+async def test_chains_hold_for_whoever_has_the_keys(chained):
+    assert await broken(chained) == []
+    assert await broken(chained, Keyring(["a newer secret key", "a secret key of the tests"])) == []
+    assert {one.fault for one in await broken(chained, Keyring(["another secret key"]))} == {
+        Fault.CHANGED
+    }
+
+
+@pytest.mark.parametrize(
+    ("statement", "number", "fault"),
+    [
+        ("UPDATE decisions SET outcome = 'refused' WHERE request_id = 'b'", 2, Fault.CHANGED),
+        ("UPDATE decisions SET at = at + 1 WHERE request_id = 'c'", 3, Fault.CHANGED),
+        ("DELETE FROM decisions WHERE request_id = 'b'", 3, Fault.MISSING),
+        ("DELETE FROM decisions WHERE request_id = 'a'", 2, Fault.MISSING),
+    ],
+    ids=["changed", "moved in time", "one in the middle is gone", "the first is gone"],
+)
+async def test_a_row_that_was_tampered_with_is_found(chained, statement, number, fault):
+    await alter(chained, statement)
+
+    (found,) = await broken(chained)
+    assert (found.number, found.fault) == (number, fault)
+
+
+async def test_rows_that_changed_places_are_found(chained):
+    for before, after in ((1, 9), (2, 1), (9, 2)):
+        await alter(
+            chained,
+            f"UPDATE decisions SET number = {after} WHERE number = {before}"
+            " AND request_id <> 'other'",
+        )
+
+    found = await broken(chained)
+    assert [(one.number, one.fault) for one in found] == [
+        (1, Fault.CHANGED),
+        (2, Fault.CHANGED),
+        (3, Fault.CHANGED),
+    ]
+
+
+async def test_a_new_day_begins_a_new_chain(decisions, database):
+    for at in (NOON, NOON + DAY, NOON):  # a clock that was set back, too
+        decisions.write(row("a", at=at), change=False)
+    await decisions.flush()
+
+    links = [link async for link, _ in reading.linked(database)]
+    assert [(link.chain[:10], link.number) for link in links] == [
+        ("2024-10-04", 1),
+        ("2024-10-04", 1),
+        ("2024-10-05", 1),
+    ]
+    assert await broken(database) == []
+
+
+# -- how long they are kept
+
+
+async def test_whole_days_are_dropped_in_batches(decisions, database, monkeypatch):
+    monkeypatch.setattr("gateway.decisions.retention.BATCH", 2)
+    today = NOON - NOON % DAY
+    times = {"d3": -2 * DAY - 1, "c1": -2 * DAY, "b": -DAY, "a": 0}
+    for number in range(5):
+        decisions.write(row(f"old{number}", at=today - 9 * DAY), change=False)
+    for name, ago in times.items():
+        decisions.write(row(name, at=today + ago), change=False)
+    await decisions.flush()
+
+    assert await Retention(database, days=2, clock=lambda: NOON).drop() == 6
+    assert await stored(database) == ["c1", "b", "a"]
+    assert await broken(database) == []
+
+
+async def test_one_process_at_a_time_drops_every_hour(database, monkeypatch):
+    module = "gateway.decisions.retention"
+    monkeypatch.setattr(f"{module}.FIRST", 0)
+    at_work, most, turns = 0, 0, asyncio.Semaphore(0)
+
+    async def drop(_self):
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        await asyncio.sleep(0)
+        at_work -= 1
+        turns.release()
+        return 0
+
+    monkeypatch.setattr(Retention, "drop", drop)
+    both = [
+        asyncio.create_task(Retention(database, days=1, clock=lambda: NOON).watch())
+        for _ in range(2)
+    ]
+    for _ in both:
+        await turns.acquire()
+    for task in both:
+        task.cancel()
+    await asyncio.gather(*both, return_exceptions=True)
+
+    assert most == 1
