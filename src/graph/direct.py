@@ -2,10 +2,11 @@
 Resolvers that take nothing but `info` and scalars are called without Strawberry's layers between.
 
 Those read arguments, build containers and look for extensions: for scalars, which graphql-core has
-read already, all they do is to rename them, and it is most of the cost of such a field.
+read already, all they do is to rename them, and it is most of the cost of such a field. Here
+graphql-core names them as the resolver does.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from graphql import (
@@ -31,7 +32,9 @@ def apply(schema: GraphQLSchema) -> None:
             resolver = declaration(field).base_resolver
             if resolver is not None and _takes_scalars_alone(field):
                 made_of = declaration(field)
-                field.resolve = _calling(resolver.wrapped_func, made_of, _names(field))
+                for argument, named in zip(field.args.values(), made_of.arguments, strict=True):
+                    argument.out_name = named.python_name
+                field.resolve = _calling(resolver.wrapped_func, made_of)
 
 
 def _takes_scalars_alone(field: GraphQLField) -> bool:
@@ -51,17 +54,8 @@ def _is_scalar(argument: GraphQLArgument) -> bool:
     return is_scalar_type(type_.of_type if is_non_null_type(type_) else type_)
 
 
-def _names(field: GraphQLField) -> Mapping[str, str]:
-    """Return the parameter of each argument, by the name that the schema gives it."""
-    parameters = [argument.python_name for argument in declaration(field).arguments]
-    return dict(zip(field.args, parameters, strict=True))
-
-
-def _calling(
-    resolver: Callable[..., Any], made_of: Any, names: Mapping[str, str]
-) -> Callable[..., Any]:
+def _calling(resolver: Callable[..., Any], made_of: Any) -> Callable[..., Any]:
     def resolve(_source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
-        given = {names[name]: value for name, value in arguments.items()}
-        return resolver(info=Info(_raw_info=info, _field=made_of), **given)
+        return resolver(info=Info(_raw_info=info, _field=made_of), **arguments)
 
     return resolve

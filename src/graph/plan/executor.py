@@ -41,8 +41,23 @@ class PlannedExecutor(CountingExecutor):
         root = self.plan.root_type
         ((key, details),) = self.plan.roots.items()
         path = Path(None, key, root.name)
-        value = self.execute_field(root, self.root_value, details, path, None)
-        return {key: await value if self.is_awaitable(value) else value}
+        call = self.plan.calls.get(id(details))
+        arguments = call.arguments(self.variable_values) if call is not None else None
+        if call is None or arguments is None:
+            value = self.execute_field(root, self.root_value, details, path, None)
+            return {key: await value if self.is_awaitable(value) else value}
+        type_ = call.field.type
+        info = self.build_resolve_info(call.field, call.nodes, root, path)
+        try:
+            resolve = call.field.resolve or self.field_resolver
+            found = await resolve(self.root_value, info, **arguments)
+            value = self.complete_value(type_, details, info, path, found, None)
+            if self.is_awaitable(value):
+                value = await value
+        except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
+            self.handle_field_error(error, type_, details, path)
+            value = None
+        return {key: value}
 
     async def _several(self) -> dict[str, Any]:
         serially = self.operation.operation is OperationType.MUTATION

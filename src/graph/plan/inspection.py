@@ -55,9 +55,9 @@ def check_moments(objects: Iterable[Any], places: Iterable[Place]) -> None:
     for place in places:
         values: Iterable[Any] = map(place.read, objects)
         for _ in range(place.lists):
-            values = chain.from_iterable([value for value in values if value is not None])
+            values = chain.from_iterable(filter(None, values))
         if place.below:
-            check_moments([value for value in values if value is not None], place.below)
+            check_moments(list(filter(None, values)), place.below)
             continue
         for value in values:
             if value is not None and value.tzinfo is not UTC and value.utcoffset():

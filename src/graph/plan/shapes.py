@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 import msgspec
 from graphql import GraphQLOutputType, is_list_type, is_non_null_type
@@ -54,20 +55,25 @@ class Reader:
     Reads a record, or lists of records, into a shape in one step.
 
     Attributes:
-        type: The shape, as often optional and in lists as the field is.
+        type: The shape, as often optional and in lists as the field is; null apart, see *nullable*.
+        nullable: Whether there may be none at all. Said apart from the type: msgspec keeps what it
+            knows of a class, but not of a union.
         dated: The places that hold times.
         counted: The places that hold lists.
     """
 
     type: Any
+    nullable: bool
     dated: tuple[Place, ...]
     counted: tuple[Place, ...]
 
     @classmethod
     def of(cls, type_: Any, places: Sequence[Place], *, counts: bool = True) -> "Reader":
         """Read *type_*, and look at *places* within; *counts* says whether to count lists."""
+        inner, nullable = _apart(type_)
         return cls(
-            type_,
+            inner,
+            nullable,
             dated=_only(places, lambda place: place.dated),
             counted=_only(places, lambda place: counts and place.counted),
         )
@@ -79,6 +85,8 @@ class Reader:
         Raises:
             Unexpected: It is not exactly what the type says, or more than is left.
         """
+        if value is None and self.nullable:
+            return None
         try:
             found = msgspec.convert(
                 value, self.type, from_attributes=True, builtin_types=_AS_THEY_ARE
@@ -91,6 +99,13 @@ class Reader:
         if not within:
             raise Unexpected
         return found
+
+
+def _apart(type_: Any) -> tuple[Any, bool]:
+    """Return *type_* without None, and whether it was there."""
+    inner = [one for one in get_args(type_) if one is not NoneType]
+    optional = isinstance(type_, UnionType) or get_origin(type_) is Union
+    return (inner[0], True) if optional and len(inner) == 1 else (type_, False)
 
 
 def spend(context: Any, objects: Sequence[Any], places: Sequence[Place]) -> bool:
