@@ -38,9 +38,10 @@ SELECT id, name, key_id, digest, previous_until, operator_id, policy_rev,
 """
 _SETTINGS = "SELECT settings, policy_rev FROM access_tokens WHERE id = :id"
 _RULES = "SELECT id, rule_type, pattern, action FROM collab_rules WHERE token_id = :id"
+# As text, which both drivers give alike: one of them would decode JSON, and lists have no hash.
 _CONNECTIONS = """
 SELECT c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
-       c.base_url, c.selected_site_ids, c.granted_scopes
+       c.base_url, CAST(c.selected_site_ids AS TEXT), CAST(c.granted_scopes AS TEXT)
   FROM token_resources t JOIN connections c ON c.resource_id = t.resource_id
  WHERE t.token_id = :id ORDER BY c.id
 """

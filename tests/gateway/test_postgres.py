@@ -181,6 +181,28 @@ async def test_a_token_made_in_one_process_works_in_the_other(two):
     assert (answer.json()["id"], answer.json()["name"]) == (token["id"], "reports")
 
 
+async def test_a_token_has_its_connections(two):
+    first, second = two
+    token = await made(first)
+    new = {
+        "resourceId": token["resourceIds"][0],
+        "operatorId": token["operatorId"],
+        "kind": "email",
+        "provider": "PROVIDER_B",
+        "accountEmail": "ada@example.org",
+        "grantedScopes": ["Mail.Read"],
+        "credentials": {"accessToken": "x"},
+    }
+    async with over(first, headers=ADMIN) as admin:
+        assert (await admin.post("/api/connections", json=new)).status_code == 201
+    async with over(second, headers=bearer(token)) as caller:
+        told = await caller.get(TOKEN)
+
+    assert told.status_code == 200
+    [connection] = told.json()["connections"]
+    assert (connection["kind"], connection["accountEmail"]) == ("email", "ada@example.org")
+
+
 async def test_a_revocation_is_late_in_none_of_50_rounds(two):
     late = 0
     for turn in range(50):
@@ -311,9 +333,8 @@ async def test_the_decisions_of_two_processes_are_one_log(url, database):
     found = await newest(other, Wanted(since=20_000 * DAY + 298), limit=5)
     assert [one.request_id for _, one in found] == ["299", "298"]
     assert found[0][1] == decided("299", at=20_000 * DAY + 299)
-    everything = [one async for one in linked(database)]
-    assert len(everything) == 301
-    assert [(one.chain, one.fault) for one in faults(keyring, everything)] == [
+    assert len([one async for one in linked(database)]) == 301
+    assert [(one.chain, one.fault) async for one in faults(keyring, linked(database))] == [
         ("chain", Fault.CHANGED)
     ]
     await other.close()
