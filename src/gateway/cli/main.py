@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 from gateway.cli import (
     connection,
     db,
+    decisions,
     demo,
     doctor,
     policy,
@@ -59,6 +60,7 @@ app.command("doctor", rich_help_panel=RUNNING)(doctor.doctor)
 app.add_typer(token.app, name="token", rich_help_panel=ACCESS)
 app.add_typer(rule.app, name="rule", rich_help_panel=ACCESS)
 app.add_typer(policy.app, name="policy", rich_help_panel=ACCESS)
+app.add_typer(decisions.app, name="decisions", rich_help_panel=ACCESS)
 app.add_typer(connection.app, name="connection", rich_help_panel=ACCOUNTS)
 app.add_typer(sandbox.app, name="sandbox", rich_help_panel=ACCOUNTS)
 app.command("seed", rich_help_panel=ACCOUNTS)(seed.seed)

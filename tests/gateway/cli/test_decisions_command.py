@@ -1,0 +1,243 @@
+"""`decisions`: the log as it is read on the store."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import aclosing, asynccontextmanager
+
+import pytest
+from sqlalchemy import text
+
+from gateway.cli import decisions_work as work
+from gateway.database import Database, StorageUnavailable
+from gateway.decisions import reading
+from gateway.decisions.decision import Decision
+from gateway.decisions.log import DecisionLog
+from gateway.keyring import Keyring
+from gateway.moments import now_ms
+
+NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
+
+
+def decision(name, at=NOON, **more):
+    told = {
+        "at": at,
+        "request_id": name,
+        "token_id": 1,
+        "operator_id": "op",
+        "door": "rest",
+        "surface": "collab",
+        "operation": "collabFile",
+        "resource_id": "collab:drive:d:item:i",
+        "outcome": "refused",
+        "layer": "scope",
+        "code": "BLOCKED",
+        "status": 404,
+        "rule_id": 7,
+        "policy_rev": 1,
+        "hidden_fields": 0,
+        "cost": 1,
+        "duration": 1500,
+        "upstream_calls": 1,
+        "upstream_status": 200,
+    }
+    return Decision(**(told | more))
+
+
+@pytest.fixture
+def keep(deployed):
+    """Store decisions as a serving process does."""
+
+    def storing(*decisions):
+        asyncio.run(stored(deployed, *decisions))
+
+    return storing
+
+
+async def stored(url, *decisions):
+    database = Database.open(url)
+    log = DecisionLog(database, Keyring(["k" * 20]), days=30)
+    for one in decisions:
+        log.write(one, change=False)
+    await log.flush()
+    await database.close()
+
+
+def test_the_newest_come_first(run, keep):
+    fine = {"outcome": "allowed", "layer": None, "code": None, "status": 200, "rule_id": None}
+    keep(decision("a"), decision("b", at=NOON + 1500, token_id=2, **fine))
+
+    shown = run("decisions", "list")
+    assert shown.exit_code == 0
+    assert shown.stdout == (
+        "AT                        TOKEN  DOOR  OPERATION   OUTCOME  STATUS"
+        "  LAYER  CODE     RULE  REQUEST\n"
+        "2026-09-21T14:13:21.500Z  2      rest  collabFile  allowed  200"
+        "     -      -        -     b\n"
+        "2026-09-21T14:13:20Z      1      rest  collabFile  refused  404"
+        "     scope  BLOCKED  7     a\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ((), ["c", "b", "a"]),
+        (("--token", 2), ["b"]),
+        (("--outcome", "failed"), ["c"]),
+        (("--surface", "email", "--layer", "upstream"), ["c"]),
+        (("--code", "BLOCKED", "--limit", 1), ["b"]),
+        (("--operation", "emails"), ["c"]),
+        (("--request", "a"), ["a"]),
+        (("--since", "2026-09-21T14:13:21Z"), ["c", "b"]),
+        (("--since", "2026-09-21T14:13:21Z", "--until", "2026-09-21T14:13:22Z"), ["b"]),
+    ],
+)
+def test_filters_are_those_of_the_api(run, keep, options, names):
+    keep(
+        decision("a"),
+        decision("b", at=NOON + 1000, token_id=2),
+        decision(
+            "c",
+            at=NOON + 2000,
+            outcome="failed",
+            layer="upstream",
+            code="NOT_FOUND",
+            surface="email",
+            operation="emails",
+        ),
+    )
+
+    listed = run("decisions", "list", "--json", *options)
+
+    assert [one["requestId"] for one in json.loads(listed.stdout)] == names
+
+
+def test_a_filter_that_is_none_is_one_sentence(run, deployed):
+    refused = run("decisions", "list", "--outcome", "perhaps")
+
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith("outcome must be one of 'allowed', 'refused' or 'failed'.\n")
+
+
+def test_what_was_tampered_with_is_found(run, keep, rows):
+    keep(decision("a"), decision("b"))
+    fine = run("decisions", "verify", "--json")
+    rows.change(text("UPDATE decisions SET outcome = 'allowed' WHERE request_id = 'b'"))
+    found = run("decisions", "verify", "--json")
+    said = run("decisions", "verify")
+
+    assert (fine.exit_code, json.loads(fine.stdout)) == (0, {"rows": 2, "faults": []})
+    (fault,) = json.loads(found.stdout)["faults"]
+    assert (found.exit_code, fault["number"], fault["fault"]) == (1, 2, "changed")
+    assert said.stdout == f"{fault['chain']} 2: changed\n"
+    assert said.stderr == "2 rows checked, 1 faults.\n"
+
+
+# -- tail
+
+
+@pytest.fixture
+def following(deployed, monkeypatch):
+    """Follow the log, as an async context; it is asked for the next names that come."""
+    monkeypatch.setattr(work, "PAUSE", 0.01)
+
+    @asynccontextmanager
+    async def follow(lines=10, complain=print, **given):
+        async with aclosing(work.followed(given, lines, complain=complain)) as followed:
+
+            async def after(count):
+                return [(await anext(followed))["requestId"] for _ in range(count)]
+
+            yield after
+
+    return follow
+
+
+def test_the_last_come_first_and_then_each_new_one_once(deployed, following):
+    async def watch():
+        await stored(deployed, *(decision(name, at=NOON + n) for n, name in enumerate("abc")))
+        async with following(lines=2) as after:
+            assert await after(2) == ["b", "c"]
+            await stored(deployed, decision("e", at=NOON + 9000))
+            assert await after(1) == ["e"]
+            # Another process may store a row a little after one that came later.
+            await stored(deployed, decision("d", at=NOON + 5000), decision("f", at=NOON + 30_000))
+            assert await after(2) == ["d", "f"]
+
+    asyncio.run(watch())
+
+
+def test_only_what_is_asked_for_is_followed_from_an_empty_log_on(deployed, following):
+    async def watch():
+        async with following(tokenId=2) as after:
+            waiting = asyncio.create_task(after(1))
+            await asyncio.sleep(0)
+            await stored(deployed, decision("a"), decision("b", token_id=2))
+            assert await waiting == ["b"]
+
+    asyncio.run(watch())
+
+
+def test_a_database_that_does_not_answer_is_asked_again(deployed, following, monkeypatch):
+    said, read, silent = [], reading.newest, iter([True, True])
+
+    async def newest(*given, **more):
+        if next(silent, False):
+            raise StorageUnavailable
+        return await read(*given, **more)
+
+    async def watch():
+        await stored(deployed, decision("a"))
+        async with following(complain=said.append) as after:
+            assert await after(1) == ["a"]
+            await stored(deployed, decision("b"))
+            monkeypatch.setattr(reading, "newest", newest)
+            assert await after(1) == ["b"]
+
+    asyncio.run(watch())
+    assert said == ["The database does not answer; trying again."]
+
+
+def test_each_decision_is_one_line(run, deployed, monkeypatch):
+    async def followed(given, lines, *, complain):
+        assert (given["tokenId"], lines) == (1, 5)
+        for one in (decision("a"), decision("b", layer=None, code=None, rule_id=None)):
+            yield one.view(3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(work, "followed", followed)
+    told = run("decisions", "tail", "--token", 1, "--lines", 5)
+    as_json = run("decisions", "tail", "--token", 1, "--lines", 5, "--json")
+
+    assert (told.exit_code, as_json.exit_code) == (0, 0)
+    assert told.stdout == (
+        "2026-09-21T14:13:20Z  token 1  rest  collabFile  refused  404"
+        "  by scope: BLOCKED  rule 7  request a\n"
+        "2026-09-21T14:13:20Z  token 1  rest  collabFile  refused  404  request b\n"
+    )
+    assert [json.loads(line)["requestId"] for line in as_json.stdout.splitlines()] == ["a", "b"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_is_how_it_ends(deployed, keep):
+    keep(decision("a", at=now_ms()))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway", "decisions", "tail", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
+    )
+    try:
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, talk = process.communicate(timeout=30)
+    finally:
+        process.kill()
+
+    assert json.loads(first)["requestId"] == "a"
+    assert (process.returncode, rest, talk) == (0, "", "")
