@@ -36,16 +36,23 @@ class Routes:
 
     Attributes:
         connections: In the order in which they are asked.
+        patience: Seconds that each may take.
+        everywhere: Whether all are asked for what has an id, whichever has the answer.
     """
 
     def __init__(
-        self, connections: Sequence[tuple[ConnectionInfo, CollabPort]], *, patience: float
+        self,
+        connections: Sequence[tuple[ConnectionInfo, CollabPort]],
+        *,
+        patience: float,
+        everywhere: bool = False,
     ) -> None:
-        """Take the usable connections and their ports. *patience*: seconds each may take."""
+        """Take the usable connections and their ports."""
         self.connections = tuple(
             sorted(connections, key=lambda one: (one[0].mode == "selected_sites", one[0].id))
         )
-        self._patience = patience
+        self.patience = patience
+        self.everywhere = everywhere
 
     async def first(
         self,
@@ -55,19 +62,24 @@ class Routes:
     ) -> T:
         """Return the first connection's answer that has one."""
         failure: ProviderFailure = Missing()
+        found: list[T] = []
         for _, port in self.connections if among is None else among:
             try:
-                return await ask(port)
+                found.append(await ask(port))
             except ProviderFailure as problem:
                 if isinstance(failure, Missing):
                     failure = problem
+            if found and not self.everywhere:
+                break
+        if found:
+            return found[0]
         raise failure
 
     async def asked(
         self, ask: Callable[[CollabPort], Awaitable[T]]
     ) -> tuple[list[tuple[ConnectionInfo, T]], tuple[ConnectionWarning, ...]]:
         """Ask every connection at once; raise when none answers."""
-        answers = await every([in_time(ask(port), self._patience) for _, port in self.connections])
+        answers = await every([in_time(ask(port), self.patience) for _, port in self.connections])
         pairs = list(zip((info for info, _ in self.connections), answers, strict=True))
         failed = tuple(
             ConnectionWarning(info, one) for info, one in pairs if isinstance(one, ProviderFailure)
@@ -86,7 +98,7 @@ class Routes:
         lost: set[K] = set()
         failures: list[ProviderFailure] = []
         for _, port in self.connections:
-            missing = [key for key, one in found.items() if one is None]
+            missing = [key for key, one in found.items() if one is None or self.everywhere]
             if not missing:
                 break
             try:
@@ -98,7 +110,7 @@ class Routes:
             for key, one in answer.items():
                 if one is UNKNOWN:
                     lost.add(key)
-                else:
+                elif found[key] is None:
                     found[key] = one
         if failures and len(failures) == len(self.connections):
             raise failures[0]

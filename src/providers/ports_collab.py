@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 Unknown: TypeAlias = Literal[Untold.UNKNOWN]
 Conflict: TypeAlias = Literal["fail", "rename", "replace"]
+# A library, and names of folders from its top down; the top itself has none.
+FolderPath: TypeAlias = tuple[str, tuple[str, ...]]
 OrderBy: TypeAlias = Literal["name", "modified_time", "created_time", "size", "id"]
 
 MAX_UPLOAD = 100 * 1024 * 1024  # bytes, inclusive; decisions 8.5
@@ -268,6 +270,9 @@ class CollabPort(Protocol):
     ) -> Mapping[str, records.Drive | Unknown | None]:
         """Read libraries by their ids, in one batch, site included."""
 
+    async def library_name(self, drive: str) -> str | None:
+        """Return a library's name as it was lately; None when it cannot be told."""
+
     async def default_drive(self) -> records.Drive:
         """Return the library that things go to when no other is named."""
 
@@ -316,6 +321,11 @@ class CollabPort(Protocol):
         self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
     ) -> Mapping[ItemKey, records.File | Unknown | None]:
         """Read files by their ids, in batches."""
+
+    async def folders(
+        self, paths: Collection[FolderPath]
+    ) -> Mapping[FolderPath, records.File | Unknown | None]:
+        """Read folders by where they are, in batches, without any attribute."""
 
     async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
         """

@@ -7,7 +7,7 @@ A fact that was wanted and that upstream did not tell is UNKNOWN; None or empty:
 Source: contract, "Collaboration-content objects"; decisions 8.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final, Literal, TypeAlias
@@ -97,6 +97,8 @@ class File(Record, frozen=True):
         parent: The folder it lies in; None for a library's root folder, and UNKNOWN when upstream
             did not tell.
         is_root: Whether it is the root folder of its library.
+        above: The names of the folders that it lies in, from the top of its library down; None
+            when they were not told. They save calls; what lies in what is decided by *parent*.
         labels: Of sensitivity; not filled in by connectors (see `file_labels` of the port).
         etag: As `If-Match` takes it.
         mime_type: As upstream has it; None for folders and where upstream has none.
@@ -123,6 +125,7 @@ class File(Record, frozen=True):
     labels: FileLabels | None = None
     is_folder: bool = False
     is_root: bool = False
+    above: tuple[str, ...] | None = None
     etag: str | None = None
     site: Fact = UNKNOWN
     list_id: Fact = UNKNOWN
@@ -189,6 +192,19 @@ class Permission(Record, frozen=True):
     email_address: str | None = None
     domain: str | None = None
     display_name: str | None = None
+
+
+def shared_with(given: Sequence[Permission]) -> tuple[DriveUser, ...]:
+    """Return the people and groups that some permissions are for, owners aside, each once."""
+    people = {
+        (one.email_address or "", one.display_name): one
+        for one in given
+        if one.type in ("user", "group") and one.role != "owner"
+    }
+    return tuple(
+        DriveUser(email=email, display_name=name, role=one.role)
+        for (email, name), one in people.items()
+    )
 
 
 class Column(Record, frozen=True):

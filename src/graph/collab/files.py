@@ -1,11 +1,13 @@
 """Root queries about files: `collabFiles`, `collabFile`, its link and its permissions."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, get_args
 
+import msgspec
 import strawberry
 
 from graph import page_tokens
@@ -39,6 +41,9 @@ MAX_TYPE = 255  # characters of a MIME pattern
 
 Argument = strawberry.argument
 FileId = Annotated[str, Argument(description="The file's id.")]
+
+# What may take calls of its own, which what is denied must not cost.
+_LOOKED_UP = frozenset({"shared_with", "parent_folder_name"})
 
 # What files may be ordered by -> the mask word it would tell.
 _ORDERS: Mapping[OrderBy, CollabField] = MappingProxyType(
@@ -198,8 +203,9 @@ async def collab_file(info: Info, file_id: FileId) -> DriveFileAnswerView:
     context.caller.usable(Surface.COLLAB)
     reach = Reach(context.content, context.caller.rules)
     fields = wanted(info.raw, "DriveFile") - {"download_link"}
-    found = (await asked(reach.file(key, wanted=fields | {"etag"}))).file
+    found = (await asked(reach.file(key, wanted=(fields - _LOOKED_UP) | {"etag"}))).file
     context.etag = found.etag
+    found = await asked(_completed(context, found, fields))
     (found,) = await asked(discreet(reach, [found], fields))
     if "labels" in fields:
         (found,) = await asked(labelled(context, reach.survey, [found]))
@@ -254,6 +260,16 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> DrivePermissio
     )
 
 
+async def _completed(context: Context, file: File, fields: AbstractSet[str]) -> File:
+    """Fill in what of a file is looked up."""
+    found: dict[str, object] = {}
+    if "shared_with" in fields:
+        found["shared_with"] = await context.content.shared_with(file.key)
+    if "parent_folder_name" in fields:
+        found["parent_folder_name"] = await context.content.parent_name(file)
+    return msgspec.structs.replace(file, **found)
+
+
 def order(given: str | None) -> Order | None:
     """
     Read an order; descending for times and sizes unless it says otherwise.
@@ -294,8 +310,10 @@ async def _places(
 ) -> tuple[list[ItemKey], Sequence[ConnectionWarning]]:
     """Return the folders to look in: the one named, else the tops of the visible libraries."""
     if filters.folder is not None:
-        found = (await reach.folder(filters.folder)).file
+        reached = await reach.folder(filters.folder)
+        found = reached.file
         if not found.is_folder:
+            reach.require(reached.facts)
             raise InvalidInput("folderId does not name a folder.", code=Code.INVALID_ID)
         return [found.key], ()
     if filters.site is not None:

@@ -64,6 +64,8 @@ class Reach:
             NotFound: It is not there.
         """
         found, facts = await self._item(key, wanted, Aim.SEE)
+        if not self.allows(facts):
+            await self._even_out(key)
         self.require(facts)
         return Reached(found, facts)
 
@@ -76,6 +78,7 @@ class Reach:
         """
         found, facts = await self._item(key, NOTHING, Aim.LIST)
         if not self._rules.may_hold_visible(facts):
+            await self._even_out(key)
             raise self._blocked(facts, Aim.LIST)
         self._folders[found.key] = found.is_root or self.allows(facts)
         return Reached(found, facts)
@@ -88,6 +91,8 @@ class Reach:
             Blocked, NotFound: As `file`.
         """
         found, facts = await self._item(key, NOTHING, Aim.CREATE)
+        if not self.allows(facts):
+            await self._even_out(key)
         return Reached(found, facts)
 
     async def site(self, site: str) -> Site:
@@ -125,8 +130,17 @@ class Reach:
         ids = self.survey.of_list_id(key.of, key.item)
         outlook = self._rules.outlook(ids)
         wants = wanted | self.survey.row_wants
-        row = await self._read(outlook, lambda: self._content.row(key, wanted=wants), ids=ids)
-        facts = (await self.survey.of_rows([row]))[0]
+        survey = self._survey(outlook)
+        row = await self._read(
+            outlook,
+            lambda: survey.content.row(key, wanted=wants),
+            ids=ids,
+            even_out=lambda: self._even_out(key),
+        )
+        (facts,) = await survey.of_rows([row])
+        self.survey.adopt(survey)
+        if not self.allows(facts):
+            await self._even_out(key)
         self.require(facts)
         return ReachedRow(row, facts)
 
@@ -223,13 +237,32 @@ class Reach:
     async def _item(self, key: ItemKey, wanted: AbstractSet[str], aim: Aim) -> tuple[File, Facts]:
         ids = await self.survey.of_item_id(key)
         wants = wanted | self.survey.file_wants
+        outlook = self._rules.outlook(ids, inside=aim is not Aim.SEE)
+        survey = self._survey(outlook)
         found = await self._read(
-            self._rules.outlook(ids, inside=aim is not Aim.SEE),
-            lambda: self._content.item(key, wanted=wants),
+            outlook,
+            lambda: survey.content.item(key, wanted=wants),
             ids=ids,
             aim=aim,
+            even_out=lambda: self._even_out(key),
         )
-        return found, (await self.survey.of_files([found]))[0]
+        (facts,) = await survey.of_files([found])
+        self.survey.adopt(survey)
+        return found, facts
+
+    def _survey(self, outlook: Outlook) -> Survey:
+        """Return what finds out about one thing: one whose cost tells nothing, if that matters."""
+        if outlook is not Outlook.VEILED:
+            return Survey(self._content, self._rules)
+        return Survey(self._content.thorough(), self._rules)
+
+    async def _even_out(self, key: ItemKey | RowKey) -> None:
+        """Make what is denied cost as many calls as anything else that is denied so."""
+        content = self._content.thorough()
+        if isinstance(key, ItemKey):
+            await self.survey.even_out(lambda: content.items([key], wanted=NOTHING))
+        else:
+            await self.survey.even_out(lambda: content.rows_by_id([key], wanted=NOTHING))
 
     async def _read(
         self,
@@ -238,6 +271,7 @@ class Reach:
         *,
         ids: Facts | None = None,
         aim: Aim = Aim.SEE,
+        even_out: Callable[[], Awaitable[None]] | None = None,
     ) -> Found:
         if outlook is Outlook.CLOSED:
             raise Blocked if ids is None else self._blocked(ids, aim)
@@ -245,5 +279,7 @@ class Reach:
             return await read()
         except Missing as missing:
             if outlook is Outlook.VEILED:
+                if even_out is not None:
+                    await even_out()
                 raise Blocked(aim=aim, facts=ids) from missing
             raise NotFound("There is nothing under this id.") from missing

@@ -21,7 +21,16 @@ from providers.collab.writing import Writer
 from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.http import Upstream
 from providers.ports import ConnectionInfo
-from providers.ports_collab import Order, Page, RowQuery, SearchPage, SearchQuery, Share, Upload
+from providers.ports_collab import (
+    FolderPath,
+    Order,
+    Page,
+    RowQuery,
+    SearchPage,
+    SearchQuery,
+    Share,
+    Upload,
+)
 from providers.records_collab import Unknown
 
 
@@ -66,6 +75,10 @@ class Collab:
         """Read libraries."""
         return await self._places.drives_by_id(drives)
 
+    async def library_name(self, drive: str) -> str | None:
+        """Return a library's name."""
+        return await self._places.name_of(drive)
+
     async def default_drive(self) -> records.Drive:
         """Return the library for things that name no other."""
         return await self._places.default_drive()
@@ -105,6 +118,12 @@ class Collab:
     ) -> Mapping[ItemKey, records.File | Unknown | None]:
         """Read files."""
         return await self._files.items(keys, wanted=wanted)
+
+    async def folders(
+        self, paths: Collection[FolderPath]
+    ) -> Mapping[FolderPath, records.File | Unknown | None]:
+        """Read folders by where they are."""
+        return await self._files.folders(paths)
 
     async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
         """Return where a file's bytes are."""

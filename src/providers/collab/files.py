@@ -15,7 +15,7 @@ from providers.collab.paging import Leaf
 from providers.collab.places import Places
 from providers.collab_ids import ROOT, ItemKey, is_part
 from providers.failures import Missing, Refused
-from providers.ports_collab import NoLink, Order, Page
+from providers.ports_collab import FolderPath, NoLink, Order, Page
 from providers.records_collab import UNKNOWN, Unknown
 
 LINK_LIFE = timedelta(seconds=3600)  # of the item's annotation; wire report 1D.3
@@ -96,7 +96,7 @@ class Files:
             raise Missing
         if "shared_with" in wanted:
             given = await self.permissions(key)
-            found = msgspec.structs.replace(found, shared_with=_shared(given))
+            found = msgspec.structs.replace(found, shared_with=records.shared_with(given))
         return (await self.completed((found,), wanted))[0]
 
     async def named(self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]) -> records.File:
@@ -130,6 +130,25 @@ class Files:
         read = {key: one for key, one in found.items() if isinstance(one, records.File)}
         whole = await self.completed(tuple(read.values()), wanted)
         return found | dict(zip(read, whole, strict=True))
+
+    async def folders(
+        self, paths: Collection[FolderPath]
+    ) -> Mapping[FolderPath, records.File | Unknown | None]:
+        """Read folders by where they are; see `CollabPort.folders`."""
+        found: dict[FolderPath, records.File | Unknown | None] = dict.fromkeys(paths)
+        admitted = await self._places.admitted({drive for drive, _ in paths})
+        asks = {
+            path: Ask(by_path(path), fields.file(frozenset()))
+            for path in found
+            if path[0] in admitted and is_part(path[0]) and not {".", ".."} & {*path[1]}
+        }
+        for path, answer in (await batch.ask(self._desk.upstream, asks)).items():
+            failure = settled(answer)
+            if failure is not None:
+                found[path] = None if isinstance(failure, Missing) else UNKNOWN
+                continue
+            found[path] = mapping.file(answer.decode(wire.Item), frozenset(), within=path[0])
+        return found
 
     async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
         """Return where a file's bytes are; see `CollabPort.link`."""
@@ -183,6 +202,14 @@ def by_name(folder: ItemKey, name: str) -> tuple[str, ...]:
     return ("drives", folder.drive, "items", f"{folder.item}:", f"{name}:")
 
 
+def by_path(path: FolderPath) -> tuple[str, ...]:
+    """Address a folder by the names on the way to it."""
+    drive, names = path
+    if not names:
+        return ("drives", drive, "root")
+    return ("drives", drive, "root:", *names[:-1], f"{names[-1]}:")
+
+
 def _callable(key: ItemKey) -> bool:
     return is_part(key.drive) and is_part(key.item)
 
@@ -197,15 +224,3 @@ def _found(one: wire.Item, wanted: AbstractSet[str], folder: ItemKey) -> records
     if one.remote_item is not None:
         return None
     return mapping.file(one, wanted, within=folder.drive)
-
-
-def _shared(given: tuple[records.Permission, ...]) -> tuple[records.DriveUser, ...]:
-    people = {
-        (one.email_address or "", one.display_name): one
-        for one in given
-        if one.type in ("user", "group") and one.role != "owner"
-    }
-    return tuple(
-        records.DriveUser(email=email, display_name=name, role=one.role)
-        for (email, name), one in people.items()
-    )

@@ -98,6 +98,7 @@ def file(one: wire.Item, wanted: AbstractSet[str], *, within: str) -> records.Fi
         is_folder=folder,
         is_root=one.root is not None,
         parent=_parent(one, within),
+        above=_above(one),
         mime_type=None if folder or one.file is None else one.file.mime_type or None,
         name=one.name if "name" in wanted else None,
         size=one.size if "size" in wanted else None,
@@ -123,6 +124,15 @@ def _parent(one: wire.Item, within: str) -> ItemKey | records.Unknown | None:
     if reference is None or not reference.id or not collab_ids.is_part(reference.id):
         return UNKNOWN
     return ItemKey(within, reference.id)
+
+
+def _above(one: wire.Item) -> tuple[str, ...] | None:
+    """Name the folders on the way down from the top of the library."""
+    path = one.parent_reference.path if one.parent_reference is not None else None
+    _, top, names = (path or "").partition("root:")
+    if one.root is not None or not top:
+        return None
+    return tuple(unquote(name) for name in names.split("/") if name)
 
 
 def _parent_name(one: wire.Item) -> str | None:
