@@ -25,13 +25,10 @@ class Target:
     """A calendar to be read."""
 
     calendar_id: int
+    place: CalendarPlace
     info: ConnectionInfo
     port: CalendarPort
     calendar: Calendar
-
-    @property
-    def place(self) -> CalendarPlace:
-        return CalendarPlace(self.info.id, self.calendar.id)
 
     @property
     def named(self) -> NamedCalendar:
@@ -159,7 +156,7 @@ class Shelf:
             [CalendarPlace(info.id, calendar.id) for info, _, calendar in found]
         )
         targets = (
-            Target(ids[place], info, port, calendar)
+            Target(ids[place], place, info, port, calendar)
             for info, port, calendar in found
             if (place := CalendarPlace(info.id, calendar.id)) in ids
         )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import repeat
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from providers.records import Record
@@ -25,25 +26,44 @@ class Columns(Generic[R]):
         self, kind: type[R], columns: Mapping[str, Column], *, always: AbstractSet[str]
     ) -> None:
         """
-        Take a column for every attribute of *kind*.
+        Take how each attribute is read; those without a column are always given, or None.
 
         Args:
             kind: What to make.
-            columns: Attribute -> what gives its values, one for each thing that upstream sent.
+            columns: Attribute -> what gives its values, one for each thing that was sent.
             always: The attributes that are read whether wanted or not; others are None.
         """
         self._kind: Callable[..., R] = kind
-        self._columns = [(name, columns[name]) for name in kind.__struct_fields__]
+        self._columns = [(name, columns.get(name, _none)) for name in kind.__struct_fields__]
         self._always = always
 
-    def records(self, sent: Sequence[Any], wanted: AbstractSet[str]) -> list[R]:
-        """Make a record of each of *sent*, in order, with what is *wanted*."""
+    def records(
+        self,
+        sent: Sequence[Any],
+        wanted: AbstractSet[str],
+        given: Mapping[str, Iterable[object]] = MappingProxyType({}),
+    ) -> list[R]:
+        """
+        Make a record of each of *sent*, in order.
+
+        Args:
+            sent: What upstream sent.
+            wanted: Which attributes to read.
+            given: Attributes whose values are known already, which take the place of columns.
+        """
         read = wanted | self._always
-        columns = [column(sent) if name in read else _NOTHING for name, column in self._columns]
+        columns = [
+            given[name] if name in given else column(sent) if name in read else _NOTHING
+            for name, column in self._columns
+        ]
         return list(map(self._kind, *columns))
 
 
 _NOTHING = repeat(None)
+
+
+def _none(_: Sequence[Any]) -> Iterable[object]:
+    return _NOTHING
 
 
 def member(path: str, then: Callable[[Any], object] | None = None) -> Column:

@@ -4,7 +4,7 @@ Whether an event passes a query: what no calendar upstream can be asked for, or 
 Source: decisions 6.2, 6.4 and 16 (Calendar).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from providers.matching import fold
 from providers.ports_calendar import EventQuery
@@ -21,19 +21,26 @@ def needed(query: EventQuery) -> frozenset[str]:
     return frozenset(names)
 
 
-def passes(event: Event, query: EventQuery) -> bool:
+def passing(events: Iterable[Event], query: EventQuery) -> list[Event]:
     """
-    Whether an event is what the query asks for; calendars and cancelled ones are settled before.
+    Return what the query asks for; calendars and cancelled ones are settled before.
 
     Args:
-        event: With its times and what is `needed`.
+        events: With their times and what is `needed`.
         query: What is asked for.
     """
-    if event.start_utc is None or event.end_utc is None:
-        return False
+    meets = query.span.meets
+    found = [
+        one for one in events if one.start_utc and one.end_utc and meets(one.start_utc, one.end_utc)
+    ]
+    if not (query.text or query.addresses or query.contact_email or query.contact_name):
+        return found
+    return [one for one in found if _passes(one, query)]
+
+
+def _passes(event: Event, query: EventQuery) -> bool:
     return (
-        query.span.meets(event.start_utc, event.end_utc)
-        and (not query.text or _says(event, query))
+        (not query.text or _says(event, query))
         and (not query.addresses or _involves(event, query))
         and (not (query.contact_email or query.contact_name) or _meets(event, query))
     )

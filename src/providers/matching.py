@@ -53,6 +53,13 @@ def needed(query: MailQuery, *, text: bool) -> frozenset[str]:
     return frozenset(names)
 
 
+def restricts(query: MailQuery, *, text: bool) -> bool:
+    """Whether there is a message that does not pass; *text* as in `passes`."""
+    asked = (query.subject, query.sender, query.recipient, query.after, query.before, query.unread)
+    labelled = bool(query.label) and not folder_label(query)
+    return any(asked) or labelled or query.has_attachment is not None or bool(text and query.text)
+
+
 def passes(email: records.Email, query: MailQuery, *, text: bool) -> bool:
     """
     Whether a message is what the query asks for; folders are the connector's business.

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import TypeVar
 
-from providers.failures import Broken, Missing, TooMuch
+from providers.failures import Broken, TooMuch
 from providers.http import Upstream
 from providers.ports_calendar import MOST_EVENTS, EventList, Span
 from providers.provider_a import calendar_fields, calendar_mapping
@@ -45,7 +45,7 @@ class Calendars:
             *calendar_fields.events(frozenset(wanted)),
         )
         found, complete = await self._listed(calendar, span, params)
-        return EventList(_records(found, wanted), complete)
+        return EventList(calendar_mapping.events(found, wanted), complete)
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
         """Read one event; see `CalendarPort.event`."""
@@ -118,17 +118,6 @@ class Calendars:
                 raise Broken
             seen.add(token)
             more = (("pageToken", token),)
-
-
-def _records(items: Sequence[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
-    """Make records, but not of what has no time: nobody could say whether it is in the range."""
-    found = []
-    for one in items:
-        try:
-            found.append(calendar_mapping.event(one, wanted))
-        except Missing:
-            continue
-    return found
 
 
 def _rfc3339(moment: datetime) -> str:

@@ -1,8 +1,10 @@
 """Provider A's calendars and events as records. Source: wire report, 1B.1; decisions 6.6."""
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 
+from providers.columns import Columns, constant, each, member
 from providers.failures import Broken, Missing
 from providers.ports_calendar import Span
 from providers.provider_a.calendar_shapes import Entry, Event, Person, When
@@ -23,34 +25,37 @@ def calendar(entry: Entry) -> Calendar:
     )
 
 
-def event(one: Event, wanted: AbstractSet[str]) -> EventRecord:
+def events(sent: Iterable[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
     """
-    Make a record of what is wanted of an event, and of its times.
+    Make records of what is wanted of events, and of their times.
+
+    What has no time is left out: nobody could say whether it is in a range.
 
     Args:
-        one: Fetched with `calendar_fields` for at least *wanted*.
+        sent: Fetched with `calendar_fields` for at least *wanted*.
         wanted: Attributes of the record; others stay None.
+
+    Raises:
+        Broken: The times of one cannot be read.
+    """
+    timed = [one for one in sent if _start(one) is not None]
+    spans = [times(one) for one in timed]
+    given = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
+    return _EVENTS.records(timed, wanted, given)
+
+
+def event(one: Event, wanted: AbstractSet[str]) -> EventRecord:
+    """
+    Make a record of one event; see `events`.
 
     Raises:
         Missing: It has no time at all.
         Broken: Its times cannot be read.
     """
-    span, all_day = times(one), _is_all_day(one)
-    return EventRecord(
-        id=one.id,
-        title=one.summary or "" if "title" in wanted else None,
-        description=one.description if "description" in wanted else None,
-        location=one.location if "location" in wanted else None,
-        start_utc=span.start,
-        end_utc=span.end,
-        all_day=all_day if "all_day" in wanted else None,
-        status=_status(one) if "status" in wanted else None,
-        organizer=_organizer(one) if "organizer" in wanted else None,
-        attendees=_attendees(one) if "attendees" in wanted else None,
-        join_url=_join_url(one) if "join_url" in wanted else None,
-        labels=() if "labels" in wanted else None,  # upstream has colours and no names for them
-        is_recurring_event=_is_recurring(one) if "is_recurring_event" in wanted else None,
-    )
+    found = events([one], wanted)
+    if not found:
+        raise Missing
+    return found[0]
 
 
 def times(one: Event) -> Span:
@@ -98,19 +103,21 @@ def _status(one: Event) -> str:
     return one.status if one.status in ("tentative", "cancelled") else "confirmed"
 
 
-def _organizer(one: Event) -> str | None:
-    return (one.organizer.email or None) if one.organizer else None
+def _organizer(person: Person | None) -> str | None:
+    return (person.email or None) if person else None
 
 
-def _attendees(one: Event) -> tuple[Attendee, ...]:
+def _attendees(people: Iterable[Person]) -> tuple[Attendee, ...]:
     return tuple(
-        Attendee(
-            email=person.email,
-            name=None if person.display_name in ("", person.email) else person.display_name,
-            response=_response(person),
-        )
-        for person in one.attendees
-        if person.email
+        [
+            Attendee(
+                person.email,
+                None if person.display_name in ("", person.email) else person.display_name,
+                _response(person),
+            )
+            for person in people
+            if person.email
+        ]
     )
 
 
@@ -128,3 +135,22 @@ def _join_url(one: Event) -> str | None:
 
 def _is_recurring(one: Event) -> bool:
     return bool(one.recurring_event_id or one.recurrence)
+
+
+_EVENTS = Columns(
+    EventRecord,
+    {
+        "id": member("id"),
+        "title": member("summary", lambda summary: summary or ""),
+        "description": member("description"),
+        "location": member("location"),
+        "all_day": each(_is_all_day),
+        "status": each(_status),
+        "organizer": member("organizer", _organizer),
+        "attendees": member("attendees", _attendees),
+        "join_url": each(_join_url),
+        "labels": constant(()),  # upstream has colours and no names for them
+        "is_recurring_event": each(_is_recurring),
+    },
+    always=frozenset({"id"}),
+)

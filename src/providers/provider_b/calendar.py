@@ -1,11 +1,9 @@
 """The calendars of one account of provider B. Source: wire report, 1B; decisions 6."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import aclosing
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 from providers import freebusy
 from providers.failures import Broken, TooMuch
@@ -15,6 +13,7 @@ from providers.ports_calendar import MOST_EVENTS, EventList, Span
 from providers.provider_b import calendar_fields, calendar_mapping
 from providers.provider_b.calendar_shapes import Entries, Event, Events
 from providers.provider_b.memory import ROOT
+from providers.provider_b.paging import P, Pages
 from providers.records_calendar import Calendar
 from providers.records_calendar import Event as EventRecord
 
@@ -26,8 +25,6 @@ PREFER = {
     "prefer": ('IdType="ImmutableId", outlook.timezone="UTC", outlook.body-content-type="text"')
 }
 
-Listing = TypeVar("Listing", Events, Entries)
-
 
 class Calendars:
     """The calendars behind one connection; see `providers.ports_calendar.CalendarPort`."""
@@ -38,10 +35,8 @@ class Calendars:
     async def calendars(self) -> Sequence[Calendar]:
         """Return every readable calendar; see `CalendarPort.calendars`."""
         found: list[Calendar] = []
-        pages = self._pages(("calendars",), calendar_fields.CALENDARS, Entries)
-        async with aclosing(pages):
-            async for page in pages:
-                found += [calendar_mapping.calendar(one) for one in page.value]
+        async for page in self._pages(("calendars",), calendar_fields.CALENDARS, Entries):
+            found += [calendar_mapping.calendar(one) for one in page.value]
         if not all(is_provider_b(one.id) for one in found):
             raise Broken
         return found
@@ -51,14 +46,8 @@ class Calendars:
     ) -> EventList:
         """Return what may overlap a span; see `CalendarPort.events`."""
         found, complete = await self._view(calendar, span, calendar_fields.event(frozenset(wanted)))
-        return EventList(
-            [
-                calendar_mapping.event(one, wanted)
-                for one in found
-                if include_cancelled or not one.is_cancelled
-            ],
-            complete=complete,
-        )
+        shown = [one for one in found if include_cancelled or not one.is_cancelled]
+        return EventList(calendar_mapping.events(shown, wanted), complete=complete)
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
         """Read one event; see `CalendarPort.event`."""
@@ -114,30 +103,16 @@ class Calendars:
             ("$top", str(PAGE)),
             *params,
         )
-        pages = self._pages(("calendars", calendar, "calendarView"), options, Events)
-        async with aclosing(pages):
-            async for page in pages:
-                found += page.value
-                if len(found) >= MOST_EVENTS and page.next_link:
-                    return found, False
+        async for page in self._pages(("calendars", calendar, "calendarView"), options, Events):
+            found += page.value
+            if len(found) >= MOST_EVENTS and page.next_link:
+                return found, False
         return found, True
 
-    async def _pages(
-        self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[Listing]
-    ) -> AsyncGenerator[Listing]:
-        """Yield one page after the other, by upstream's links."""
-        answer = await self._upstream.call("GET", *ROOT, *path, params=params, headers=PREFER)
-        seen: set[str] = set()
-        while True:
-            page = answer.decode(shape)
-            yield page
-            link = page.next_link
-            if link is None:
-                return
-            if link in seen:
-                raise Broken
-            seen.add(link)
-            answer = await self._upstream.follow(link, headers=PREFER)
+    def _pages(
+        self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
+    ) -> Pages[P]:
+        return Pages(self._upstream, path, params, shape, headers=PREFER)
 
 
 def _utc(moment: datetime) -> str:

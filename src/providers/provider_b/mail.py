@@ -250,7 +250,7 @@ def _passing(
     messages: Sequence[Message], query_: MailQuery, sieve: AbstractSet[str], *, text: bool
 ) -> Sequence[Message]:
     """Return what passes a query; *sieve* is what that looks at, see `matching.needed`."""
-    if not (sieve or query_.after or query_.before):
+    if not matching.restricts(query_, text=text):
         return messages
     emails = zip(messages, mapping.emails(messages, sieve), strict=True)
     return [one for one, email in emails if matching.passes(email, query_, text=text)]
