@@ -18,9 +18,15 @@ from policy.vocabulary import Code, Layer, Surface
 
 
 def obstacle(
-    problem: BaseException, connections: Iterable[Connection], surface: Surface | None
+    problem: BaseException | None, connections: Iterable[Connection], surface: Surface | None
 ) -> str:
-    """Say why no change of the token lets pass what *problem* stopped."""
+    """
+    Say why no change of the token lets pass what *problem* stopped.
+
+    None is a request whose words are wrong, before anything is asked of it.
+    """
+    if problem is None:
+        return _WRONG
     if not isinstance(problem, Refusal):
         return "The provider failed or refused the call; no setting of the token is the reason."
     if isinstance(problem, NoSuchProvider):
@@ -37,13 +43,14 @@ def obstacle(
     if problem.code is Code.CONNECTION_NOT_FOUND:
         return "The connection that was named is not on the token's resources: name another."
     if problem.layer is Layer.INPUT:
-        return "The request itself is wrong; no setting of the token is the reason."
+        return _WRONG
     return next(
         (words for kind, words in _WORDS if isinstance(problem, kind)),
         "No setting of the token is the reason.",
     )
 
 
+_WRONG = "The request itself is wrong; no setting of the token is the reason."
 _WORDS: tuple[tuple[type[Refusal], str], ...] = (
     (Unauthenticated, "The token is revoked and stays so: make another."),
     (TooManyRequests, "Too many requests came in a short time: wait."),

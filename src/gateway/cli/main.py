@@ -11,6 +11,7 @@ from gateway.cli import (
     decisions,
     demo,
     doctor,
+    explain,
     policy,
     query,
     rule,
@@ -64,6 +65,7 @@ app.add_typer(decisions.app, name="decisions", rich_help_panel=ACCESS)
 app.add_typer(connection.app, name="connection", rich_help_panel=ACCOUNTS)
 app.add_typer(sandbox.app, name="sandbox", rich_help_panel=ACCOUNTS)
 app.command("seed", rich_help_panel=ACCOUNTS)(seed.seed)
+app.command("explain", rich_help_panel=ACCESS)(explain.explain)
 app.command("query", rich_help_panel=ASKING)(query.query)
 app.add_typer(schema.app, name="schema", rich_help_panel=ASKING)
 app.add_typer(schema.openapi, name="openapi", rich_help_panel=ASKING)

@@ -57,10 +57,12 @@ class Explainer:
         }
         if isinstance(question, Document):
             answer["fields"] = _fields(first)
+        change = _change(found.parts, subject) if found.parts else None
         return {
             **answer,
-            "change": None if found.parts is None else _change(found.parts, subject),
+            "change": None if found.obstacle else change,
             "unchangeable": found.obstacle,
+            "partialChange": change if found.obstacle else None,
             "rehearsals": found.rehearsals,
         }
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from gateway.explaining.course import Course, Stop
 from gateway.explaining.play import Play
-from policy.changes import Part, sentence
+from policy.changes import Part
 from policy.obstacles import obstacle
 from policy.openings import Standing, openings
 from policy.quota import DAY, HOUR, MINUTE
@@ -30,13 +30,13 @@ class Found:
 
     Attributes:
         first: How the call goes now.
-        parts: The change that lets it pass; None when there is none, or none is needed.
-        obstacle: Why there is none.
+        parts: The change that lets it pass; none when none is needed, or none would do.
+        obstacle: Why none would do; then *parts* lift what stops it before that.
         rehearsals: How many it took.
     """
 
     first: Course
-    parts: tuple[Part, ...] | None
+    parts: tuple[Part, ...]
     obstacle: str | None
     rehearsals: int
 
@@ -63,13 +63,11 @@ class Search:
                 self._met.add(course.stop.signature)
                 step = await self._step(course, course.stop, parts)
                 if step is None:
-                    return self._found(first, None, _blame(course, course.stop, parts))
+                    return self._found(first, parts, _blame(course, course.stop))
                 parts, course = step
-            if not first.stops:
-                return self._found(first, None, None)
             return self._found(first, await self._least(parts), None)
         except _Spent:
-            return self._found(first, None, f"Not found in {MOST} rehearsals.")
+            return self._found(first, (), f"Nothing was found in {MOST} rehearsals.")
 
     async def _step(
         self, course: Course, stop: Stop, parts: tuple[Part, ...]
@@ -99,7 +97,7 @@ class Search:
         self._count += 1
         return await self._rehearse(parts)
 
-    def _found(self, first: Course, parts: tuple[Part, ...] | None, obstacle_: str | None) -> Found:
+    def _found(self, first: Course, parts: tuple[Part, ...], obstacle_: str | None) -> Found:
         return Found(first=first, parts=parts, obstacle=obstacle_, rehearsals=self._count)
 
 
@@ -123,11 +121,5 @@ def _standing(play: Play, stop: Stop) -> Standing:
     )
 
 
-def _blame(course: Course, stop: Stop, parts: Sequence[Part]) -> str:
-    if stop.problem is None:
-        said = "The request itself is wrong; no setting of the token is the reason."
-    else:
-        said = obstacle(stop.problem, course.play.subject.connections, stop.surface)
-    if not parts:
-        return said
-    return f"{said} (That is what stops it next, once this is done: {sentence(parts)})"
+def _blame(course: Course, stop: Stop) -> str:
+    return obstacle(stop.problem, course.play.subject.connections, stop.surface)

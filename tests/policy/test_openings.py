@@ -1,0 +1,350 @@
+"""What would let refused calls pass: the narrowest changes, and how they are applied."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy import changes, timeframe
+from policy.changes import Allowed, Entry, Removed, Until, Value
+from policy.grants import DEFAULTS, Grant, validate
+from policy.obstacles import obstacle
+from policy.openings import DAY, Standing, openings
+from policy.refusals import (
+    AccessDenied,
+    Aim,
+    Blocked,
+    FieldNotVisible,
+    InvalidInput,
+    NoSuchProvider,
+    NotFound,
+    NoUsableConnection,
+    NoWritableFields,
+    OperationNotAllowed,
+    OutsideBoards,
+    OutsideCalendars,
+    OutsideTimeframe,
+    ReadOnlyConnection,
+    SurfaceNotEnabled,
+    TooManyRequests,
+    Unauthenticated,
+)
+from policy.rules import UNKNOWN, Facts, Rule, RuleSet
+from policy.vocabulary import (
+    Code,
+    CollabField,
+    EmailField,
+    EmailOp,
+    Layer,
+    RuleAction,
+    RuleType,
+    Surface,
+    TaskOp,
+    UnauthorizedReason,
+)
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Account:
+    id: int
+    kind: str = "email"
+    provider: str = "PROVIDER_A"
+    status: str = "active"
+    can_write: bool = True
+    account_email: str = "me@x.example"
+    reconnect_url: str | None = None
+
+
+def standing(settings=(), *, surface=Surface.EMAIL, connections=(), rules=(), **more):
+    return Standing(
+        settings=dict(settings),
+        rules=rules,
+        connections=connections,
+        surface=surface,
+        now=NOW,
+        **more,
+    )
+
+
+SIMPLE = [
+    (SurfaceNotEnabled(Surface.EMAIL), [(Value("emailAccessEnabled", True),)]),
+    (
+        OperationNotAllowed(EmailOp.MARK_AS_READ, EmailOp.APPLY_LABELS),
+        [
+            (Entry("allowedEmailOperations", "mark_as_read"),),
+            (Entry("allowedEmailOperations", "apply_labels"),),
+        ],
+    ),
+    (
+        OperationNotAllowed(TaskOp.VIEW_ITEMS),
+        [(Entry("allowedTaskOperations", "view_items"),)],
+    ),
+    (
+        AccessDenied("Free and busy times only.", layer=Layer.OPERATION),
+        [(Value("calendarAccessLevel", "view_filtered"),)],
+    ),
+    (AccessDenied("The provider does not let the account do this."), []),
+    (
+        FieldNotVisible("A filter", CollabField.FIELD_VALUES, CollabField.NAME),
+        [(Entry("visibleCollabFields", "field_values"), Entry("visibleCollabFields", "name"))],
+    ),
+    (
+        FieldNotVisible("The filter q", EmailField.SUBJECT, EmailField.BODY, any_of=True),
+        [(Entry("visibleEmailFields", "subject"),), (Entry("visibleEmailFields", "body"),)],
+    ),
+    (
+        OutsideBoards("BOARDS", ["1", "2"]),
+        [
+            (
+                Entry(
+                    "taskBoards",
+                    {"boardId": board, "provider": "BOARDS", "allowCreate": False},
+                ),
+            )
+            for board in ("1", "2")
+        ],
+    ),
+    (
+        OutsideBoards("BOARDS", ["1"], to_create=True),
+        [(Entry("taskBoards", {"boardId": "1", "provider": "BOARDS", "allowCreate": True}),)],
+    ),
+    (OutsideBoards("BOARDS"), []),
+    (
+        NoWritableFields(["state", "due"]),
+        [(Entry("writableTaskFields", "state"),), (Entry("writableTaskFields", "due"),)],
+    ),
+    (
+        Unauthenticated(UnauthorizedReason.EXPIRED),
+        [(Until(int((NOW + DAY).timestamp()) * 1000),)],
+    ),
+    (Unauthenticated(UnauthorizedReason.REVOKED), []),
+    (TooManyRequests(3), []),
+    (InvalidInput("limit must be at least 1."), []),
+    (NoSuchProvider(Surface.EMAIL), []),
+    (NotFound("No email with this id."), []),
+    (RuntimeError("a bug"), []),
+]
+
+
+@pytest.mark.parametrize(("refusal", "found"), SIMPLE, ids=lambda one: type(one).__name__)
+def test_a_refusal_names_what_would_lift_it(refusal, found):
+    assert list(openings(refusal, standing())) == found
+
+
+def test_a_full_quota_is_raised_to_what_the_call_needs_and_no_further():
+    refusal = TooManyRequests(3, layer=Layer.QUOTA)
+    mine = standing(
+        {"quota": {"perMinute": 5, "perDay": 100}}, spent={"perMinute": 5, "perDay": 9}, cost=2
+    )
+    assert list(openings(refusal, mine)) == [(Value("quota", {"perMinute": 7, "perDay": 100}),)]
+
+
+def test_a_task_provider_is_chosen_where_the_caller_named_none():
+    refusal = InvalidInput("…", code=Code.PROVIDER_REQUIRED)
+    refusal.connected_providers = ("BOARDS", "PROJECTS")
+    assert list(openings(refusal, standing())) == [
+        (Value("defaultTaskProvider", "BOARDS"),),
+        (Value("defaultTaskProvider", "PROJECTS"),),
+    ]
+
+
+def test_only_connections_that_the_settings_keep_out_can_be_let_in():
+    accounts = [
+        Account(1),
+        Account(2, status="needs_reauth"),
+        Account(3, can_write=False),
+        Account(4),
+        Account(5, kind="calendar"),
+    ]
+    mine = standing({"allowedConnectionIds": [1]}, connections=accounts)
+    four, three = Entry("allowedConnectionIds", 4), Entry("allowedConnectionIds", 3)
+
+    assert list(openings(NoUsableConnection(Surface.EMAIL), mine)) == [(four,), (three,)]
+    assert list(openings(NotFound("…"), mine)) == [(four,), (three,)]
+    assert list(openings(ReadOnlyConnection(), mine)) == [(four,)]
+    everyone = standing({"allowedConnectionIds": None}, connections=accounts)
+    assert list(openings(NoUsableConnection(Surface.EMAIL), everyone)) == []
+
+
+def test_a_calendar_is_let_in_where_the_settings_keep_it_out():
+    refusal = OutsideCalendars("…", code=Code.CALENDAR_NOT_FOUND, calendar_id=7)
+    assert list(openings(refusal, standing({"allowedCalendarIds": [1]}))) == [
+        (Entry("allowedCalendarIds", 7),)
+    ]
+    assert list(openings(refusal, standing({"allowedCalendarIds": [7]}))) == []
+    assert list(openings(refusal, standing({"allowedCalendarIds": None}))) == []
+
+
+def meets(bounds, start, end):
+    return start < bounds.end and (end > bounds.start or start >= bounds.start)
+
+
+@given(
+    offset=st.integers(-60 * 24, 60 * 24),
+    quarters=st.integers(0, 24 * 8),
+    past=st.integers(0, 3),
+    future=st.integers(0, 3),
+)
+def test_a_timeframe_is_widened_by_as_many_days_as_it_takes(offset, quarters, past, future):
+    start = TODAY + timedelta(hours=offset)
+    end = start + timedelta(minutes=15 * quarters)
+    settings = {"timeframePastDays": past, "timeframeFutureDays": future}
+    if meets(timeframe.allowed(Grant.read(settings), NOW), start, end):
+        return
+
+    [(part,)] = openings(OutsideTimeframe(start, end), standing(settings))
+
+    assert settings[part.setting] < part.value
+    wide = {**settings, part.setting: part.value}
+    assert meets(timeframe.allowed(Grant.read(wide), NOW), start, end)
+    less = {**settings, part.setting: part.value - 1}
+    assert not meets(timeframe.allowed(Grant.read(less), NOW), start, end)
+
+
+# -- rules
+
+FILE = Facts(
+    item=("d", "i"),
+    drive_id="d",
+    ancestors=frozenset({("d", "top"), ("d", "f")}),
+    site_id="s",
+    list_id="l",
+    list_item_id="4",
+    mime_type="text/plain",
+)
+
+
+def rule(number, kind, pattern, action=RuleAction.BLOCK):
+    return Rule(number, kind, pattern, action)
+
+
+def test_every_rule_that_blocks_goes_at_once_and_no_other():
+    rules = [
+        rule(1, RuleType.FILE_ID, "i"),
+        rule(2, RuleType.FILE_ID, "other"),
+        rule(3, RuleType.FOLDER, "d:f"),
+        rule(4, RuleType.MIME_TYPE, "text/*"),
+        rule(5, RuleType.MIME_TYPE, "image/*"),
+        rule(6, RuleType.DRIVE_ID, "d", RuleAction.ALLOW),
+        rule(7, RuleType.SITE_ID, "elsewhere"),
+    ]
+    [found] = openings(Blocked(1, facts=FILE), standing(rules=rules))
+    assert [part.rule.id for part in found] == [1, 3, 4]
+
+    left = changes.rules_with(rules, found)
+    assert RuleSet.compile(left, allow_by_default=True).decide(FILE).allowed
+    for part in found:
+        kept = changes.rules_with(rules, [one for one in found if one is not part])
+        assert not RuleSet.compile(kept, allow_by_default=True).decide(FILE).allowed
+
+
+def test_a_rule_that_cannot_be_ruled_out_blocks_too():
+    rules = [rule(1, RuleType.SENSITIVITY_LABEL_ID, "g"), rule(2, RuleType.LIST_ID, "m")]
+    lost = replace(FILE, label_ids=UNKNOWN)
+    assert list(openings(Blocked(1, facts=lost), standing(rules=rules))) == [(Removed(rules[0]),)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "aim", "first"),
+    [
+        (FILE, Aim.SEE, Allowed(RuleType.FILE_ID, "d:i")),
+        (FILE, Aim.LIST, Allowed(RuleType.FOLDER, "d:i")),
+        (FILE, Aim.CREATE, Allowed(RuleType.FILE_ID, "d:i")),
+        (FILE, Aim.FILL, Allowed(RuleType.FOLDER, "d:i")),
+        (Facts(item=UNKNOWN, drive_id="d"), Aim.LIST, Allowed(RuleType.DRIVE_ID, "d")),
+        (
+            Facts(site_id="s", list_id="l", list_item_id="4"),
+            Aim.SEE,
+            Allowed(RuleType.LIST_ITEM_ID, "l:4"),
+        ),
+        (Facts(site_id="s", list_id="l"), Aim.CREATE, Allowed(RuleType.LIST_ID, "l")),
+        (Facts(site_id="s"), Aim.LIST, Allowed(RuleType.SITE_ID, "s")),
+    ],
+)
+def test_the_narrowest_allow_comes_first(facts, aim, first):
+    refusal = Blocked(aim=aim, facts=facts)
+    assert openings(refusal, standing())[0] == (first,)
+
+
+def test_of_what_nothing_is_known_nothing_is_allowed():
+    assert list(openings(Blocked(), standing())) == []
+
+
+# -- changes
+
+
+def test_parts_are_applied_in_their_order_to_copies():
+    stored = validate({"allowedEmailOperations": ["view_email"], "allowedCalendarIds": None})
+    parts = [
+        Value("emailAccessEnabled", value=True),
+        Entry("allowedEmailOperations", "send_email"),
+        Entry("allowedEmailOperations", "delete_email"),
+        Entry("allowedCalendarIds", 4),
+        Until(1_790_000_000_000),
+    ]
+    assert changes.patch(stored, parts) == {
+        "emailAccessEnabled": True,
+        "allowedEmailOperations": ["view_email", "send_email", "delete_email"],
+    }
+    assert stored["allowedEmailOperations"] == ["view_email"]
+    assert changes.sentence(parts[:3]) == (
+        "Set emailAccessEnabled to true; add send_email to allowedEmailOperations; "
+        "add delete_email to allowedEmailOperations."
+    )
+
+
+def test_what_the_management_api_takes_is_what_changes_give():
+    every = [part for _, found in SIMPLE for opening in found for part in opening]
+    settings = {**DEFAULTS, "taskBoards": [], "allowedConnectionIds": []}
+    assert (
+        validate(changes.patch(settings, every)).items() >= changes.patch(settings, every).items()
+    )
+
+
+def test_rules_stay_the_same_object_when_no_part_is_about_them():
+    rules = [rule(1, RuleType.FILE_ID, "i")]
+    assert changes.rules_with(rules, [Value("emailAccessEnabled", value=True)]) is rules
+    added = changes.rules_with(rules, [Removed(rules[0]), Allowed(RuleType.FOLDER, "f")])
+    assert added == [Rule(changes.NEW, RuleType.FOLDER, "f", RuleAction.ALLOW)]
+
+
+# -- words
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (None, "The request itself is wrong; no setting of the token is the reason."),
+        (
+            InvalidInput("limit"),
+            "The request itself is wrong; no setting of the token is the reason.",
+        ),
+        (
+            RuntimeError("upstream said secret things"),
+            "The provider failed or refused the call; no setting of the token is the reason.",
+        ),
+        (
+            NoUsableConnection(Surface.EMAIL),
+            "No connection can be used (1 is active, 2 is needs_reauth): reconnect one, or set it "
+            "to active.",
+        ),
+        (
+            ReadOnlyConnection(),
+            "No connection that fits may write (1 is active, 2 is needs_reauth): connect one with "
+            "write scopes.",
+        ),
+        (NotFound("…"), "The token's connections see nothing under this id."),
+        (
+            Unauthenticated(UnauthorizedReason.REVOKED),
+            "The token is revoked and stays so: make another.",
+        ),
+    ],
+)
+def test_what_no_setting_can_change_is_said_in_words(problem, words):
+    accounts = [Account(1), Account(2, status="needs_reauth"), Account(3, kind="tasks")]
+    assert obstacle(problem, accounts, Surface.EMAIL) == words
