@@ -60,3 +60,16 @@ async def test_it_is_off_unless_configured(content):
         answer = await client.get(PREFIX + "/sites")
 
     assert answer.status_code == 404
+
+
+async def test_the_decision_log_tells_the_doors_apart(content, inside):
+    token = await content.token()
+    await get(inside, PREFIX + "/sites", token)
+    await get(inside, "/api/access/collab/sites", token)
+
+    admin = {"authorization": content.world.admin.headers["authorization"]}
+    told = (await inside.get("/api/decisions", headers=admin)).json()["decisions"]
+    assert [(one["door"], one["operation"]) for one in told] == [
+        ("rest", "collabSites"),
+        ("internal", "collabSites"),
+    ]

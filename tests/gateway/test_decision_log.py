@@ -64,7 +64,7 @@ async def stored(database):
 
 async def broken(database, keyring=KEYS):
     """Return what is wrong with the chains in the table."""
-    return list(faults(keyring, [one async for one in reading.linked(database)]))
+    return [one async for one in faults(keyring, reading.linked(database))]
 
 
 async def alter(database, statement):

@@ -100,16 +100,16 @@ def described(model: type[BaseModel]) -> dict[str, Any]:
     """Return the `openapi_extra` that documents *model* as the request body."""
     schema = model.model_json_schema(by_alias=True)
     parts = schema.pop("$defs", {})
-    content = {"application/json": {"schema": _inlined(schema, parts)}}
+    content = {"application/json": {"schema": inlined(schema, parts)}}
     return {"requestBody": {"required": True, "content": content}}
 
 
-def _inlined(schema: Any, parts: Mapping[str, Any]) -> Any:
-    """Put the parts that a schema refers to in their places."""
+def inlined(schema: Any, parts: Mapping[str, Any]) -> Any:
+    """Put the *parts* (`$defs`) that a schema refers to in their places."""
     if isinstance(schema, list):
-        return [_inlined(one, parts) for one in schema]
+        return [inlined(one, parts) for one in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return _inlined(parts[schema["$ref"].removeprefix("#/$defs/")], parts)
-    return {key: _inlined(value, parts) for key, value in schema.items()}
+        return inlined(parts[schema["$ref"].removeprefix("#/$defs/")], parts)
+    return {key: inlined(value, parts) for key, value in schema.items()}

@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from gateway import moments
 from gateway.keyring import Keyring
+from gateway.management.bodies import inlined
 from gateway.management.complaints import details_of
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
@@ -65,11 +66,12 @@ def refused(details: Sequence[Detail]) -> InvalidInput:
 
 def described(model: type[Filters]) -> dict[str, Any]:
     """Return the `openapi_extra` that documents *model* as the query of a list."""
-    properties = model.model_json_schema(by_alias=True)["properties"]
+    schema = model.model_json_schema(by_alias=True)
+    properties = inlined(schema["properties"], schema.get("$defs", {}))
     return {
         "parameters": [
-            {"name": name, "in": "query", "required": False, "schema": schema}
-            for name, schema in properties.items()
+            {"name": name, "in": "query", "required": False, "schema": one}
+            for name, one in properties.items()
         ]
     }
 
