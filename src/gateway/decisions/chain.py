@@ -7,7 +7,7 @@ newest rows of a chain, or a whole chain, are gone.
 """
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -66,10 +66,12 @@ class Finding:
     fault: Fault
 
 
-def faults(keyring: Keyring, linked: Iterable[tuple[Link, Decision]]) -> Iterator[Finding]:
+async def faults(
+    keyring: Keyring, linked: AsyncIterable[tuple[Link, Decision]]
+) -> AsyncIterator[Finding]:
     """Check rows that come chain by chain, in the order of their numbers."""
     last = Link("", 0, "")
-    for link, row in linked:
+    async for link, row in linked:
         if link.chain != last.chain:
             last = Link(link.chain, 0, "")
         if link.number != last.number + 1:
