@@ -41,6 +41,11 @@ def rehearsed() -> Iterator[Rehearsal]:
         _current.reset(token)
 
 
+def rehearsing() -> bool:
+    """Say whether this is a rehearsal, for what upstream would tell only when it is changed."""
+    return _current.get() is not None
+
+
 def pass_or_end(method: str, *, changes: bool | None) -> None:
     """
     Let a call go out unless it is rehearsed and would change something.

@@ -22,6 +22,7 @@ from providers.provider_b.memory import PREFER, ROOT, Memory
 from providers.provider_b.message import Message
 from providers.provider_b.reading import Place, Reader
 from providers.provider_b.sending import Sender
+from providers.rehearsal import rehearsing
 from providers.unread import Unread
 
 WIDE_PAGE = 1000  # messages per page when many of them will not pass
@@ -78,11 +79,13 @@ class Mail:
     async def reply(self, message_id: str, reply: Reply) -> records.SentMessage:
         """Answer a message once; see `MailPort.reply`."""
         _check(message_id)
+        await self._foreseen(message_id)
         return await self._sender.reply(message_id, reply)
 
     async def forward(self, message_id: str, forward: Forward) -> records.SentMessage:
         """Pass a message on once; see `MailPort.forward`."""
         _check(message_id)
+        await self._foreseen(message_id)
         return await self._sender.forward(message_id, forward)
 
     async def trash(self, message_id: str) -> None:
@@ -213,6 +216,11 @@ class Mail:
         if not mapping.well_formed([message]):
             raise Missing
         return message
+
+    async def _foreseen(self, message_id: str) -> None:
+        """In a rehearsal, see that a message is there; else the first change would tell."""
+        if rehearsing():
+            await self._message(message_id, _STATE)
 
     async def _untrashed(self, message_id: str) -> Message:
         message = await self._message(message_id, _STATE)
