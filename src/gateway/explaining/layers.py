@@ -81,10 +81,8 @@ def _limits(layer: Layer, nothing: str) -> Callable[[Course], _Ground]:
         met = [one for one in course.play.limits if one.layer is layer]
         if not met:
             return _Ground(nothing, passed=False)
-        used = ", ".join(
-            f"{one.spent} of {one.window.limit} in {one.window.seconds} s" for one in met
-        )
-        return _Ground(f"Used: {used}.")
+        used = (f"{one.spent} of {one.window.limit} in {one.window.seconds} seconds" for one in met)
+        return _Ground(f"Used: {', '.join(used)}.")
 
     return ground
 
