@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.talk import say
+
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 OnlyJson = Annotated[bool, typer.Option("--json", help="Write JSON; there is no other form.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -32,4 +34,6 @@ def sure(question: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise typer.BadParameter("say --yes where nobody can be asked")
-    typer.confirm(question, abort=True, err=True)
+    say(f"{question} [y/N]")
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise typer.Abort

@@ -44,7 +44,7 @@ def query(
         body["operationName"] = operation
     answer = carried_out(lambda: work.answered(body, token=_token(token_file), url=url))
     give_json(answer)
-    if not isinstance(answer, dict) or answer.get("errors"):
+    if not isinstance(answer, dict) or answer.get("errors") or "data" not in answer:
         raise typer.Exit(1)
 
 

@@ -76,6 +76,21 @@ def carried_out(work: Callable[[], Awaitable[Answer]]) -> Answer:
 @contextmanager
 def failures_as_sentences() -> Iterator[None]:
     """Turn the failures that a person can act on into one sentence and exit code 1."""
+    try:
+        yield
+    except Exception as problem:
+        told = _sentences(problem)
+        if not told:
+            raise
+        for sentence in told:
+            say(sentence)
+        raise typer.Exit(1) from None
+
+
+def _sentences(problem: Exception) -> Sequence[str]:
+    """Say what a person can do something about; nothing of a fault of ours."""
+    from socket import gaierror
+
     from pydantic import ValidationError
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
@@ -85,34 +100,27 @@ def failures_as_sentences() -> Iterator[None]:
     from gateway.settings import NotConfigured
     from policy.refusals import Refusal
 
-    try:
-        yield
-    except Refusal as refusal:
-        say(refusal.message)
-        for detail in refusal.details:
-            say(f"  {detail.field}: {detail.message}")
-        raise typer.Exit(1) from None
-    except ValidationError as problem:
-        for sentence in complaints(problem):
-            say(sentence)
-        raise typer.Exit(1) from None
-    except (NotConfigured, WeakSecret, UnsafeSqlite, CannotDo) as problem:
-        say(str(problem))
-        raise typer.Exit(1) from None
-    except StorageUnavailable as problem:
-        say(f"The database did not answer: {reason(problem.__cause__)}")
-        raise typer.Exit(1) from None
-    except ArgumentError:
-        say(
-            "AGW_DATABASE_URL is no database URL: sqlite+aiosqlite:///FILE or postgresql+asyncpg://…"
-        )
-        raise typer.Exit(1) from None
-    except DBAPIError as problem:
-        say(f"The database refused: {reason(problem)}")
-        raise typer.Exit(1) from None
-    except OSError as problem:
-        say(f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "))
-        raise typer.Exit(1) from None
+    match problem:
+        case Refusal():
+            further = (f"  {detail.field}: {detail.message}" for detail in problem.details)
+            return (problem.message, *further)
+        case ValidationError():
+            return tuple(complaints(problem))
+        case NotConfigured() | WeakSecret() | UnsafeSqlite() | CannotDo():
+            return (str(problem),)
+        case StorageUnavailable():
+            return (f"The database did not answer: {reason(problem.__cause__)}",)
+        case ConnectionError() | TimeoutError() | gaierror():
+            return (f"The database did not answer: {reason(problem)}",)
+        case ArgumentError():
+            forms = "sqlite+aiosqlite:///FILE or postgresql+asyncpg://…"
+            return (f"AGW_DATABASE_URL is no database URL: {forms}",)
+        case DBAPIError():
+            return (f"The database refused: {reason(problem)}",)
+        case OSError():
+            return (f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "),)
+        case _:
+            return ()
 
 
 def complaints(problem: Any) -> Iterator[str]:
@@ -125,7 +133,9 @@ def complaints(problem: Any) -> Iterator[str]:
 def reason(problem: BaseException | None) -> str:
     """Return the driver's own sentence: neither statement nor values, and one line of it."""
     original = getattr(problem, "orig", None) or problem
-    first = str(original).partition("\n")[0]
+    if isinstance(original, TimeoutError):
+        return "no answer in time"
+    first = str(getattr(original, "strerror", None) or original).partition("\n")[0]
     return first.rpartition(">: ")[2] or type(original).__name__
 
 

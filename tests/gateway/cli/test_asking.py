@@ -1,0 +1,199 @@
+"""`seed`, `query`, `schema` and `openapi`: what is asked of a gateway without a client."""
+
+import json
+import os
+import socket
+import threading
+
+import pytest
+from typer.testing import CliRunner
+
+from gateway import artefacts
+from gateway.cli.main import app
+
+ROOT = artefacts.ROOT
+SETTINGS = {
+    "AGW_ADMIN_TOKEN": "a" * 20,
+    "AGW_SECRET_KEYS": "k" * 20,
+    "AGW_SANDBOX": "true",
+}
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory):
+    """A seeded store's folder, and the texts of its tokens."""
+    folder = tmp_path_factory.mktemp("seeded")
+    env = {**SETTINGS, "AGW_DATA_DIR": str(folder)}
+    done = CliRunner().invoke(app, ["seed", "--json"], env=env)
+    assert done.exit_code == 0, done.stderr
+    return folder, json.loads(done.stdout)
+
+
+@pytest.fixture
+def place(seeded, environment):
+    """A deployment over the seeded store; its tokens."""
+    for name, value in SETTINGS.items():
+        environment.setenv(name, value)
+    environment.setenv("AGW_DATA_DIR", str(seeded[0]))
+    environment.setenv("AGW_TOKEN", seeded[1]["tokens"]["full"])
+    return seeded[1]["tokens"]
+
+
+def told(result, code=0):
+    assert result.exit_code == code, result.stderr
+    return json.loads(result.stdout)
+
+
+# -- seed ------------------------------------------------------------------------------------------
+
+
+def test_a_seeded_store_is_told_and_not_seeded_again(run, place, seeded):
+    assert set(seeded[1]) == {"operatorId", "resources", "tokens"}
+    assert set(seeded[1]["tokens"]) == {"full", "reader", "masked", "selected"}
+    assert seeded[1]["resources"]["main"] == 1
+    assert not (seeded[0] / "demo.json").exists()
+
+    refused = run("seed")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == "The store is not empty: there are operators.\n"
+
+
+def test_without_the_sandbox_there_is_nothing_to_seed(run, deployed):
+    refused = run("seed")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "AGW_SANDBOX=true" in refused.stderr
+
+
+@pytest.mark.slow
+def test_a_store_on_postgresql_is_seeded_and_asked(run, environment, postgres):
+    environment.setenv("AGW_DATABASE_URL", postgres)
+    environment.setenv("AGW_SANDBOX", "true")
+    tokens = told(run("seed", "--json"))["tokens"]
+    environment.setenv("AGW_TOKEN", tokens["full"])
+
+    answer = told(run("query", "{ emails(limit: 1) { emails { id } } }"))
+    assert len(answer["data"]["emails"]["emails"]) == 1
+
+
+# -- query -----------------------------------------------------------------------------------------
+
+
+def test_a_document_is_run_as_a_token(run, place, tmp_path):
+    (tmp_path / "token").write_text(place["masked"] + "\n")
+    (tmp_path / "q.graphql").write_text(
+        "query One { accessToken { name } } query Two($n: Int!) "
+        "{ emails(limit: $n) { emails { subject to { email } } } }"
+    )
+    words = ("@q.graphql", "--operation", "Two", "--variables", '{"n": 1}')
+
+    full = told(run("query", *words))["data"]["emails"]["emails"]
+    masked = told(run("query", *words, "--token-file", "token"))["data"]["emails"]["emails"]
+    assert [one["to"] is None for one in (*full, *masked)] == [False, True]
+    assert full[0]["subject"] == masked[0]["subject"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        pytest.param(("{ nope }",), "GRAPHQL_VALIDATION_FAILED", 400, id="a bad document"),
+        pytest.param(("{",), "GRAPHQL_PARSE_FAILED", 400, id="no document"),
+    ],
+)
+def test_errors_are_written_as_they_are_and_exit_with_1(run, place, words, code, said):
+    answer = told(run("query", *words), code=1)
+
+    [error] = answer["errors"]
+    assert (error["extensions"]["code"], error["extensions"]["httpStatus"]) == (code, said)
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        pytest.param("", "A token is needed", id="none"),
+        pytest.param("two words", "This is no token", id="two words"),
+        pytest.param("agw_unknown", "", id="an unknown one"),
+    ],
+)
+def test_without_a_token_nothing_is_run(run, place, environment, token, said):
+    environment.setenv("AGW_TOKEN", token)
+    refused = run("query", "{ accessToken { name } }")
+
+    assert refused.exit_code == 1
+    assert said in refused.stderr
+    assert '"data"' not in refused.stdout
+
+
+@pytest.mark.parametrize("variables", ["{", "[]", "@nowhere.json"])
+def test_variables_that_are_none_are_wrong_usage(run, environment, variables):
+    assert run("query", "{ a }", "--variables", variables).exit_code == 2
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://127.0.0.1:1"])
+def test_a_gateway_that_is_not_there_is_said(run, place, url):
+    refused = run("query", "{ accessToken { name } }", "--url", url)
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert url in refused.stderr
+
+
+def test_a_redirection_is_not_followed_with_the_token(run, place):
+    """What answers in a gateway's place hears the token once, and leads it nowhere else."""
+    with socket.create_server(("127.0.0.1", 0)) as first:
+        port, heard = first.getsockname()[1], []
+
+        def answer():
+            connection, _ = first.accept()
+            with connection:
+                heard.append(connection.recv(65536))
+                connection.sendall(
+                    f"HTTP/1.1 307 x\r\nLocation: http://127.0.0.1:{port}/elsewhere\r\n"
+                    "Content-Length: 0\r\nConnection: close\r\n\r\n".encode()
+                )
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        refused = run("query", "{ a }", "--url", f"http://127.0.0.1:{port}/base/")
+        thread.join()
+
+    assert (refused.exit_code, "is no gateway" in refused.stderr) == (1, True)
+    assert heard[0].startswith(b"POST /base/graphql HTTP/1.1\r\n")
+
+
+# -- schema and openapi ----------------------------------------------------------------------------
+
+
+def test_the_schema_is_the_committed_one(run):
+    committed = (ROOT / "schema.graphql").read_text()
+
+    assert run("schema", "print").stdout == committed
+    assert "__schema" in told(run("schema", "print", "--json"))["data"]
+    checked = told(run("schema", "check", ROOT / "schema.graphql", "--json"))
+    assert checked == {"breaking": [], "dangerous": []}
+
+
+def test_what_a_version_breaks_is_named(run, tmp_path):
+    published = (ROOT / "schema.graphql").read_text()
+    published = published.replace("type Query {", "type Query {\n  gone(a: Int): Int", 1)
+    (tmp_path / "old.graphql").write_text(published)
+    checked = run("schema", "check", tmp_path / "old.graphql")
+
+    assert (checked.exit_code, checked.stderr) == (1, "1 breaking, 0 dangerous.\n")
+    assert checked.stdout == "breaking  FIELD_REMOVED: Field Query.gone was removed.\n"
+
+
+@pytest.mark.parametrize("text", ["type {", "type A { b: Missing }"])
+def test_what_is_no_schema_is_said(run, text):
+    refused = run("schema", "check", "-", input=text)
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "The file is no schema" in refused.stderr
+
+
+def test_the_description_has_both_apis(run, environment):
+    for name in [one for one in os.environ if one.startswith("AGW_")]:
+        environment.delenv(name)
+    document = told(run("openapi", "print"))
+
+    assert "/api/access/email/messages" in document["paths"]
+    assert "/api/access-tokens" in document["paths"]

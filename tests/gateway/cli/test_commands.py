@@ -1,0 +1,248 @@
+"""What holds for every command: help, `--json`, exit codes, completion, and no traceback."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from gateway.cli import reference
+from gateway.cli.main import _GROUPS
+
+# What prints no data, and runs until it is stopped.
+SILENT = {"serve", "sandbox"}
+
+
+def leaves(command):
+    found = {}
+
+    def walk(one, words):
+        below = getattr(one, "commands", {})
+        if not below or (words and one.invoke_without_command):
+            found[" ".join(words)] = one
+        for name, inner in below.items():
+            walk(inner, (*words, name))
+
+    walk(command, ())
+    return found
+
+
+def test_every_command_is_in_a_group_and_says_what_it_does(command):
+    for name, one in command.commands.items():
+        assert one.rich_help_panel in _GROUPS, name
+    for name, one in leaves(command).items():
+        assert one.help, name
+        assert one.help.split("\n\n")[0].rstrip().endswith("."), name
+        for parameter in one.params:
+            assert parameter.help or parameter.name == "help", (name, parameter.name)
+
+
+def test_every_command_that_prints_data_prints_json(command):
+    without = {
+        name
+        for name, one in leaves(command).items()
+        if not any("--json" in parameter.opts for parameter in one.params)
+    }
+
+    assert without == SILENT
+
+
+def test_no_secret_is_an_argument(command):
+    for name, one in leaves(command).items():
+        for parameter in one.params:
+            if parameter.type_descriptor and parameter.type_descriptor.annotation is not str:
+                continue  # a number names a token, a flag asks for a secret elsewhere
+            taken = {parameter.name, *parameter.opts}
+            assert not taken & {"secret", "password", "token", "--secret", "--token"}, name
+
+
+def test_the_groups_are_on_the_page_in_their_order(run):
+    shown = run("--help")
+
+    assert shown.exit_code == 0
+    places = [shown.stdout.index(f" {group} ") for group in _GROUPS]
+    assert places == sorted(places)
+    assert "Exit codes: 0 done, 1 failed, 2 wrong usage" in " ".join(shown.stdout.split())
+
+
+def test_the_reference_has_every_command(command):
+    page = reference.commands_page()
+
+    for name in leaves(command):
+        assert f"\n### {name}\n" in page
+    assert reference.commands_page() == page
+
+
+def test_help_imports_nothing_that_it_does_not_need():
+    script = (
+        "import sys\n"
+        "from gateway.cli import main\n"
+        "heavy = {'asyncio', 'pydantic', 'sqlalchemy', 'graphql', 'alembic', 'cryptography',"
+        " 'redis', 'starlette', 'orjson'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("token", "list"),
+        ("policy", "export"),
+        ("db", "upgrade"),
+        ("secret", "rotate"),
+        ("query", "{ a }"),
+        ("seed",),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        pytest.param({"AGW_PORT": "many"}, "AGW_PORT: ", id="a setting"),
+        pytest.param({"AGW_DATABASE_URL": "what?"}, "AGW_DATABASE_URL is no", id="no URL"),
+        pytest.param(
+            {"AGW_DATABASE_URL": "postgresql+asyncpg://u:a-password@127.0.0.1:1/x"},
+            "The database did not answer: Connect call failed",
+            id="no database",
+        ),
+        pytest.param({"AGW_DATA_DIR": "/dev/null/x"}, "Not a directory", id="no folder"),
+    ],
+)
+def test_what_is_missing_is_one_line(run, environment, words, settings, said):
+    environment.setenv("AGW_TOKEN", "agw_x")
+    environment.setenv("AGW_SANDBOX", "true")
+    for name, value in settings.items():
+        environment.setenv(name, value)
+    result = run(*words)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1, result.stderr
+    assert said.lower() in result.stderr.lower()
+    assert "a-password" not in result.stderr
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+COMPLETED = [
+    (("access-gateway", "pol"), {"policy"}),
+    (("access-gateway", "token", "list", "--status", ""), {"active", "revoked", "expired"}),
+    (("access-gateway", "rule", "add", "1", ""), {"allow", "block"}),
+    (("access-gateway", "rule", "add", "1", "allow", "site"), {"site_id"}),
+    (("access-gateway", "connection", "add", ""), {"email", "calendar", "tasks", "collab"}),
+    (("access-gateway", "connection", "add", "tasks", "B"), {"BOARDS"}),
+    (("access-gateway", "sandbox", "import", "x", "--into", "prov"), {"provider-a", "provider-b"}),
+]
+
+
+@pytest.mark.parametrize(("words", "offered"), COMPLETED)
+def test_completion_offers_commands_and_words(run, words, offered):
+    asked = {
+        "_ACCESS_GATEWAY_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    done = run(env=asked, prog_name="access-gateway")
+
+    assert set(done.stdout.split()) == offered
+
+
+# -- on a terminal ---------------------------------------------------------------------------------
+
+
+def on_a_terminal(*words, **settings):
+    """Run a command whose output goes to a terminal; return its exit code and what that shows."""
+    here, there = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway", *map(str, words)],
+        stdin=there,
+        stdout=there,
+        stderr=there,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", **settings},
+        close_fds=True,
+    )
+    os.close(there)
+    shown = b""
+    while True:
+        try:
+            part = os.read(here, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(here)
+    return process.wait(60), shown.decode()
+
+
+@pytest.mark.slow
+def test_progress_is_shown_on_a_terminal_and_nowhere_else(environment, deployed, run, tmp_path):
+    code, shown = on_a_terminal("db", "backup", tmp_path / "one")
+    assert (code, "Copying" in shown, "\x1b[" in shown) == (0, True, True)
+
+    assert "Copying" not in run("db", "backup", tmp_path / "two").stderr
+
+
+@pytest.mark.slow
+def test_a_person_is_asked_before_everything_is_replaced(environment, deployed, run, tmp_path):
+    assert run("db", "backup", tmp_path / "one").exit_code == 0
+    here, there = pty.openpty()
+    os.write(here, b"n\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", "db", "restore", str(tmp_path / "one"), "--json"],
+        stdin=there,
+        capture_output=True,
+        text=True,
+        env=os.environ,
+        check=False,
+    )
+    os.close(here)
+    os.close(there)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Go on?" in done.stderr
+
+
+@pytest.mark.slow
+def test_without_colours_there_are_none(environment, deployed):
+    assert on_a_terminal("token", "list", NO_COLOR="1")[0] == 0
+    assert "\x1b[3" not in on_a_terminal("--help", NO_COLOR="1")[1]
+
+
+@pytest.mark.slow
+def test_a_gateway_that_serves_is_asked_and_copied(tmp_path):
+    """A process for every command, as at a terminal."""
+    import demo_process
+
+    with demo_process.running(tmp_path) as told:
+        kept = json.loads((tmp_path / "data" / "demo.json").read_text())
+        env = {
+            **os.environ,
+            "AGW_DATA_DIR": str(tmp_path / "data"),
+            "AGW_SECRET_KEYS": kept["secret_key"],
+            "AGW_ADMIN_TOKEN": told["adminToken"],
+            "AGW_TOKEN": told["tokens"]["full"],
+        }
+
+        def run(*words):
+            return subprocess.run(
+                [sys.executable, "-m", "gateway", *words],
+                env=env,
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+        asked = run("query", "{ accessToken { name } }", "--url", told["baseUrl"])
+        assert json.loads(asked.stdout)["data"] == {"accessToken": {"name": "full"}}, asked.stderr
+        copied = run("db", "backup", "copy", "--json")
+        assert copied.returncode == 0, copied.stderr
+        assert run("token", "revoke", "1").returncode == 0
+        refused = run("query", "{ accessToken { name } }", "--url", told["baseUrl"])
+        assert (refused.returncode, '"data"' in refused.stdout) == (1, False)

@@ -1,0 +1,242 @@
+"""`doctor`: each check is ok, warn or fail, and says what to do; it changes nothing."""
+
+import json
+import socket
+import stat
+
+import pytest
+from servers import redis_server
+
+from gateway import moments, sqlite
+from gateway.keyring import Keyring, place
+from gateway.tables import AccessToken, ConnectionRow, Operator, Resource
+
+KEY = "k" * 20
+NAMES = [
+    "settings",
+    "secrets",
+    "data folder",
+    "pages",
+    "sqlite",
+    "processes",
+    "address",
+    "database",
+    "redis",
+    "schema",
+    "clock",
+    "credentials",
+    "connections",
+    "providers",
+]
+
+
+@pytest.fixture
+def checks(run):
+    """Run it; return its exit code, and outcome, detail and remedy by name."""
+
+    def checking(*words):
+        result = run("doctor", "--json", *words)
+        told = json.loads(result.stdout)
+        assert told["ok"] is (result.exit_code == 0)
+        return result.exit_code, {
+            one["name"]: (one["outcome"], one["detail"], one["remedy"]) for one in told["checks"]
+        }
+
+    return checking
+
+
+def connection(number, *, status="active", key=KEY, base_url=None):
+    return ConnectionRow(
+        resource_id=1,
+        operator_id="o",
+        kind="email",
+        provider="PROVIDER_A",
+        account_email="o@example.org",
+        granted_scopes=[],
+        can_write=False,
+        status=status,
+        base_url=base_url,
+        selected_site_ids=[],
+        credentials=Keyring([key]).encrypt(
+            b"{}", place=place("connections", number, "credentials")
+        ),
+        created_at=0,
+        updated_at=0,
+    )
+
+
+@pytest.fixture
+def people(rows):
+    """The store with an operator and a resource."""
+    rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+    rows.add(Resource(name="r", created_at=0))
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def test_a_deployment_that_is_well(deployed, checks, tmp_path):
+    for file in tmp_path.glob("*.db"):
+        file.chmod(0o600)
+    code, found = checks()
+
+    assert (code, list(found)) == (0, NAMES)
+    assert {outcome for outcome, _, _ in found.values()} == {"ok"}
+    assert {remedy for _, _, remedy in found.values()} == {None}
+
+
+def test_a_fresh_deployment_is_not_made_by_looking(environment, checks, tmp_path):
+    code, found = checks()
+
+    assert code == 0
+    assert found["database"][0] == "warn"
+    assert found["data folder"] == ("ok", f"{tmp_path} can be written", None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_for_people_there_are_lines(environment, run):
+    environment.delenv("AGW_ADMIN_TOKEN")
+    shown = run("doctor")
+
+    assert (shown.exit_code, shown.stderr) == (1, "1 of 9 checks failed.\n")
+    assert shown.stdout.splitlines()[:3] == [
+        "ok    settings     read",
+        "fail  secrets      AGW_ADMIN_TOKEN is needed: a secret of at least 16 characters.",
+        "                   `access-gateway secret new` makes one.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "outcome", "said"),
+    [
+        pytest.param({"PORT": "many"}, "settings", "fail", "AGW_PORT", id="an unreadable setting"),
+        pytest.param({"RATE_LIMITS": "off"}, "settings", "warn", "no rate limits", id="no limits"),
+        pytest.param({"SECRET_KEYS": "weak"}, "secrets", "fail", "at least 16", id="a weak key"),
+        pytest.param({"SECRET_KEYS": f"{KEY},{KEY}"}, "secrets", "warn", "twice", id="one twice"),
+        pytest.param({"SECRET_KEYS": "a" * 20}, "secrets", "warn", "too", id="one for both"),
+        pytest.param({"DATA_DIR": "/dev/null"}, "data folder", "fail", "no folder", id="a file"),
+        pytest.param({"WORKERS": "2"}, "processes", "warn", "count together", id="no Redis"),
+        pytest.param({"PROCESSES": "2"}, "processes", "fail", "a file", id="a file for machines"),
+        pytest.param({"HOST": "0.0.0.0"}, "address", "warn", "links", id="everywhere"),
+        pytest.param({"PORT": "0"}, "address", "warn", "every start", id="any port"),
+        pytest.param({"DATABASE_URL": "what?"}, "database", "fail", "no database URL", id="no URL"),
+        pytest.param({"REDIS_URL": "redis://127.0.0.1:1/0"}, "redis", "fail", "", id="no Redis"),
+    ],
+)
+def test_what_is_wrong_is_found_and_has_a_remedy(  # noqa: PLR0917
+    environment, checks, settings, name, outcome, said
+):
+    for setting, value in settings.items():
+        environment.setenv(f"AGW_{setting}", value)
+    code, found = checks()
+
+    assert (found[name][0], code) == (outcome, int(outcome == "fail"))
+    assert said in found[name][1]
+    assert found[name][2]
+
+
+def test_an_old_sqlite_is_told(environment, checks, monkeypatch):
+    environment.setenv("AGW_WORKERS", "2")
+    monkeypatch.setattr(sqlite, "version", lambda: (3, 40, 1))
+    code, found = checks()
+
+    assert (code, found["sqlite"][0], found["processes"][0]) == (1, "warn", "fail")
+
+
+def test_files_that_others_may_read(deployed, checks, tmp_path):
+    (tmp_path / "gateway.db").chmod(0o644)
+    _, found = checks()
+
+    assert found["data folder"] == (
+        "warn",
+        "others may read gateway.db",
+        "chmod 600 gateway.db",
+    )
+    assert stat.S_IMODE((tmp_path / "gateway.db").stat().st_mode) == 0o644
+
+
+def test_a_database_that_does_not_answer(environment, checks):
+    environment.setenv("AGW_DATABASE_URL", "postgresql+asyncpg://u:a-password@127.0.0.1:1/x")
+    code, found = checks()
+
+    assert (code, found["database"][0]) == (1, "fail")
+    assert [found[name][:2] for name in ("schema", "credentials", "connections")] == [
+        ("warn", "not looked at")
+    ] * 3
+    assert "a-password" not in str(found)
+
+
+def test_an_old_schema_and_one_of_a_newer_gateway(deployed, checks, run, tmp_path):
+    run("db", "downgrade", "0001", "--yes")
+    code, found = checks()
+    assert (code, found["schema"][0]) == (0, "warn")
+    assert "db upgrade" in found["schema"][2]
+
+    opened = sqlite.connect(tmp_path / "gateway.db")
+    opened.execute("UPDATE alembic_version SET version_num = '9999'")
+    opened.commit()
+    opened.close()
+    code, found = checks()
+    assert (code, found["schema"][0]) == (1, "fail")
+
+
+def test_how_connections_fare(people, checks):
+    people.add(connection(1), connection(2, status="error"))
+    assert checks("--offline")[1]["connections"][:2] == ("warn", "1 active, 1 error: 2 fail")
+
+    people.add(connection(3, status="needs_reauth"))
+    code, found = checks("--offline")
+    assert code == 0
+    assert found["connections"] == (
+        "warn",
+        "1 active, 1 error, 1 needs_reauth: 3 need a person",
+        "`access-gateway connection reauthorise ID`, or their owners' reconnect links.",
+    )
+    assert "providers" not in found
+
+
+def test_credentials_under_an_old_key_and_under_none(environment, people, checks):
+    people.add(connection(1), connection(2, key="the old key of the tests"))
+    environment.setenv("AGW_SECRET_KEYS", f"{KEY},the old key of the tests")
+    assert checks("--offline")[1]["credentials"][:2] == ("warn", "1 of 2 are under an older key")
+
+    environment.setenv("AGW_SECRET_KEYS", KEY)
+    code, found = checks("--offline")
+    assert (code, found["credentials"][1]) == (1, "no key opens those of connections 2")
+
+
+def test_upstreams_of_connections_are_reached_or_named(people, checks):
+    with socket.create_server(("127.0.0.1", 0)) as upstream:
+        there = f"http://127.0.0.1:{upstream.getsockname()[1]}"
+        people.add(connection(1, base_url=there), connection(2, base_url=f"{there}/x"))
+        assert checks()[1]["providers"] == ("ok", "1 reached", None)
+    code, found = checks()
+
+    assert (code, found["providers"][0]) == (1, "fail")
+    assert found["providers"][1].startswith("127.0.0.1: ")
+
+
+def test_a_clock_that_went_back(people, checks):
+    ahead = moments.now_ms() + 20_000
+    people.add(
+        AccessToken(
+            name="t", key_id="k", digest=b"d" * 32, operator_id="o", settings={}, created_at=ahead
+        )
+    )
+    code, found = checks("--offline")
+
+    assert (code, found["clock"][0]) == (0, "warn")
+    assert "behind the stores" in found["clock"][1]
+
+
+@pytest.mark.slow
+def test_a_redis_that_would_forget(deployed, environment, checks, tmp_path):
+    with redis_server(tmp_path) as server:
+        environment.setenv("AGW_REDIS_URL", server.url)
+        assert checks("--offline")[1]["redis"] == ("ok", "answers", None)
+        with socket.create_connection(("127.0.0.1", server.port)) as raw:
+            raw.sendall(b"CONFIG SET maxmemory-policy allkeys-lru\r\n")
+            raw.recv(100)
+        code, found = checks("--offline")
+
+    assert (code, found["redis"][0]) == (0, "warn")
+    assert "noeviction" in found["redis"][2]

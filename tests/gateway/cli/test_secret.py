@@ -1,0 +1,178 @@
+"""`secret rotate`: everything that is sealed, in batches, again and again until all is done."""
+
+import asyncio
+import json
+
+import pytest
+from sqlmodel import select
+
+from gateway import connections, resealing
+from gateway.database import Database
+from gateway.keyring import Keyring, place
+from gateway.tables import AccessToken, ConnectionRow, Delivery, OAuthAttempt, Operator, Resource
+
+OLD, NEW = "the old key of the tests", "the new key of the tests"
+on_both = pytest.mark.parametrize(
+    "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
+)
+
+
+def sealed(key, *where):
+    return Keyring([key]).encrypt(b"secret", place=place(*where))
+
+
+def connection(number, key):
+    return ConnectionRow(
+        resource_id=1,
+        operator_id="o",
+        kind="email",
+        provider="PROVIDER_A",
+        account_email="o@example.org",
+        granted_scopes=[],
+        can_write=False,
+        status="active",
+        selected_site_ids=[],
+        credentials=sealed(key, "connections", number, "credentials"),
+        created_at=0,
+        updated_at=0,
+    )
+
+
+def token():
+    return AccessToken(
+        name="t", key_id="k", digest=b"d" * 32, operator_id="o", settings={}, created_at=0
+    )
+
+
+def delivery(key):
+    return Delivery(
+        token_id=1,
+        method="POST",
+        path="/x",
+        key="k",
+        fingerprint=b"f" * 32,
+        state="done",
+        seed="s",
+        attempt=1,
+        maybe_sent=False,
+        lease_until=0,
+        outcome=sealed(key, "deliveries", 1, "outcome"),
+        started_at=0,
+    )
+
+
+@pytest.fixture
+def three(rows):
+    """Three connections under the old key, and one without credentials."""
+    rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+    rows.add(Resource(name="r", created_at=0))
+    rows.add(*(connection(number, OLD) for number in (1, 2, 3)))
+    bare = connection(4, OLD)
+    bare.credentials = None
+    rows.add(bare)
+    return rows
+
+
+def told(result, code=0):
+    assert result.exit_code == code, result.stderr
+    return json.loads(result.stdout)
+
+
+@on_both
+def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
+    three.add(token(), delivery(OLD))
+    three.add(
+        OAuthAttempt(
+            id="a",
+            connection_id=1,
+            secret=sealed(OLD, "oauth_attempts", "a", "secret"),
+            expires_at=9,
+        )
+    )
+    environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
+
+    assert told(run("secret", "rotate", "--json")) == {
+        "connections": {"sealed": 3, "unreadable": []},
+        "deliveries": {"sealed": 1, "unreadable": []},
+        "oauth_attempts": {"sealed": 1, "unreadable": []},
+    }
+    new = Keyring([NEW])
+    for number, kept in three.all(select(ConnectionRow.id, ConnectionRow.credentials)):
+        if number < 4:
+            assert new.decrypt(kept, place=place("connections", number, "credentials")) == b"secret"
+    [outcome] = three.all(select(Delivery.outcome))
+    assert new.decrypt(outcome, place=place("deliveries", 1, "outcome")) == b"secret"
+    [secret] = three.all(select(OAuthAttempt.secret))
+    assert new.decrypt(secret, place=place("oauth_attempts", "a", "secret")) == b"secret"
+    environment.setenv("AGW_SECRET_KEYS", NEW)
+    again = run("secret", "rotate")
+    assert (again.exit_code, again.stderr) == (0, "0 credentials sealed again.\n")
+
+
+def test_what_no_key_opens_is_named_and_the_rest_is_done(run, environment, three):
+    three.add(connection(5, "a key that nobody has"))
+    environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
+    done = run("secret", "rotate", "--json")
+
+    assert told(done, code=1)["connections"] == {"sealed": 3, "unreadable": ["5"]}
+    assert done.stderr == "Sealed with a key that is not in AGW_SECRET_KEYS: connections 5\n"
+
+
+async def test_a_run_that_is_cut_off_is_gone_on_with(store, three):
+    database, ring = Database.open(store), Keyring([NEW, OLD])
+    heard = []
+
+    def cut_off(done, total):
+        heard.append((done, total))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await resealing.reseal(database, ring, resealing.CREDENTIALS, batch=2, told=cut_off)
+    assert heard == [(2, 3)]
+
+    heard.clear()
+    done = await resealing.reseal(
+        database,
+        ring,
+        resealing.CREDENTIALS,
+        batch=2,
+        told=lambda *progress: heard.append(progress),
+    )
+    assert (done.changed, heard) == (1, [(2, 3), (3, 3)])
+    await database.close()
+
+
+@on_both
+async def test_credentials_stored_meanwhile_are_not_lost(url, three):
+    """A refresh stores what it got while the rotation runs: neither undoes the other."""
+    first, second = Database.open(url), Database.open(url)
+    ring = Keyring([NEW, OLD])
+    async with first.writing() as session:
+        row = await session.get(ConnectionRow, 1)
+        connections.seal(row, {"accessToken": "0", "version": 0}, Keyring([OLD]))
+        session.add(row)
+
+    async def refreshes():
+        for turn in range(20):
+            stored = await connections.store_credentials(
+                second, 1, {"accessToken": str(turn)}, Keyring([OLD, NEW]), expected_version=0
+            )
+            assert stored
+
+    async def rotations():
+        for _ in range(20):
+            await resealing.reseal(first, ring, resealing.CREDENTIALS)
+
+    await asyncio.gather(refreshes(), rotations())
+    async with first.reading() as session:
+        row = await session.get(ConnectionRow, 1)
+    assert connections._opened(row, ring)["accessToken"] == "19"
+    for one in (first, second):
+        await one.close()
+
+
+def test_a_new_key_is_written_and_stored_nowhere(run, environment, tmp_path):
+    made = told(run("secret", "new", "--json"))
+
+    assert len(made["secret"]) == 43
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,137 @@
+"""`token change`, `token export` and `token import`: tokens move by the hashes of their texts."""
+
+import json
+
+import pytest
+
+from gateway import token_text
+from gateway.tables import CollabRule, Operator, Resource
+
+on_both = pytest.mark.parametrize(
+    "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
+)
+
+
+@pytest.fixture
+def people(rows):
+    """The store with an operator and two resources."""
+    rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+    rows.add(Resource(name="main", created_at=0), Resource(name="other", created_at=0))
+    return rows
+
+
+@pytest.fixture
+def text(run, people):
+    """The text of a token that was made, with the id 1."""
+    made = run("token", "create", "reports", "--operator", "o", "--resource", 1, "--json")
+    return told(made)["token"]
+
+
+def told(result):
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@on_both
+def test_what_is_named_changes_and_the_rest_stays(run, text):
+    words = ("--settings", '{"maskMode": "basic", "emailAccessEnabled": true}')
+    told(run("token", "change", 1, *words, "--json"))
+    words = ("--name", "weekly", "--expires", "2030-01-01", "--settings", '{"maskMode": null}')
+    changed = told(run("token", "change", 1, *words, "--resource", 2, "--json"))
+
+    assert (changed["name"], changed["expiresAt"]) == ("weekly", "2030-01-01T00:00:00Z")
+    assert (changed["resourceIds"], changed["settings"]["maskMode"]) == ([2], "strict")
+    assert changed["settings"]["emailAccessEnabled"] is True
+    assert told(run("token", "change", 1, "--expires", "never", "--json"))["expiresAt"] is None
+    assert run("token", "change", 1).stderr == "Token 1 is changed.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((9,), 1),
+        ((1, "--name", " "), 1),
+        ((1, "--expires", "soon"), 1),
+        ((1, "--resource", 9), 1),
+        ((1, "--settings", '{"x": 1}'), 1),
+        ((1, "--settings", "{"), 2),
+    ],
+)
+def test_a_change_that_cannot_be_made_changes_nothing(run, text, words, code):
+    before = run("token", "show", 1, "--json").stdout
+    refused = run("token", "change", *words)
+
+    assert (refused.exit_code, refused.stdout) == (code, "")
+    assert run("token", "show", 1, "--json").stdout == before
+
+
+def test_a_revoked_token_is_told(run, text):
+    assert told(run("token", "revoke", 1, "--json"))["status"] == "revoked"
+
+
+@on_both
+def test_a_token_moves_by_its_hash_and_once(run, text, people, rows):
+    own = {"rule_type": "mime_type", "pattern": "image/*", "action": "block", "source": "manual"}
+    rows.add(CollabRule(token_id=1, created_at=0, updated_at=0, **own))
+    written = run("token", "export").stdout
+    kept = json.loads(written)["tokens"]
+    assert [(one["name"], one["operator"], one["resources"]) for one in kept] == [
+        ("reports", "o@example.org", ["main"])
+    ]
+    assert kept[0]["digest"] == token_text.digest(text).hex()
+    assert text not in written
+
+    assert told(run("token", "import", "-", "--json", input=written)) == {
+        "imported": [],
+        "present": ["reports"],
+    }
+    elsewhere = json.loads(written)
+    minted = token_text.mint()
+    elsewhere["tokens"][0] |= {
+        "name": "moved",
+        "digest": minted.digest.hex(),
+        "keyId": minted.key_id,
+    }
+    done = told(run("token", "import", "-", "--json", input=json.dumps(elsewhere)))
+    assert done == {"imported": ["moved"], "present": []}
+    shown = told(run("token", "show", 2, "--json"))
+    assert (shown["keyId"], shown["resourceIds"]) == (minted.key_id, [1])
+    [rule] = told(run("rule", "list", 2, "--json"))
+    assert (rule["pattern"], rule["action"]) == ("image/*", "block")
+
+
+def entry(**members):
+    return {
+        "name": "n",
+        "operator": "o@example.org",
+        "resources": ["main"],
+        "keyId": "abcd1234",
+        "digest": "0" * 64,
+        **members,
+    }
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        pytest.param([entry(digest="x")], "tokens[0].digest", id="no digest"),
+        pytest.param([entry(keyId="x")], "tokens[0].keyId", id="no key id"),
+        pytest.param([entry(token="agw_x")], "tokens[0].token", id="a text"),
+        pytest.param([entry(), entry(name="m")], "the same digest", id="one hash twice"),
+        pytest.param([entry(operator="p@x.org")], "no operator 'p@x.org'", id="nobody"),
+        pytest.param([entry(resources=["attic"])], "no resource 'attic'", id="no place"),
+        pytest.param([entry(settings={"x": 1})], "tokens[0].settings.x", id="a setting"),
+        pytest.param(
+            [entry(), entry(name="reports", digest="1" * 64)],
+            "a token 'reports' already",
+            id="a name that is taken",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_makes_no_token(run, text, tokens, said):
+    given = json.dumps({"version": 1, "tokens": tokens})
+    refused = run("token", "import", "-", input=given)
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert said in refused.stderr
+    assert [one["name"] for one in told(run("token", "list", "--json"))] == ["reports"]
