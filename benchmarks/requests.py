@@ -23,6 +23,7 @@ from graph.context import Context
 from providers.http import Upstream
 from providers.origins import Origins
 from providers.provider_a.batch import ROOT, Params
+from providers.provider_a.message import Message
 from rest_compat.documents import document
 
 A_PAGE = f"/api/access/email/messages?limit={PAGE}"
@@ -119,11 +120,11 @@ def singly(run: Run) -> Run:
 
 async def _one_by_one(
     upstream: Upstream, message_ids: Sequence[str], params: Params
-) -> dict[str, bytes]:
+) -> dict[str, Message]:
     answers = await asyncio.gather(
         *(upstream.call("GET", *ROOT, "messages", one, params=params) for one in message_ids)
     )
-    return {one: answer.body for one, answer in zip(message_ids, answers, strict=True)}
+    return {one: answer.decode(Message) for one, answer in zip(message_ids, answers, strict=True)}
 
 
 # -- POST /graphql

@@ -5,15 +5,16 @@ Both ways by hand: a general parser costs more than all the rest of a page (perf
 6.1). Source: wire report 1A.1.
 """
 
-import asyncio
 import re
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from providers.answers import Answer
-from providers.failures import Broken, Throttled
+from providers.batches import GONE, Batch
+from providers.failures import Broken
 from providers.http import Upstream
 from providers.provider_a.failures import classify
+from providers.provider_a.message import Message
 
 PER_CALL = 50  # more are throttled; wire report 1A.1
 ROOT = ("gmail", "v1", "users", "me")
@@ -29,53 +30,25 @@ Params = Sequence[tuple[str, str]]
 
 async def messages(
     upstream: Upstream, message_ids: Sequence[str], params: Params
-) -> dict[str, bytes]:
-    """
-    Read messages: the JSON of each by its id; those that are gone are left out.
+) -> dict[str, Message]:
+    """Read messages by their ids; see `Batch.read`."""
 
-    Raises:
-        Throttled: Some are throttled, also when asked for once more.
-        ProviderFailure: The call or one of its parts failed.
-    """
-    if len(message_ids) == 1:
-        return await _singly(upstream, message_ids, params)
-    chunks = [message_ids[at : at + PER_CALL] for at in range(0, len(message_ids), PER_CALL)]
-    found = await asyncio.gather(*(_chunk(upstream, chunk, params) for chunk in chunks))
-    return {name: body for one in found for name, body in one.items()}
+    async def many(some: Sequence[str]) -> dict[str, Answer]:
+        return await _call(upstream, some, params)
 
+    async def one(name: str) -> Answer:
+        return await upstream.call("GET", *ROOT, "messages", name, params=params, accept=GONE)
 
-async def _chunk(
-    upstream: Upstream, message_ids: Sequence[str], params: Params
-) -> dict[str, bytes]:
-    parts = await _call(upstream, message_ids, params)
-    again = [name for name, part in parts.items() if isinstance(classify(part), Throttled)]
-    if again:
-        await asyncio.sleep(_PAUSE)
-        parts |= await _call(upstream, again, params)
-    found: dict[str, bytes] = {}
-    odd: list[str] = []
-    for name, part in parts.items():
-        if 200 <= part.status < 300:
-            found[name] = part.body
-        elif isinstance(failure := classify(part), Throttled):
-            raise upstream.throttled(failure.retry_after)
-        elif part.status not in (404, 410):
-            odd.append(name)
-    # Whatever else went wrong is asked for alone, where it is retried or raised as usual.
-    return found | await _singly(upstream, odd, params)
-
-
-async def _singly(
-    upstream: Upstream, message_ids: Sequence[str], params: Params
-) -> dict[str, bytes]:
-    found = {}
-    for name in message_ids:
-        answer = await upstream.call(
-            "GET", *ROOT, "messages", name, params=params, accept=(404, 410)
-        )
-        if answer.status < 300:
-            found[name] = answer.body
-    return found
+    batch = Batch(
+        upstream=upstream,
+        many=many,
+        one=one,
+        decode=lambda answer: answer.decode(Message),
+        classify=classify,
+        most=PER_CALL,
+        pause=_PAUSE,
+    )
+    return await batch.read(message_ids)
 
 
 async def _call(

@@ -1,23 +1,20 @@
 """The calendars of one account of provider A. Source: wire report, 1B; decisions 6."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import aclosing
 from datetime import datetime
-from typing import TypeVar
 
-from providers.failures import Broken, TooMuch
+from providers.failures import TooMuch
 from providers.http import Upstream
 from providers.ports_calendar import MOST_EVENTS, EventList, Span
 from providers.provider_a import calendar_fields, calendar_mapping
 from providers.provider_a.calendar_shapes import Entries, Event, Events
+from providers.provider_a.paging import P, Pages
 from providers.records_calendar import Calendar
 from providers.records_calendar import Event as EventRecord
 
 ROOT = ("calendar", "v3")
 PAGE = 2500  # events, the most that upstream gives at once; wire report 1B.1
-
-Listing = TypeVar("Listing", Events, Entries)
 
 
 class Calendars:
@@ -30,10 +27,8 @@ class Calendars:
         """Return every readable calendar; see `CalendarPort.calendars`."""
         found: list[Calendar] = []
         path = ("users", "me", "calendarList")
-        pages = self._pages(path, calendar_fields.CALENDARS, Entries)
-        async with aclosing(pages):
-            async for page in pages:
-                found += [calendar_mapping.calendar(one) for one in page.items]
+        async for page in self._pages(path, calendar_fields.CALENDARS, Entries):
+            found += [calendar_mapping.calendar(one) for one in page.items]
         return found
 
     async def events(
@@ -93,31 +88,16 @@ class Calendars:
             *params,
         )
         found: list[Event] = []
-        pages = self._pages(("calendars", calendar, "events"), options, Events)
-        async with aclosing(pages):
-            async for page in pages:
-                found += page.items
-                if len(found) >= MOST_EVENTS and page.next_page_token:
-                    return found, False
+        async for page in self._pages(("calendars", calendar, "events"), options, Events):
+            found += page.items
+            if len(found) >= MOST_EVENTS and page.next_page_token:
+                return found, False
         return found, True
 
-    async def _pages(
-        self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[Listing]
-    ) -> AsyncGenerator[Listing]:
-        """Yield one page after the other, by upstream's tokens."""
-        seen: set[str] = set()
-        more: tuple[tuple[str, str], ...] = ()
-        while True:
-            answer = await self._upstream.call("GET", *ROOT, *path, params=(*params, *more))
-            page = answer.decode(shape)
-            yield page
-            token = page.next_page_token
-            if not token:
-                return
-            if token in seen:
-                raise Broken
-            seen.add(token)
-            more = (("pageToken", token),)
+    def _pages(
+        self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
+    ) -> Pages[P]:
+        return Pages(self._upstream, (*ROOT, *path), params, shape)
 
 
 def _rfc3339(moment: datetime) -> str:

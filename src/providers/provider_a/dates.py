@@ -5,16 +5,16 @@ The general parser costs more than all the rest of a message (performance report
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 _USUAL = re.compile(
-    r"(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d)"
-    r" ([+-])(\d\d)(\d\d)(?: \([^()]*\))?\s*",
+    r"(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d:\d\d)"
+    r" ([+-]\d{4})(?: \([^()]*\))?\s*",
     re.ASCII,
 )
 _MONTHS = {
-    name: number
+    name: f"{number:02}"
     for number, name in enumerate(
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
         start=1,
@@ -29,9 +29,8 @@ def read(header: str) -> datetime | None:
         if match is None or match[2] not in _MONTHS:
             sent = parsedate_to_datetime(header)
             return sent.replace(tzinfo=UTC) if sent.tzinfo is None else sent.astimezone(UTC)
-        day, year, hour, minute, second = (int(match[group]) for group in (1, 3, 4, 5, 6))
-        local = datetime(year, _MONTHS[match[2]], day, hour, minute, second, tzinfo=UTC)
-        offset = timedelta(hours=int(match[8]), minutes=int(match[9]))
-        return local - offset if match[7] == "+" else local + offset
+        day, month, year, clock, zone = match.groups()
+        sent = datetime.fromisoformat(f"{year}-{_MONTHS[month]}-{day:0>2}T{clock}{zone}")
+        return sent if sent.tzinfo is UTC else sent.astimezone(UTC)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None

@@ -64,8 +64,11 @@ class Mail:
         )
         reader = Reader(self._upstream, self._memory)
 
-        async def keep(emails: Sequence[records.Email]) -> list[records.Email]:
-            return [one for one in emails if matching.passes(one, query, text=text)]
+        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
+            if not matching.restricts(query, text=text):
+                return messages
+            emails = zip(messages, await reader.emails(messages, sieve), strict=True)
+            return [one for one, email in emails if matching.passes(email, query, text=text)]
 
         found = await scanning.scan(reader.pages(listed), after=after, limit=query.limit, keep=keep)
         total, exact = found.counted, found.exhausted
@@ -73,12 +76,11 @@ class Mail:
             total, exact = max(total, reader.counted), asked.exact
         elif told and not exact:
             total = max(total, reader.estimate)
+        messages: Sequence[Message] = found.emails
         if later:
-            emails = await self._whole(found.emails, wanted)
-        else:
-            emails = tuple(records.only(one, wanted) for one in found.emails)
+            messages = await reader.messages([one.id for one in messages], wanted)
         return MailSlice(
-            emails=emails,
+            emails=await reader.emails(messages, wanted),
             scanned_to=found.scanned_to,
             exhausted=found.exhausted,
             total=total,
@@ -101,7 +103,7 @@ class Mail:
             for one in answer.decode(Conversation).messages
             if {"DRAFT", "TRASH"}.isdisjoint(one.label_ids)
         ]
-        if not all(map(mapping.well_formed, messages)):
+        if not mapping.well_formed(messages):
             raise Broken
         if not messages:
             raise Missing
@@ -165,18 +167,10 @@ class Mail:
         found = await self._memory.labels.find(self._upstream, query.label)
         return None if found in (None, mapping.HIDDEN_LABEL) else (found,)
 
-    async def _whole(
-        self, emails: Sequence[records.Email], wanted: AbstractSet[str]
-    ) -> tuple[records.Email, ...]:
-        """Read again, with all that is wanted, what was found by less."""
-        reader = Reader(self._upstream, self._memory)
-        messages = await reader.messages([one.id for one in emails], wanted)
-        return tuple(await reader.emails(messages, wanted))
-
     async def _message(self, message_id: str, params: fields.Params) -> Message:
         _check(message_id)
         answer = await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
-        return decoded(answer.body)
+        return decoded(answer)
 
     async def _untrashed(self, message_id: str) -> Message:
         message = await self._message(message_id, _STATE)

@@ -3,74 +3,60 @@
 import binascii
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import datetime
 from html import unescape
 
 from providers import records
-from providers.ids import is_provider_a
+from providers.columns import Columns, constant, each, member
+from providers.ids import are_provider_a
 from providers.provider_a import addresses, dates
-from providers.provider_a.fields import brings
-from providers.provider_a.message import Leaves, Message, Part
+from providers.provider_a.message import Message, Opened, Part
 
 PROVIDER = "PROVIDER_A"
 HIDDEN_LABEL = "UNREAD"  # isRead says it
 
-_NO_LEAVES = Leaves([], [])
 _CHARSET = re.compile(r'charset\s*=\s*"?([^\s";]+)', re.IGNORECASE)
 _PRIORITIES = {"1": "high", "2": "high", "4": "low", "5": "low"}
 
 
-def email(
-    message: Message,
+def emails(
+    opened: Sequence[Opened],
     wanted: AbstractSet[str],
     *,
     labels: Mapping[str, str],
-    body: str | None = None,
-) -> records.Email:
+    bodies: Mapping[str, str],
+) -> list[records.Email]:
     """
-    Make a record of what is wanted of a message.
+    Make records of what is wanted of messages.
 
     Args:
-        message: Fetched with `fields.message` for at least *wanted*.
+        opened: Fetched with `fields.message` for at least *wanted*.
         wanted: Attributes of `records.Email`; others stay None.
         labels: Label id to name; a label that is not in it keeps its id.
-        body: The text, when it had to be fetched apart.
+        bodies: The texts that had to be fetched apart, by message id.
     """
-    root = message.payload
-    head = root.head()
-    leaves = root.leaves() if brings(wanted) else _NO_LEAVES
-    part = body_part(leaves.texts) if {"body", "body_type"} & wanted else None
-    text = None
-    if part is not None and "body" in wanted:
-        text = text_of(part) if body is None else body
-    return records.Email(
-        id=message.id,
-        provider=PROVIDER,
-        thread_id=message.thread_id,
-        subject=_subject(head) if "subject" in wanted else None,
-        from_=_first(head.get("from", "")) if "from_" in wanted else None,
-        to=addresses.read(head.get("to", "")) if "to" in wanted else None,
-        cc=addresses.read(head.get("cc", "")) if "cc" in wanted else None,
-        bcc=addresses.read(head.get("bcc", "")) if "bcc" in wanted else None,
-        body_preview=unescape(message.snippet) if "body_preview" in wanted else None,
-        body=text,
-        body_type=_body_type(part) if part is not None and "body_type" in wanted else None,
-        sent_at=_sent(head.get("date", ""), message) if "sent_at" in wanted else None,
-        received_at=records.moment(message.received_ms),
-        is_read=HIDDEN_LABEL not in message.label_ids,
-        has_attachments=not all(one.is_inline for one in leaves.files),
-        attachments=_attachments(leaves.files) if "attachments" in wanted else None,
-        labels=_labels(message, labels) if "labels" in wanted else None,
-        importance=_importance(head) if "importance" in wanted else None,
-    )
+    given: dict[str, Iterable[object]] = {}
+    headed = wanted & _HEADED.keys()
+    if headed:
+        heads = [one.message.payload.head() for one in opened]
+        given |= {name: map(_HEADED[name], heads) for name in headed}
+    if "sent_at" in headed:
+        # What is no date gives way to the received time.
+        given["sent_at"] = [
+            sent or one.received_at for sent, one in zip(given["sent_at"], opened, strict=True)
+        ]
+    if "labels" in wanted:
+        given["labels"] = [_labels(one.message, labels) for one in opened]
+    if "body" in wanted:
+        given["body"] = [bodies[one.id] if one.id in bodies else _text(one) for one in opened]
+    return _EMAILS.records(opened, wanted, given)
 
 
-def body_part(texts: Sequence[Part]) -> Part | None:
+def body_part(one: Opened) -> Part | None:
     """Return the leaf that is the body: the first of HTML, else the first of plain text."""
     for kind in ("text/html", "text/plain"):
-        for leaf in texts:
+        for leaf in one.leaves.texts:
             if leaf.mime_type.lower() == kind:
                 return leaf
     return None
@@ -95,11 +81,11 @@ def octets(data: str | None) -> bytes:
         return b""
 
 
-def well_formed(message: Message) -> bool:
+def well_formed(messages: Iterable[Message]) -> bool:
     """Whether upstream's ids are ids, so that they may be handed on."""
-    return is_provider_a(message.id) and (
-        message.thread_id is None or is_provider_a(message.thread_id)
-    )
+    found = [one.id for one in messages]
+    found += [thread for one in messages if (thread := one.thread_id) is not None]
+    return are_provider_a(found)
 
 
 def _subject(head: Mapping[str, str]) -> str | None:
@@ -107,35 +93,13 @@ def _subject(head: Mapping[str, str]) -> str | None:
     return None if subject is None else addresses.decoded(subject)
 
 
-def _first(header: str) -> records.Participant | None:
-    found = addresses.read(header)
+def _first(head: Mapping[str, str]) -> records.Participant | None:
+    found = addresses.read(head.get("from", ""))
     return found[0] if found else None
 
 
-def _body_type(part: Part) -> str:
-    return "html" if part.mime_type.lower() == "text/html" else "text"
-
-
-def _sent(date: str, message: Message) -> datetime:
-    """Read a Date header; what is not one gives way to the received time."""
-    return dates.read(date) or records.moment(message.received_ms)
-
-
-def _attachments(files: Sequence[Part]) -> tuple[records.Attachment, ...]:
-    return tuple(
-        records.Attachment(
-            id=leaf.part_id or "0",
-            name=addresses.decoded(leaf.filename) or "noname",
-            content_type=leaf.mime_type or None,
-            size=leaf.body.size,
-            is_inline=leaf.is_inline,
-        )
-        for leaf in files
-    )
-
-
-def _labels(message: Message, names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(names.get(one, one) for one in message.label_ids if one != HIDDEN_LABEL)
+def _people(name: str) -> Callable[[Mapping[str, str]], tuple[records.Participant, ...]]:
+    return lambda head: addresses.read(head.get(name, ""))
 
 
 def _importance(head: Mapping[str, str]) -> str:
@@ -143,3 +107,63 @@ def _importance(head: Mapping[str, str]) -> str:
     if stated in ("low", "normal", "high"):
         return stated
     return _PRIORITIES.get(head.get("x-priority", "").strip()[:1], "normal")
+
+
+def _text(one: Opened) -> str | None:
+    part = body_part(one)
+    return None if part is None else text_of(part)
+
+
+def _body_type(one: Opened) -> str | None:
+    part = body_part(one)
+    if part is None:
+        return None
+    return "html" if part.mime_type.lower() == "text/html" else "text"
+
+
+def _attachments(files: Sequence[Part]) -> tuple[records.Attachment, ...]:
+    return tuple(
+        [
+            records.Attachment(
+                leaf.part_id or "0",
+                addresses.decoded(leaf.filename) or "noname",
+                leaf.mime_type or None,
+                leaf.body.size,
+                leaf.is_inline,
+            )
+            for leaf in files
+        ]
+    )
+
+
+def _labels(message: Message, names: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple([names.get(one, one) for one in message.label_ids if one != HIDDEN_LABEL])
+
+
+# What is read from the message's own headers, by their lower-case names.
+_HEADED: Mapping[str, Callable[[Mapping[str, str]], object]] = {
+    "subject": _subject,
+    "from_": _first,
+    "to": _people("to"),
+    "cc": _people("cc"),
+    "bcc": _people("bcc"),
+    "sent_at": lambda head: dates.read(head.get("date", "")),
+    "importance": _importance,
+}
+_EMAILS = Columns(
+    records.Email,
+    {
+        "id": member("message.id"),
+        "provider": constant(PROVIDER),
+        "thread_id": member("message.thread_id"),
+        "body_preview": member("message.snippet", unescape),
+        "body_type": each(_body_type),
+        "received_at": member("message.received_at"),
+        "is_read": member("message.label_ids", lambda labels: HIDDEN_LABEL not in labels),
+        "has_attachments": member(
+            "leaves.files", lambda files: not all(one.is_inline for one in files)
+        ),
+        "attachments": member("leaves.files", _attachments),
+    },
+    always=frozenset({"id", "provider", "thread_id", "received_at", "is_read", "has_attachments"}),
+)

@@ -1,8 +1,12 @@
 """Provider A's JSON, decoded typed. Source: wire report, 1A.0 and 1A.1."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
+
+from providers import records
 
 _ADDRESSED = frozenset({"to", "cc", "bcc", "reply-to", "from"})
 
@@ -43,13 +47,11 @@ class Part(Wire):
 
     def head(self) -> dict[str, str]:
         """Return the headers by lower-case name: of a repeated one the first, addresses joined."""
-        found: dict[str, str] = {}
-        for header in self.headers:
-            name = header.name.lower()
-            if name not in found:
-                found[name] = header.value
-            elif name in _ADDRESSED:
-                found[name] = f"{found[name]}, {header.value}"
+        found = {header.name.lower(): header.value for header in reversed(self.headers)}
+        if len(found) < len(self.headers):
+            for name in _ADDRESSED & found.keys():
+                same = [header.value for header in self.headers if header.name.lower() == name]
+                found[name] = ", ".join(same)
         return found
 
     @property
@@ -62,7 +64,7 @@ class Part(Wire):
         """Whether it has a file name, or says that it is one."""
         if self.mime_type.startswith("multipart/"):
             return False
-        return bool(self.filename) or self.disposition == "attachment"
+        return bool(self.filename) or (bool(self.headers) and self.disposition == "attachment")
 
     @property
     def is_inline(self) -> bool:
@@ -91,8 +93,8 @@ class Part(Wire):
 class Leaves(NamedTuple):
     """The leaves of a message: what is read in place, and what is attached."""
 
-    texts: list[Part]
-    files: list[Part]
+    texts: Sequence[Part]
+    files: Sequence[Part]
 
     @property
     def cut(self) -> bool:
@@ -114,6 +116,26 @@ class Message(Wire):
     def received_ms(self) -> int:
         """The received time, 0 when it cannot be read."""
         return int(self.internal_date) if self.internal_date.isdecimal() else 0
+
+    @property
+    def received_at(self) -> datetime:
+        """The received time, 1970 when it cannot be read."""
+        return records.moment(self.received_ms)
+
+
+class Opened(NamedTuple):
+    """A message and its leaves, which are empty unless they are looked at."""
+
+    message: Message
+    leaves: Leaves = Leaves((), ())
+
+    @property
+    def id(self) -> str:
+        return self.message.id
+
+    @property
+    def received_at(self) -> datetime:
+        return self.message.received_at
 
 
 class Reference(Wire):

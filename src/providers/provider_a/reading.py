@@ -1,25 +1,25 @@
 """Fetching provider A's messages: pages of a search, and the details of known ids."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-import msgspec
-
-from providers import records, scanning
+from providers import scanning
+from providers.answers import Answer
 from providers.failures import Broken
 from providers.http import Upstream
 from providers.ids import is_provider_a
 from providers.provider_a import batch, fields, mapping
 from providers.provider_a.batch import ROOT
 from providers.provider_a.memory import Memory
-from providers.provider_a.message import Content, Listing, Message
+from providers.provider_a.message import Content, Listing, Message, Opened
+from providers.provider_a.paging import Pages
 from providers.provider_a.query import Search
+from providers.unread import Unread
 
 MOST_IDS = 500  # per call; wire report 1A.1
 _OUT_OF_SIGHT = frozenset({"DRAFT", "TRASH", "SPAM"})
-_MESSAGE = msgspec.json.Decoder(Message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,83 +57,62 @@ class Reader:
         self.estimate = 0
         self.counted: int | None = None
 
-    async def pages(self, listed: Listed) -> AsyncGenerator[scanning.Page[records.Email]]:
-        """Yield pages newest first."""
-        async for message_ids, last in self._ids(listed):
-            messages = await self.messages(message_ids, listed.wanted)
-            in_sight = [one for one in messages if _in_sight(one, listed.folder)]
-            yield scanning.Page(
-                emails=await self.emails(in_sight, listed.wanted),
-                floor_ms=min((one.received_ms for one in messages), default=None),
-                last=last,
-            )
+    def pages(self, listed: Listed) -> "Scanned":
+        """Return the pages of a search, newest first."""
+        return Scanned(self, listed)
 
-    async def _ids(self, listed: Listed) -> AsyncGenerator[tuple[Sequence[str], bool]]:
-        """Yield the ids of one page after the other, and whether they are the last."""
-        seen: set[str] = set()
-        token = ""
-        while token not in seen:
-            seen.add(token)
-            listing = await self._listing(listed, token)
-            token = listing.next_page_token or ""
-            ids = [one.id for one in listing.messages if is_provider_a(one.id)]
-            self.estimate = max(self.estimate, listing.result_size_estimate)
-            if listed.count and not token and len(seen) == 1:
-                self.counted = len(ids)
-            for at in range(0, max(len(ids), 1), listed.size):
-                rest = at + listed.size < len(ids)
-                yield ids[at : at + listed.size], not token and not rest
-            if not token:
-                return
-        raise Broken  # the same page again
+    def listings(self, params: Sequence[tuple[str, str]]) -> Pages[Listing]:
+        """Return one page of ids after the other, as upstream gives them."""
+        return Pages(self._upstream, (*ROOT, "messages"), params, Listing)
 
     async def messages(self, message_ids: Sequence[str], wanted: AbstractSet[str]) -> list[Message]:
-        """Read messages in the order of their ids, without those that are gone."""
+        """
+        Read messages in the order of their ids, without those that are gone.
+
+        Raises:
+            Broken: The id of one is none.
+        """
         if not message_ids:
             return []
         found = await batch.messages(self._upstream, message_ids, fields.message(frozenset(wanted)))
-        return [decoded(found[one]) for one in message_ids if one in found]
+        messages = [found[one] for one in message_ids if one in found]
+        if not mapping.well_formed(messages):
+            raise Broken
+        return messages
 
-    async def emails(
+    async def emails(self, messages: Sequence[Message], wanted: AbstractSet[str]) -> Unread[Opened]:
+        """Make records of messages that were fetched for *wanted*, and fetch what did not fit."""
+        opened = await self._opened(messages, wanted)
+        labels = await self._labels(opened) if "labels" in wanted else {}
+        bodies = await self._large_bodies(opened) if "body" in wanted else {}
+        return Unread(
+            opened, lambda some: mapping.emails(some, wanted, labels=labels, bodies=bodies)
+        )
+
+    async def _opened(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
-    ) -> list[records.Email]:
-        """Make records of messages that were fetched for *wanted*."""
-        if fields.brings(wanted):
-            messages = [await self._deepened(one, wanted) for one in messages]
-        names = await self._names(messages) if "labels" in wanted else {}
-        bodies = await self._large_bodies(messages) if "body" in wanted else {}
-        return [
-            mapping.email(one, wanted, labels=names, body=bodies.get(one.id)) for one in messages
-        ]
-
-    async def _deepened(self, message: Message, wanted: AbstractSet[str]) -> Message:
-        """Return a message, read again when its parts go deeper than was asked for."""
-        if not message.payload.leaves().cut:
-            return message
+    ) -> Sequence[Opened]:
+        """Open messages as far as is wanted; those that go deeper than they were read, anew."""
+        if not fields.brings(wanted):
+            return [Opened(one) for one in messages]
+        opened = [Opened(one, one.payload.leaves()) for one in messages]
         params = fields.message(frozenset(wanted), fields.DEEP_LEVELS)
-        found = await batch.messages(self._upstream, [message.id], params)
-        return decoded(found[message.id]) if message.id in found else message
+        for at, one in enumerate(opened):
+            if one.leaves.cut:
+                found = await batch.messages(self._upstream, [one.id], params)
+                message = found.get(one.id, one.message)
+                opened[at] = Opened(message, message.payload.leaves())
+        return opened
 
-    async def _listing(self, listed: Listed, token: str) -> Listing:
-        size = MOST_IDS if listed.count else listed.size
-        params = [("q", listed.search.text), ("maxResults", str(size))]
-        params += [("labelIds", one) for one in listed.label_ids]
-        if listed.search.everywhere:
-            params.append(("includeSpamTrash", "true"))
-        if token:
-            params.append(("pageToken", token))
-        answer = await self._upstream.call("GET", *ROOT, "messages", params=params)
-        return answer.decode(Listing)
-
-    async def _names(self, messages: Sequence[Message]) -> Mapping[str, str]:
-        label_ids = {label for one in messages for label in one.label_ids}
+    async def _labels(self, opened: Sequence[Opened]) -> Mapping[str, str]:
+        label_ids = {label for one in opened for label in one.message.label_ids}
         return await self._memory.labels.knows(self._upstream, sorted(label_ids))
 
-    async def _large_bodies(self, messages: Sequence[Message]) -> dict[str, str]:
+    async def _large_bodies(self, opened: Sequence[Opened]) -> dict[str, str]:
         """Fetch the bodies that are too large to come with their message."""
         apart = {}
-        for one in messages:
-            part = mapping.body_part(one.payload.leaves().texts)
+        for one in opened:
+            part = mapping.body_part(one)
             if part is not None and part.body.data is None and part.body.attachment_id:
                 apart[one.id] = part
         answers = await asyncio.gather(
@@ -151,18 +130,60 @@ class Reader:
         return answer.decode(Content)
 
 
-def decoded(body: bytes) -> Message:
+class Scanned(AsyncIterator[scanning.Page[Message]]):
+    """The pages of a search, newest first."""
+
+    def __init__(self, reader: Reader, listed: Listed) -> None:
+        self._reader = reader
+        self._listed = listed
+        self._listings = reader.listings(_params(listed))
+        self._first = True
+        self._ids: Sequence[str] = ()  # listed, and not read yet
+        self._last = False  # whether nothing is listed after them
+
+    async def __anext__(self) -> scanning.Page[Message]:
+        """Read the next page of messages, listing more where there are none left."""
+        if not self._ids:
+            await self._list()
+        size = self._listed.size
+        some, self._ids = self._ids[:size], self._ids[size:]
+        messages = await self._reader.messages(some, self._listed.wanted)
+        last = self._last and not self._ids
+        return scanning.Page(
+            emails=[one for one in messages if _in_sight(one, self._listed.folder)],
+            floor_ms=None if last else min((one.received_ms for one in messages), default=None),
+            last=last,
+        )
+
+    async def _list(self) -> None:
+        listing = await anext(self._listings)
+        self._ids = [one.id for one in listing.messages if is_provider_a(one.id)]
+        self._last = not listing.next_page_token
+        reader = self._reader
+        reader.estimate = max(reader.estimate, listing.result_size_estimate)
+        if self._listed.count and self._first and self._last:
+            reader.counted = len(self._ids)
+        self._first = False
+
+
+def _params(listed: Listed) -> Sequence[tuple[str, str]]:
+    size = MOST_IDS if listed.count else listed.size
+    params = [("q", listed.search.text), ("maxResults", str(size))]
+    params += [("labelIds", one) for one in listed.label_ids]
+    if listed.search.everywhere:
+        params.append(("includeSpamTrash", "true"))
+    return params
+
+
+def decoded(answer: Answer) -> Message:
     """
-    Read a message's JSON.
+    Read the answer that is a message.
 
     Raises:
         Broken: It is none, or its ids are no ids.
     """
-    try:
-        message = _MESSAGE.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Broken from None
-    if not mapping.well_formed(message):
+    message = answer.decode(Message)
+    if not mapping.well_formed([message]):
         raise Broken
     return message
 

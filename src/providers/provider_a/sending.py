@@ -112,7 +112,7 @@ class Sender:
         if quote:
             params = fields.message(_QUOTED)
         answer = await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
-        return decoded(answer.body)
+        return decoded(answer)
 
     async def _deliver(
         self, letter: Letter, *, maybe_sent: bool, thread_id: str | None = None
