@@ -257,11 +257,14 @@ async def build(folder: Path) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def opened(template: Path, known: Mapping[str, Any], folder: Path) -> AsyncIterator[World]:
-    """Open a copy of the world in *folder*."""
+async def opened(
+    template: Path, known: Mapping[str, Any], folder: Path, **settings: Any
+) -> AsyncIterator[World]:
+    """Open a copy of the world in *folder*; *settings* are over those of the tests."""
     shutil.copytree(template, folder, dirs_exist_ok=True)
     sandbox = create(folder, public_base=f"{ORIGIN}/sandbox")
-    gateway = assemble(_settings(folder), sandbox=sandbox)
+    chosen = _settings(folder).model_copy(update=settings)
+    gateway = assemble(chosen, sandbox=sandbox)
     mails = {
         name: found
         for mailbox, named in MAILS.items()

@@ -2,6 +2,8 @@
 
 import agendaworld
 import pytest
+import pytest_asyncio
+import world as worlds
 from world import BROKEN, EMPTY, READ_ONLY
 
 MAIL = {"to": [{"email": "x@else.example"}], "subject": "s", "body": "b"}
@@ -21,6 +23,24 @@ LAYERS = (
     "mask",
 )
 NOTHING = {"addRules": [], "removeRules": []}
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(world_template, tmp_path_factory):
+    """A gateway without rate limits, in which nothing is changed."""
+    folder = tmp_path_factory.mktemp("explaining")
+    async with worlds.opened(*world_template, folder, rate_limits="off") as world:
+        yield world
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def limited(world_template, tmp_path):
+    """A gateway with rate limits."""
+    async with worlds.opened(*world_template, tmp_path) as world:
+        yield world
 
 
 @pytest.fixture
@@ -128,7 +148,6 @@ async def test_an_allowed_call_is_told_layer_by_layer(explain, world):
 
 
 REFUSALS = [
-    ("quota", LIST, {"quota": {"perMinute": 0}}, (429, None), {"quota": {"perMinute": 1}}),
     (
         "surface",
         LIST,
@@ -294,7 +313,8 @@ async def test_what_would_stop_it_after_a_change_is_told_with_the_change(explain
     assert found["partialChange"]["settings"] == {"allowedEmailOperations": ["send_email"]}
 
 
-async def test_limits_are_looked_at_and_not_charged(explain, world):
+async def test_limits_are_looked_at_and_not_charged(limited):
+    world = limited
     quota = {"perMinute": 3, "perDay": 100}
     text = await world.token({"quota": quota})
     token_id = await newest(world)
@@ -312,7 +332,17 @@ async def test_limits_are_looked_at_and_not_charged(explain, world):
     assert left == "1"
 
 
-async def test_a_full_address_is_told(explain, world):
+async def test_a_full_quota_is_raised_to_what_the_call_needs(limited):
+    await limited.token({"quota": {"perMinute": 0, "perDay": 9}})
+    path = f"/api/access-tokens/{await newest(limited)}/explain"
+    found = (await limited.admin.post(path, json=LIST)).json()
+
+    assert (found["status"], found["error"], outcomes(found)["quota"]) == (429, None, "refused")
+    assert found["change"]["settings"] == {"quota": {"perMinute": 1, "perDay": 9}}
+
+
+async def test_a_full_address_is_told(limited):
+    world = limited
     text = await world.token({})
     token_id = await newest(world)
     async with world.client(text) as client:
@@ -452,14 +482,21 @@ async def test_a_document_that_cannot_run_is_told_so(explain, document, error):
 # -- calendars
 
 
-@pytest.fixture
-async def meeting(agendas):
-    """An event five days ago; return its public id."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def agendas(world):
+    """Calendars with an event of five days ago."""
+    agendas = await agendaworld.opened(world)
     agendas.plant(
         "work",
         "past",
         agendaworld.meeting(agendaworld.at(-5, "09:00"), agendaworld.at(-5, "10:00"), "Past"),
     )
+    return agendas
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def meeting(agendas):
+    """The id of the event that callers know."""
     day = agendaworld.text(agendaworld.day(-5))
     listed = await agendas.get("/events", from_=day)
     return listed.json()["events"][0]["id"]
