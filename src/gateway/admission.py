@@ -18,19 +18,30 @@ from rest_compat.body import MAX_BODY
 from rest_compat.uploads import MAX_UPLOAD
 
 COUNTED = ("/api/", "/internal/", "/graphql")  # pages, health and the sandbox are not
-QUEUE_SECONDS = 0.5  # in the queue; with the time an answer takes, it stays below a second
+ANSWER_SECONDS = 0.9  # in which who is let in should be answered, the queue included
+QUEUE_SECONDS = 0.5  # in the queue at most,
+SHORTEST_SECONDS = 0.05  # and at least, however long answers take
+LONG_SECONDS = 0.1  # in the queue, from which on there is more to do than the worker can
+_SMOOTHING = 1 / 32  # what one place that gets free counts in their mean pace
 GATHERED = 64 * 1024  # bytes of a body that are waited for; what is longer streams in its place
 GATHER_SECONDS = 15.0  # as long as a JSON body may take
 SENTENCE = "The service is overloaded. Try again shortly."
 
 
 class Admission:
-    """The places of one worker: *active* of them, and a queue of at most *queued*."""
+    """
+    The places of one worker: *active* of them, and a queue of at most *queued*.
+
+    The queue is served in order while nobody waits long. Under more than the worker can do, the one
+    who came last goes first: in order, everybody who gets in would have waited as long as those who
+    are turned away; so, most answers come at once and the rest is turned away all the same.
+    """
 
     def __init__(self, *, active: int, queued: int) -> None:
-        self._free = active
+        self._active = self._free = active
         self._queued = queued
-        self._waiting: deque[asyncio.Future[bool]] = deque()
+        self._pace = _Pace()
+        self._waiting: dict[asyncio.Future[bool], float] = {}  # since when, in the order of coming
 
     async def enter(self) -> bool:
         """Take a place, waiting a little for it; False when the queue is too long or too slow."""
@@ -41,11 +52,12 @@ class Admission:
             return False
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[bool] = loop.create_future()
-        self._waiting.append(turn)
-        patience = loop.call_later(QUEUE_SECONDS, self._give_up, turn)
+        self._waiting[turn] = loop.time()
+        patience = loop.call_later(self._patience(), self._give_up, turn)
         try:
             return await turn
         except asyncio.CancelledError:
+            self._waiting.pop(turn, None)
             if turn.done() and not turn.cancelled() and turn.result():
                 self.leave()  # the place came too late
             raise
@@ -53,18 +65,45 @@ class Admission:
             patience.cancel()
 
     def leave(self) -> None:
-        """Give the place to who waits longest."""
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(True)
-                return
-        self._free += 1
+        """Give the place to who is next."""
+        if not self._waiting:
+            self._free += 1
+            self._pace = _Pace()
+            return
+        turn, since = next(iter(self._waiting.items()))
+        now = turn.get_loop().time()
+        self._pace.left(now)
+        if now - since >= LONG_SECONDS:
+            turn = next(reversed(self._waiting))
+        del self._waiting[turn]
+        if turn.done():  # cancelled, and not told yet
+            self.leave()
+        else:
+            turn.set_result(True)
+
+    def _patience(self) -> float:
+        """Return how long one may wait to be answered in time, as answers come at present."""
+        left = ANSWER_SECONDS - self._active * self._pace.seconds
+        return min(QUEUE_SECONDS, max(SHORTEST_SECONDS, left))
 
     def _give_up(self, turn: asyncio.Future[bool]) -> None:
-        if not turn.done():
-            self._waiting.remove(turn)
+        if self._waiting.pop(turn, None) is not None and not turn.done():
             turn.set_result(False)
+
+
+class _Pace:
+    """How many seconds lie between two places that get free, while somebody waits for one."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._last: float | None = None
+
+    def left(self, now: float) -> None:
+        """Note that a place got free."""
+        if self._last is not None:
+            gap = now - self._last
+            self.seconds += (gap - self.seconds) * _SMOOTHING if self.seconds else gap
+        self._last = now
 
 
 async def gathered(scope: Scope, receive: Receive) -> Receive:

@@ -2,11 +2,13 @@
 Sends under idempotency keys while the server is killed and answers are lost: each exactly once.
 
     python tests/faults/exactly_once.py --keys 1000 --kills 30
+    python tests/faults/exactly_once.py --processes 2 --database-url … --redis-url …
 
 The sandbox upstreams run in a process of their own, so they survive the kills, and are told to
 lose answers, to throttle and to fail. The gateway is killed (SIGKILL) and started again; every key
 is tried until it is answered 200. Then the messages in the senders' and in the recipients'
 mailboxes are counted by the key in their subject: 0 duplicates, 0 missing. Exit status 0 says so.
+Of several processes one at a time is killed, and every retry goes to the next one.
 
 A try whose process died is held by its lease (35 seconds, see `gateway.idempotency`), so the run
 ends about that long after the last kill.
@@ -45,6 +47,7 @@ FAULTS = (
     {"kind": "429", "count": 2, "method": "POST", "retryAfter": 1},
     {"kind": "503", "count": 3, "method": "POST", "retryAfter": 1},
 )
+MOST_TRIES = 1000  # of one key; a lease of a dead try takes 40 of them
 MARK = re.compile(rb"(?im)^Subject: (?:.*)key-(\d+)-end")
 
 
@@ -54,6 +57,8 @@ class Run:
     One run: what it was asked, and what was seen.
 
     Attributes:
+        shared: Settings of what several processes share.
+        tries: How often each key was tried.
         reached: The keys that were answered, or met their own earlier try.
     """
 
@@ -62,9 +67,11 @@ class Run:
     folder: Path
     seed: int
     concurrency: int
+    shared: dict[str, str]
     upstream: str = ""
-    base: str = ""
+    bases: list[str] = field(default_factory=list)
     token: str = ""
+    tries: Counter[int] = field(default_factory=Counter)
     connections: list[int] = field(default_factory=list)
     reached: set[int] = field(default_factory=set)
     advanced: asyncio.Event = field(default_factory=asyncio.Event)
@@ -81,14 +88,22 @@ def main() -> int:
     wanted.add_argument("--kills", type=int, default=30)
     wanted.add_argument("--concurrency", type=int, default=16)
     wanted.add_argument("--seed", type=int, default=1)
+    wanted.add_argument("--processes", type=int, default=1)
+    wanted.add_argument("--database-url", default="", help="PostgreSQL, of several processes.")
+    wanted.add_argument("--redis-url", default="", help="Redis, of several processes.")
     wanted.add_argument("--sandbox", nargs=2, metavar=("PORT", "FOLDER"), help=argparse.SUPPRESS)
     given = wanted.parse_args()
     if given.sandbox:
         serve_sandbox(int(given.sandbox[0]), Path(given.sandbox[1]))
         return 0
     with tempfile.TemporaryDirectory(prefix="exactly-once-") as folder:
-        run = Run(given.keys, given.kills, Path(folder), given.seed, given.concurrency)
-        return asyncio.run(exactly_once(run))
+        shared = {
+            "AGW_DATABASE_URL": given.database_url,
+            "AGW_REDIS_URL": given.redis_url,
+            "AGW_PROCESSES": str(given.processes),
+        }
+        run = Run(given.keys, given.kills, Path(folder), given.seed, given.concurrency, shared)
+        return asyncio.run(exactly_once(run, given.processes))
 
 
 def serve_sandbox(port: int, folder: Path) -> None:
@@ -97,25 +112,26 @@ def serve_sandbox(port: int, folder: Path) -> None:
     run_app(create(folder, public_base=base), listener)
 
 
-async def exactly_once(run: Run) -> int:
+async def exactly_once(run: Run, processes: int) -> int:
     """Start everything, send, count."""
     started = time.monotonic()
-    ports = free_port(), free_port()
-    run.upstream, run.base = (f"http://127.0.0.1:{port}" for port in ports)
+    upstream, *ports = (free_port() for _ in range(processes + 1))
+    run.upstream = f"http://127.0.0.1:{upstream}"
+    run.bases = [f"http://127.0.0.1:{port}" for port in ports]
     (run.folder / "sandbox").mkdir()
     tokens = issue(run)
-    own_store = (str(ports[0]), str(run.folder / "sandbox"))
+    own_store = (str(upstream), str(run.folder / "sandbox"))
     sandbox = await asyncio.create_subprocess_exec(
         sys.executable, __file__, "--sandbox", *own_store
     )
-    server = Server(run, ports[1])
+    servers = [Server(run, port) for port in ports]
     try:
         await answering(f"{run.upstream}/")
-        await server.start()
+        await asyncio.gather(*(server.start() for server in servers))
         await prepare(run, tokens)
-        await asyncio.gather(send_all(run), kill(run, server), disturb(run))
+        await asyncio.gather(send_all(run), kill(run, servers), disturb(run))
     finally:
-        await server.end()
+        await asyncio.gather(*(server.end() for server in servers))
         sandbox.terminate()
         await sandbox.wait()
     return report(run, time.monotonic() - started)
@@ -134,7 +150,7 @@ class Server:
     """The gateway's process."""
 
     def __init__(self, run: Run, port: int) -> None:
-        self._base = run.base
+        self._base = f"http://127.0.0.1:{port}"
         self._arguments = [sys.executable, "-m", "gateway", "serve", "--port", str(port)]
         self._environment = {
             **os.environ,
@@ -145,6 +161,7 @@ class Server:
             "AGW_PROVIDER_B_URL": f"{run.upstream}/provider-b",
             "AGW_RATE_LIMITS": "off",
             "AGW_LOG_LEVEL": "error",
+            **run.shared,
         }
         self._process: asyncio.subprocess.Process | None = None
 
@@ -183,7 +200,7 @@ async def answering(url: str) -> None:
 async def prepare(run: Run, tokens: dict[str, str]) -> None:
     """Make operator, resource, connections and the access token by the management API."""
     headers = {"authorization": f"Bearer {ADMIN}"}
-    async with httpx.AsyncClient(base_url=f"{run.base}/api", headers=headers) as admin:
+    async with httpx.AsyncClient(base_url=f"{run.bases[0]}/api", headers=headers) as admin:
 
         async def made(kind: str, body: dict[str, Any]) -> Any:
             answer = await admin.post(f"/{kind}", json=body)
@@ -216,7 +233,7 @@ async def send_all(run: Run) -> None:
     """Send every key's message, some at a time, each until it is answered 200."""
     headers = {"authorization": f"Bearer {run.token}"}
     places = asyncio.Semaphore(run.concurrency)  # a key that waits for a lease takes none
-    async with httpx.AsyncClient(base_url=run.base, headers=headers, timeout=60) as client:
+    async with httpx.AsyncClient(headers=headers, timeout=60) as client:
 
         async def attempt(key: int) -> float | None:
             async with places:
@@ -240,9 +257,11 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
         "body": "Once.",
         "connectionId": run.connections[own],
     }
+    base = run.bases[(key + run.tries[key]) % len(run.bases)]
+    run.tries[key] += 1
     try:
         answer = await client.post(
-            "/api/access/email/messages/send",
+            f"{base}/api/access/email/messages/send",
             json=message,
             headers={"idempotency-key": f"key-{key}"},
         )
@@ -256,15 +275,16 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
     if answer.status_code == 200:
         run.answered.add(key)
         return None
-    if answer.status_code not in {409, 429, 500, 502, 503}:
+    if answer.status_code not in {409, 429, 500, 502, 503} or run.tries[key] > MOST_TRIES:
         say(f"key {key}: {answer.status_code} {answer.text}")
         return None
     return 1.0 if answer.status_code == 409 else 0.2
 
 
-async def kill(run: Run, server: Server) -> None:
-    """Kill and restart the server, spread evenly over the sends."""
+async def kill(run: Run, servers: list[Server]) -> None:
+    """Kill and restart a server, spread evenly over the sends."""
     for number in range(run.kills):
+        server = servers[number % len(servers)]
         due = (number + 1) * run.keys // (run.kills + 1)
         while len(run.reached) < due:
             run.advanced.clear()

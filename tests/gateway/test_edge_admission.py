@@ -103,6 +103,62 @@ async def test_the_queue_is_left_when_it_takes_too_long(edge, slow, monkeypatch)
 
 
 @pytest.mark.parametrize(
+    ("long", "order"),
+    [
+        pytest.param(60.0, [1, 2, 3], id="in order while nobody waits long"),
+        pytest.param(0.0, [3, 2, 1], id="the newest first when the oldest waits long"),
+    ],
+)
+async def test_whose_turn_it_is(monkeypatch, long, order):
+    monkeypatch.setattr(admission, "LONG_SECONDS", long)
+    places, served = Admission(active=1, queued=3), []
+
+    async def visit(number):
+        assert await places.enter()
+        served.append(number)
+        places.leave()
+
+    assert await places.enter()
+    visits = [asyncio.create_task(visit(number)) for number in (1, 2, 3)]
+    await settled()
+    places.leave()
+    await asyncio.gather(*visits)
+
+    assert served == order
+    assert await places.enter()
+
+
+@pytest.mark.parametrize(
+    ("gap", "seconds"),
+    [
+        pytest.param(0.001, 0.5, id="answers in a tenth of a second leave half a second"),
+        pytest.param(0.008, 0.1, id="answers in 0.8 s leave what is missing to 0.9"),
+        pytest.param(0.1, 0.05, id="some patience is left whatever answers take"),
+    ],
+)
+async def test_the_longer_answers_take_the_shorter_is_the_wait_for_a_place(gap, seconds):
+    places = Admission(active=100, queued=10)
+    for turn in range(200):
+        places._pace.left(turn * gap)
+
+    assert places._patience() == pytest.approx(seconds)
+
+
+async def test_who_left_the_queue_is_passed_over():
+    places = Admission(active=1, queued=1)
+    assert await places.enter()
+    gone = asyncio.create_task(places.enter())
+    await settled()
+    gone.cancel()
+    await settled()
+
+    waiting = asyncio.create_task(places.enter())  # there is room for one in the queue again
+    await settled()
+    places.leave()
+    assert await waiting is True
+
+
+@pytest.mark.parametrize(
     ("path", "body"),
     [
         pytest.param("/api/access/email/messages", b'{"error":"OVERLOADED",', id="email"),

@@ -1,43 +1,19 @@
 """Two processes over PostgreSQL and Redis: one count, and slow clients in nobody's way."""
 
 import asyncio
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-from servers import free_port, postgres_server, redis_server, wait_for
+from fleet import MESSAGES, serving
+from servers import postgres_server, redis_server
 
 pytestmark = pytest.mark.slow
 
-MESSAGES = "/api/access/email/messages"
 NOBODY = {"Authorization": "Bearer nobody"}
-SECRET = "a secret of the load tests"
 SOCKETS = 60
-
-
-@contextmanager
-def serving(folder, *words, **settings):
-    """Run `serve` and yield its port."""
-    port = free_port()
-    command = [sys.executable, "-m", "gateway", "serve", "--port", str(port), *words]
-    given = {"AGW_ADMIN_TOKEN": SECRET, "AGW_SECRET_KEYS": SECRET, "AGW_DATA_DIR": str(folder)}
-    with tempfile.TemporaryFile() as log:
-        server = subprocess.Popen(
-            command, stderr=log, cwd=folder, env={**os.environ, **given, **settings}
-        )
-        try:
-            wait_for(port, 60)
-            yield port
-        finally:
-            server.terminate()
-            server.wait(20)
 
 
 async def ask(ports, times):
@@ -56,21 +32,21 @@ async def test_two_processes_on_two_ports_count_as_one(tmp_path):
         shared = {"AGW_DATABASE_URL": postgres.url, "AGW_REDIS_URL": redis.url}
         shared["AGW_PROCESSES"] = "2"
         with serving(tmp_path, **shared) as first, serving(tmp_path, **shared) as second:
-            assert await ask([first, second], 100) == {401: 60, 429: 140}
+            assert await ask([first.port, second.port], 100) == {401: 60, 429: 140}
 
 
 async def test_two_workers_on_one_port_count_as_one(tmp_path):
     with redis_server(tmp_path) as redis:
         shared = {"AGW_REDIS_URL": redis.url}
-        with serving(tmp_path, "--workers", "2", **shared) as port:
-            assert await ask([port], 200) == {401: 60, 429: 140}
+        with serving(tmp_path, "--workers", "2", **shared) as one:
+            assert await ask([one.port], 200) == {401: 60, 429: 140}
 
 
 async def test_silent_and_slow_sockets_do_not_stop_honest_requests(tmp_path):
     """A server with room for 50 connections, and 120 that never finish a request."""
     few = {"AGW_MAX_CONNECTIONS": "50", "AGW_RATE_LIMITS": "off"}
-    with serving(tmp_path, **few) as port:
-        writers = []
+    with serving(tmp_path, **few) as gateway:
+        port, writers = gateway.port, []
         try:
             for turn in range(2 * SOCKETS):
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
