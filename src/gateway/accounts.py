@@ -5,7 +5,7 @@ A surface more is a registry, an opener of its port and a method that makes many
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -35,6 +35,7 @@ from providers.taskdesk import TaskDesk
 # Providers that take the bare token, without a scheme before it.
 _SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
 _MAX_PORTS = 4096
+ALL = frozenset(one.value for one in Surface)
 
 
 class _Port(Protocol):
@@ -77,7 +78,11 @@ class _Ports(Generic[Port_co]):
 
 
 class Accounts:
-    """Opens connections. One per process."""
+    """
+    Opens connections. One per process.
+
+    Of *surfaces* that are not named, none is opened.
+    """
 
     def __init__(
         self,
@@ -113,22 +118,30 @@ class Accounts:
         self._database = database
         self._upstreams = upstreams
 
-    def mail_of(self, caller: Caller) -> Mailbox:
+    def mail_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Mailbox:
         """Return the mailboxes that *caller* may use, as one; none may be left."""
-        return Mailbox([(one, self._mail.open(one)) for one in _usable(caller, Surface.EMAIL)])
+        return Mailbox(
+            [(one, self._mail.open(one)) for one in _usable(caller, Surface.EMAIL, surfaces)]
+        )
 
-    def agenda_of(self, caller: Caller) -> Agenda:
+    def agenda_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Agenda:
         """Return the calendars that *caller* may use, as one; none may be left."""
-        found = [(one, self._calendars.open(one)) for one in _usable(caller, Surface.CALENDAR)]
+        found = [
+            (one, self._calendars.open(one)) for one in _usable(caller, Surface.CALENDAR, surfaces)
+        ]
         return Agenda(found, self._event_ids)
 
-    def tasks_of(self, caller: Caller) -> TaskDesk:
+    def tasks_of(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskDesk:
         """Return the task accounts that *caller* may use; none may be left."""
-        return TaskDesk([(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS)])
+        return TaskDesk(
+            [(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS, surfaces)]
+        )
 
-    def content_of(self, caller: Caller) -> Content:
+    def content_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Content:
         """Return the collaboration content that *caller* may use, as one; none may be left."""
-        return Content([(one, self._collab.open(one)) for one in _usable(caller, Surface.COLLAB)])
+        return Content(
+            [(one, self._collab.open(one)) for one in _usable(caller, Surface.COLLAB, surfaces)]
+        )
 
     def content_over(self, rows: Sequence[ConnectionRow]) -> Content:
         """Return the collaboration content of these connections, as one."""
@@ -182,7 +195,9 @@ class Accounts:
         )
 
 
-def _usable(caller: Caller, surface: Surface) -> Iterator[ConnectionInfo]:
+def _usable(caller: Caller, surface: Surface, surfaces: Container[str]) -> Iterator[ConnectionInfo]:
+    if surface.value not in surfaces:
+        return
     for one in caller.connections:
         if (
             isinstance(one, ConnectionInfo)

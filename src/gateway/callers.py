@@ -31,10 +31,17 @@ _MAX_COMPILED = 1024
 _MAX_CONNECTIONS = 4096
 _LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
 
+_TOKEN = 10  # columns, before those of a connection
+# A row per connection; one whose connection is all null when there is none.
 _BY_DIGEST = """
-SELECT id, name, key_id, digest, previous_until, operator_id, policy_rev,
-       expires_at, revoked_at, last_used_at
-  FROM access_tokens WHERE digest = :digest OR previous_digest = :digest
+SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
+       a.expires_at, a.revoked_at, a.last_used_at,
+       c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
+       c.base_url, c.selected_site_ids, c.granted_scopes
+  FROM access_tokens a
+  LEFT JOIN token_resources t ON t.token_id = a.id
+  LEFT JOIN connections c ON c.resource_id = t.resource_id
+ WHERE a.digest = :digest OR a.previous_digest = :digest ORDER BY c.id
 """
 _SETTINGS = "SELECT settings, policy_rev FROM access_tokens WHERE id = :id"
 _RULES = "SELECT id, rule_type, pattern, action FROM collab_rules WHERE token_id = :id"
@@ -115,9 +122,10 @@ class Callers:
         found = await self._lookup.rows(_BY_DIGEST, {"digest": digest})
         if not found:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        return await self._caller(found[0], digest)
+        connections = [row[_TOKEN:] for row in found if row[_TOKEN] is not None]
+        return await self._caller(found[0][:_TOKEN], connections, digest)
 
-    async def _caller(self, row: Row, digest: bytes) -> Caller:
+    async def _caller(self, row: Row, connections: Sequence[Row], digest: bytes) -> Caller:
         token, name, key_id, current, previous_until, operator, rev, expires, revoked, used = row
         now = self._clock()
         if revoked is not None:
@@ -127,7 +135,6 @@ class Callers:
         if expires is not None and expires <= now:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
         compiled = await self._policy(token, rev)
-        connections = await self.connections_of(token)
         if used is None or now - used >= _LAST_USED_STEP:
             self._touch(token, now)
         return Caller(
@@ -140,7 +147,7 @@ class Callers:
             grant=compiled.grant,
             settings=compiled.settings,
             rules=compiled.rules,
-            connections=connections,
+            connections=tuple([self._described(row) for row in connections]),
         )
 
     async def connections_of(self, token: int) -> tuple[ConnectionInfo, ...]:
@@ -183,7 +190,7 @@ class Callers:
         return compiled(grant, rules)
 
     def _described(self, row: Row) -> ConnectionInfo:
-        info = self._decoded(tuple(row))
+        info = self._decoded(row)
         if info.status != "needs_reauth":
             return info
         url = self._reconnect(info.id, provider=info.provider, mode=info.mode, status=info.status)

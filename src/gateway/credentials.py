@@ -1,9 +1,10 @@
 """
 A stored connection's credentials as the HTTP layer asks for them (`providers.http.Credentials`).
 
-They are read and opened when a call needs them, so a changed or removed credential counts at once.
-Renewal is `providers.oauth`'s; what it keeps in memory is dropped when the stored version differs
-from the one it knows.
+They are read when a call needs them, so a changed or removed credential counts at once; what was
+opened is kept beside what it was opened from, which is another text after every change. Renewal is
+`providers.oauth`'s; what it keeps in memory is dropped when the stored version differs from the one
+it knows.
 """
 
 import logging
@@ -74,6 +75,7 @@ class Vault:
         self._leases = leases
         self._links = links
         self._kept: dict[int, tuple[int, Credentials]] = {}
+        self._opened: dict[int, tuple[bytes, Mapping[str, Any]]] = {}
 
     def of(self, connection_id: int, *, scheme: str = "Bearer") -> "ConnectionCredentials":
         """Return the credentials of one connection; nothing is read yet."""
@@ -92,16 +94,24 @@ class Vault:
         except StorageUnavailable as failure:
             raise Unreachable from failure
         if not rows or rows[0][0] is None:
+            self._opened.pop(connection_id, None)
             raise NeedsReauth
+        sealed, provider = rows[0]
+        known = self._opened.get(connection_id)
+        if known is not None and known[0] == sealed:
+            return {**known[1], "provider": provider}
+        opened = self._open(connection_id, bytes(sealed))
+        self._opened[connection_id] = (bytes(sealed), opened)
+        return {**opened, "provider": provider}
+
+    def _open(self, connection_id: int, sealed: bytes) -> Mapping[str, Any]:
         where = place("connections", connection_id, "credentials")
         try:
-            opened: Mapping[str, Any] = orjson.loads(
-                self._keyring.decrypt(bytes(rows[0][0]), place=where)
-            )
+            opened: Mapping[str, Any] = orjson.loads(self._keyring.decrypt(sealed, place=where))
         except ValueError as damage:
             log.warning("credentials cannot be opened", extra={"connection_id": connection_id})
             raise NeedsReauth from damage
-        return {**opened, "provider": rows[0][1]}
+        return opened
 
     async def fitting(self, connection_id: int, scheme: str) -> Credentials:
         """Return what knows how to use the stored credentials, the same until they change."""
@@ -117,6 +127,7 @@ class Vault:
     def forget(self, connection_id: int) -> None:
         """Drop what is kept of a connection that was changed or removed."""
         self._kept.pop(connection_id, None)
+        self._opened.pop(connection_id, None)
 
     async def save(self, connection_id: int, new: StoredCredentials, expected: int) -> bool:
         """Store renewed tokens when the stored version is still *expected*."""

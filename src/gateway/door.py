@@ -98,6 +98,8 @@ class Door:
         """
         Let a request in that costs *costs*: bucket to number of operations.
 
+        What is not charged is not opened: connections of other surfaces are out of reach.
+
         The token is looked at first, but a full bucket is told before a bad token is. Everything
         is charged at once or not at all; a bad token charges the address alone.
 
@@ -119,10 +121,10 @@ class Door:
             caller=caller,
             request_id=self.request_id(scope),
             sealer=self._parts.keyring,
-            mail=self._accounts.mail_of(caller),
-            agenda=self._accounts.agenda_of(caller),
-            tasks=self._accounts.tasks_of(caller),
-            content=self._accounts.content_of(caller),
+            mail=self._accounts.mail_of(caller, costs),
+            agenda=self._accounts.agenda_of(caller, costs),
+            tasks=self._accounts.tasks_of(caller, costs),
+            content=self._accounts.content_of(caller, costs),
             rulebook=self.rulebook,
             witness=self._decisions.witness,
             trail=journey.begin(_way(scope, mount), sum(costs.values())),

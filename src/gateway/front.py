@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TABLE = ("/api/access/", "/internal/api/access/")  # paths that belong to the table alone
 GRAPHQL = "/graphql"
@@ -46,7 +46,35 @@ class Front:
 
 
 def _guarded(inner: ASGIApp, app: FastAPI) -> ASGIApp:
-    """Answer exceptions of *inner* as *app* answers its own."""
+    """
+    Answer exceptions of *inner* as *app* answers its own.
+
+    What answers them, two layers of the framework, comes in when there is one, not before.
+    """
     handlers = dict(app.exception_handlers)
     last_resort = handlers.pop(Exception, None)
-    return ServerErrorMiddleware(ExceptionMiddleware(inner, handlers=handlers), handler=last_resort)
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await inner(scope, receive, sending)
+        except Exception as problem:
+            if begun:
+                raise
+            told = ExceptionMiddleware(_raising(problem), handlers=handlers)
+            await ServerErrorMiddleware(told, handler=last_resort)(scope, receive, send)
+
+    return guarded
+
+
+def _raising(problem: Exception) -> ASGIApp:
+    async def raising(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise problem
+
+    return raising

@@ -1,110 +1,62 @@
 """
-Counts requests in true sliding windows, on the `limits` package. Decisions 10.
+Counts requests in true sliding windows, in the memory of one process. Decisions 10.
 
 A call is charged to several windows at once (its address per minute and per hour, its token): all
 are tested before any is hit, so a refused request is never counted.
 """
 
-import asyncio
 import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-
-from limits import RateLimitItem, RateLimitItemPerSecond
-from limits.aio.storage import MovingWindowSupport, Storage
-from limits.aio.strategies import MovingWindowRateLimiter
 
 from policy.quota import SURFACE_WINDOWS, Charge, Verdict, Window
 
 Clock = Callable[[], float]
 UNLIMITED = Verdict(allowed=True, limit=0, remaining=0, reset=0, retry_after=0)
 _SWEEP = 60.0  # seconds between looks for keys that nobody uses any more
+_IDLE = 86_400  # seconds without a hit, as long as the longest window
 
 
-class SlidingLog(Storage, MovingWindowSupport):
-    """The `limits` storage of one process: the moments of the hits of each key."""
-
-    STORAGE_SCHEME = ["gateway+memory"]  # noqa: RUF012 - the name and type that `limits` reads
+class SlidingLog:
+    """The moments of the hits in each window of each key, oldest first."""
 
     def __init__(self, *, clock: Clock = time.time) -> None:
-        super().__init__()
-        self._clock = clock
-        self._hits: dict[str, deque[float]] = {}
+        self._hits: dict[tuple[str, int, int], deque[float]] = {}
         self._swept = clock()
 
-    async def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        """Hit *key* *amount* times unless that would exceed *limit* hits in *expiry* seconds."""
-        hits = self._within(key, expiry)
-        if len(hits) + amount > limit:
-            return False
-        hits.extend([self._clock()] * amount)
-        return True
-
-    async def get_moving_window(
-        self,
-        key: str,
-        limit: int,  # noqa: ARG002 - the signature is that of `limits`
-        expiry: int,
-    ) -> tuple[float, int]:
-        """Return the oldest hit still in the window (now, if none) and how many there are."""
-        hits = self._within(key, expiry)
-        return (hits[0], len(hits)) if hits else (self._clock(), 0)
-
-    def _within(self, key: str, expiry: int) -> deque[float]:
-        now = self._clock()
+    def within(self, key: str, window: Window, now: float) -> deque[float]:
+        """Return the hits that count at *now*; what is appended to it counts from then on."""
         if now - self._swept >= _SWEEP:
             self._sweep(now)
-        hits = self._hits.setdefault(key, deque())
-        while hits and hits[0] <= now - expiry:
+        name = (key, window.limit, window.seconds)
+        hits = self._hits.get(name)
+        if hits is None:
+            hits = self._hits[name] = deque()
+        gone = now - window.seconds
+        while hits and hits[0] <= gone:
             hits.popleft()
         return hits
 
     def _sweep(self, now: float) -> None:
         self._swept = now
-        idle = [key for key, hits in self._hits.items() if not hits or hits[-1] < now - 86_400]
-        for key in idle:
-            del self._hits[key]
-
-    @property
-    def base_exceptions(self) -> type[Exception]:
-        return ValueError
-
-    async def incr(self, key: str, expiry: float, amount: int = 1) -> int:
-        """Count in a fixed window, which this storage does not do."""
-        raise NotImplementedError
-
-    async def get(self, key: str) -> int:
-        """Return how often *key* was hit lately."""
-        return len(self._hits.get(key, ()))
-
-    async def get_expiry(self, key: str) -> float:
-        """Return when the newest hit of *key* happened."""
-        return self._hits[key][-1] if self._hits.get(key) else self._clock()
-
-    async def check(self) -> bool:
-        """Tell that the storage works."""
-        return True
+        idle = [name for name, hits in self._hits.items() if not hits or hits[-1] < now - _IDLE]
+        for name in idle:
+            del self._hits[name]
 
     async def reset(self) -> int:
-        """Forget every hit."""
-        count = len(self._hits)
+        """Forget every hit; return how many windows were known."""
+        known = len(self._hits)
         self._hits.clear()
-        return count
-
-    async def clear(self, key: str) -> None:
-        """Forget the hits of *key*."""
-        self._hits.pop(key, None)
+        return known
 
 
 class Limiter:
-    """`policy.quota.Counter` over any `limits` storage with moving windows."""
+    """`policy.quota.Counter` of one process. It waits for nothing, so a charge is one step."""
 
-    def __init__(self, storage: Storage, *, clock: Clock = time.time) -> None:
-        self._windows = MovingWindowRateLimiter(storage)
+    def __init__(self, log: SlidingLog, *, clock: Clock = time.time) -> None:
+        self._log = log
         self._clock = clock
-        self._turn = asyncio.Lock()
 
     async def take(self, charges: Sequence[Charge]) -> Verdict:
         """
@@ -114,45 +66,45 @@ class Limiter:
             A verdict about the window with the fewest requests left; when refused, about the
             refusing window that frees its slot last.
         """
-        rows = [(charge, window, _item(window)) for charge in charges for window in charge.windows]
-        if not rows:
-            return UNLIMITED
-        async with self._turn:
-            before = [await self._state(charge, window, item) for charge, window, item in rows]
-            refused = [
-                state
-                for state, (charge, _, _) in zip(before, rows, strict=True)
-                if state.remaining < charge.cost
-            ]
-            if refused:
-                return max(refused, key=lambda state: state.retry_after)
-            for charge, _, item in rows:
-                if charge.cost:
-                    await self._windows.hit(item, charge.key, cost=charge.cost)
-        after = [
-            _passed(state, charge.cost) for state, (charge, _, _) in zip(before, rows, strict=True)
+        now = self._clock()
+        found = [
+            (charge.cost, window, self._log.within(charge.key, window, now))
+            for charge in charges
+            for window in charge.windows
         ]
-        return min(after, key=lambda state: (state.remaining, -state.reset))
-
-    async def _state(self, charge: Charge, window: Window, item: RateLimitItem) -> Verdict:
-        reset, remaining = await self._windows.get_window_stats(item, charge.key)
+        if not found:
+            return UNLIMITED
+        full = [(hits, window) for cost, window, hits in found if window.limit - len(hits) < cost]
+        if full:
+            refusals = [_refusal(hits, window, now) for hits, window in full]
+            return max(refusals, key=lambda refusal: refusal.retry_after)
+        for cost, _, hits in found:
+            hits.extend([now] * cost)
+        _, window, hits = min(
+            found, key=lambda row: (row[1].limit - len(row[2]), -_reset(row[2], row[1], now))
+        )
         return Verdict(
-            allowed=False,
+            allowed=True,
             limit=window.limit,
-            remaining=max(0, remaining),
-            reset=math.ceil(reset),
-            retry_after=max(1, math.ceil(reset - self._clock())),
+            remaining=window.limit - len(hits),
+            reset=math.ceil(_reset(hits, window, now)),
+            retry_after=0,
         )
 
 
-def _passed(before: Verdict, cost: int) -> Verdict:
-    """Return what is left of a window that *cost* requests were counted in."""
+def _reset(hits: Sequence[float], window: Window, now: float) -> float:
+    """Return when the window next frees a slot."""
+    return (hits[0] if hits else now) + window.seconds
+
+
+def _refusal(hits: Sequence[float], window: Window, now: float) -> Verdict:
+    reset = _reset(hits, window, now)
     return Verdict(
-        allowed=True,
-        limit=before.limit,
-        remaining=before.remaining - cost,
-        reset=before.reset,
-        retry_after=0,
+        allowed=False,
+        limit=window.limit,
+        remaining=max(0, window.limit - len(hits)),
+        reset=math.ceil(reset),
+        retry_after=max(1, math.ceil(reset - now)),
     )
 
 
@@ -180,8 +132,3 @@ def windows(
         for bucket, pairs in overrides.items()
     }
     return {**SURFACE_WINDOWS, **changed}
-
-
-@lru_cache(maxsize=1024)
-def _item(window: Window) -> RateLimitItem:
-    return RateLimitItemPerSecond(window.limit, window.seconds, namespace="agw")

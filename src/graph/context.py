@@ -125,7 +125,7 @@ class Context:
     @cached_property
     def loaders(self) -> Loaders:
         """The request's data loaders; made inside the event loop."""
-        return Loaders(self.mail)
+        return Loaders(self.mail, alone=self.plan is not None and len(self.plan.roots) == 1)
 
 
 class Info(StrawberryInfo[Context, None]):

@@ -7,6 +7,7 @@ what was fetched for one selection may lack what another wants.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import TypeVar, cast
 
 from aiodataloader import DataLoader
@@ -19,19 +20,31 @@ Found = TypeVar("Found", bound=records.Record)
 
 
 class Loaders:
-    """Made inside the event loop, once per request."""
+    """Made inside the event loop, once per request; *alone*: a single root field will ask, once."""
 
-    def __init__(self, mail: Mailbox) -> None:
-        self._emails = _loader(lambda key: mail.get(key[0], wanted=key[1]))
-        self._threads = _loader(lambda key: mail.thread(key[0], wanted=key[1]))
+    def __init__(self, mail: Mailbox, *, alone: bool = False) -> None:
+        self._mail = mail
+        self._alone = alone
 
     async def email(self, email_id: str, wanted: frozenset[str]) -> records.Email:
         """Read one message by its prefixed id."""
+        if self._alone:
+            return await self._mail.get(email_id, wanted=wanted)
         return await self._emails.load((email_id, wanted))
 
     async def thread(self, thread_id: str, wanted: frozenset[str]) -> records.Thread:
         """Read one conversation by its prefixed id."""
+        if self._alone:
+            return await self._mail.thread(thread_id, wanted=wanted)
         return await self._threads.load((thread_id, wanted))
+
+    @cached_property
+    def _emails(self) -> DataLoader[Key, records.Email]:
+        return _loader(lambda key: self._mail.get(key[0], wanted=key[1]))
+
+    @cached_property
+    def _threads(self) -> DataLoader[Key, records.Thread]:
+        return _loader(lambda key: self._mail.thread(key[0], wanted=key[1]))
 
 
 def _loader(read: Callable[[Key], Awaitable[Found]]) -> DataLoader[Key, Found]:

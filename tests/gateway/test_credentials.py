@@ -84,6 +84,24 @@ async def test_a_changed_token_counts_at_the_next_call(database, keyring, vault)
     assert await vault.of(1).token() == "second"
 
 
+async def test_what_was_opened_is_opened_again_only_after_a_change(
+    database, keyring, vault, monkeypatch
+):
+    opened, decrypt = [], Keyring.decrypt
+    monkeypatch.setattr(
+        Keyring, "decrypt", lambda *args, **more: opened.append(1) or decrypt(*args, **more)
+    )
+    for text in ("same", "same", "other"):
+        await put(database, keyring, accessToken=text)
+        opened.clear()  # a change reads what is there
+
+        assert [await vault.of(1).token() for _ in range(3)] == [text] * 3
+        assert len(opened) == 1
+    vault.forget(1)
+    await vault.of(1).token()
+    assert len(opened) == 2
+
+
 async def test_an_api_token_stands_alone(database, keyring, vault):
     await put(database, keyring, apiToken="secret")
     credentials = vault.of(1, scheme="")

@@ -1,0 +1,47 @@
+"""A request reaches the surfaces it was charged for, and no other connection is opened."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gateway.accounts import Accounts
+from providers.ports import ConnectionInfo
+
+KINDS = {"email": "PROVIDER_A", "calendar": "PROVIDER_A", "tasks": "BOARDS", "collab": "CONTENT"}
+
+
+@pytest.fixture
+def caller():
+    return SimpleNamespace(
+        excludes=lambda _: False,
+        connections=[
+            ConnectionInfo(
+                id=number,
+                resource_id=1,
+                kind=kind,
+                provider=provider,
+                account_email="o@example.org",
+                base_url="http://upstream.invalid",
+            )
+            for number, (kind, provider) in enumerate(KINDS.items(), 1)
+        ],
+    )
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The kinds of connections that were opened."""
+    kinds = []
+    monkeypatch.setattr(
+        "gateway.accounts._Ports.open", lambda _self, one: kinds.append(one.kind) or object()
+    )
+    return kinds
+
+
+@pytest.mark.parametrize("surface", [*KINDS, "graphql"])
+def test_only_what_is_charged_is_opened(caller, opened, surface):
+    accounts = Accounts(None, None, None, {})
+    for of in (accounts.mail_of, accounts.agenda_of, accounts.tasks_of, accounts.content_of):
+        of(caller, {surface: 1})
+
+    assert opened == [surface for _ in range(surface in KINDS)]
