@@ -309,7 +309,7 @@ class DecisionRow(SQLModel, table=True):
 
     id: int | None = _key()
     at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
-    request_id: str = Field(max_length=128)
+    request_id: str = Field(index=True, max_length=128)
     token_id: int = Field(sa_column=Column(_long(), nullable=False))
     operator_id: str = Field(max_length=36)
     door: str = Field(max_length=8)

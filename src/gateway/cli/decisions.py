@@ -133,6 +133,8 @@ def verify(as_json: AsJson = False) -> None:
         for fault in checked["faults"]:
             give(f"{fault['chain']} {fault['number']}: {fault['fault']}")
         say(f"{checked['rows']} rows checked, {len(checked['faults'])} faults.")
+        if 0 < checked["rows"] == len(checked["faults"]):
+            say("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")
     if checked["faults"]:
         raise typer.Exit(1)
 

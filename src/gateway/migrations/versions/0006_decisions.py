@@ -43,11 +43,13 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("ix_decisions_at", "decisions", ["at"])
+    op.create_index("ix_decisions_request_id", "decisions", ["request_id"])
     op.create_index("ix_decisions_token_id_at", "decisions", ["token_id", "at"])
 
 
 def downgrade() -> None:
     """Undo."""
     op.drop_index("ix_decisions_token_id_at", "decisions")
+    op.drop_index("ix_decisions_request_id", "decisions")
     op.drop_index("ix_decisions_at", "decisions")
     op.drop_table("decisions")
