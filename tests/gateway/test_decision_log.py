@@ -17,6 +17,7 @@ from gateway.decisions.reading import Wanted
 from gateway.decisions.retention import Retention
 from gateway.keyring import Keyring
 from gateway.overload import Overloaded
+from providers.watching import Told
 from rest_compat.answers import Answer
 from rest_compat.body import ClientGone
 
@@ -245,6 +246,22 @@ async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, wor
 
     (kept,) = decisions._reads
     assert (kept.outcome, kept.layer, kept.code, kept.status) == told
+
+
+async def test_calls_upstream_count_for_the_request_that_made_them():
+    async def call(outcome):
+        journey.called(Told("PROVIDER_A", "GET", outcome, 0.0, 0.0))
+
+    async def request(*outcomes):
+        begun = journey.begin(Way.REST, 1)
+        await asyncio.gather(*map(call, outcomes))
+        return begun.upstream
+
+    one, two, none = await asyncio.gather(request("200"), request("200", "broken"), request())
+
+    assert (one.calls, one.answered) == (1, 200)
+    assert (two.calls, two.answered) == (2, None)
+    assert (none.calls, none.answered) == (0, None)
 
 
 # -- what is an id

@@ -30,7 +30,23 @@ from rest_compat.answers import Answer
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
 
-_CURRENT: ContextVar["Journey | None"] = ContextVar("journey", default=None)
+
+@dataclass(slots=True)
+class Tally:
+    """
+    Tries at calls upstream.
+
+    Attributes:
+        answered: Status of the last of them; None when it had none.
+    """
+
+    calls: int = 0
+    answered: int | None = None
+
+
+# Of the request that the running task belongs to. Nothing else of the request: what outlives it,
+# such as a connection that it opened, keeps this context for as long.
+_CURRENT: ContextVar[Tally | None] = ContextVar("upstream_calls", default=None)
 
 
 @dataclass(slots=True)
@@ -40,30 +56,28 @@ class Journey(Trail):
 
     Attributes:
         began: On the `time.perf_counter` scale.
-        calls: Tries at calls upstream so far.
-        answered: Status of the last of them.
+        cost: Operations charged for the request as a whole.
     """
 
     door: Way = Way.REST
     cost: int = 1
     began: float = field(default_factory=time.perf_counter)
-    calls: int = 0
-    answered: int | None = None
+    upstream: Tally = field(default_factory=Tally)
 
 
 def begin(door: Way, cost: int) -> Journey:
     """Follow the request of the running task from here on."""
     journey = Journey(door=door, cost=cost)
-    _CURRENT.set(journey)
+    _CURRENT.set(journey.upstream)
     return journey
 
 
 def called(told: Told) -> None:
     """Count a try at an upstream call for the request that made it; a `providers` watcher."""
-    journey = _CURRENT.get()
-    if journey is not None:
-        journey.calls += 1
-        journey.answered = int(told.outcome) if told.outcome.isdecimal() else None
+    tally = _CURRENT.get()
+    if tally is not None:
+        tally.calls += 1
+        tally.answered = int(told.outcome) if told.outcome.isdecimal() else None
 
 
 class Recorder:
@@ -135,8 +149,8 @@ class Recorder:
             _HIDDEN[surface](caller.grant) if surface is not None else 0,
             cost,
             int((time.perf_counter() - journey.began) * 1_000_000),
-            journey.calls,
-            journey.answered,
+            journey.upstream.calls,
+            journey.upstream.answered,
         )
         self._log.write(row, change=asking is not None and asking.writes)
 

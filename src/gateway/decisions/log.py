@@ -54,6 +54,7 @@ class DecisionLog:
         self._days = days
         self._retention = Retention(database, days=days, clock=clock)
         self._chain = Chain(keyring)
+        self._insert = _insert(database)
         self._reads = deque[Decision]()
         self._changes = deque[Decision]()
         self._batch: Sequence[tuple[object, ...]] = ()
@@ -105,10 +106,15 @@ class DecisionLog:
         """
         async with self._storing:
             left = self.waiting
-            while left > 0:
+            while left > 0 and self.waiting > 0:
                 if not self._batch:
                     self._batch = self._linked(self._next())
-                await self._store(self._batch)
+                try:
+                    await self._store(self._batch)
+                except StorageUnavailable:
+                    raise
+                except Exception as bug:  # noqa: BLE001 - rows that nobody can store must not stay
+                    self._give_up(bug)
                 left -= len(self._batch)
                 self._batch = ()
                 self._room.set()
@@ -144,11 +150,6 @@ class DecisionLog:
                 log.warning("the decision log could not be stored yet")
                 self._news.set()
                 await asyncio.sleep(PATIENCE)
-            except Exception as bug:  # noqa: BLE001 - rows that nobody can store must not stay
-                told = {"kind": type(bug).__name__, "count": len(self._batch)}
-                log.error("rows of the decision log cannot be stored", extra=told)  # noqa: TRY400
-                self.dropped += len(self._batch)
-                self._batch = ()
 
     def _next(self) -> list[Decision]:
         """Take the rows of a batch, those of changes first."""
@@ -167,12 +168,21 @@ class DecisionLog:
             found.append((*row, link.chain, link.number, link.signature))
         return found
 
+    def _give_up(self, bug: Exception) -> None:
+        self.dropped += len(self._batch)
+        told = {"kind": type(bug).__name__, "count": len(self._batch)}
+        log.error("rows of the decision log cannot be stored", extra=told)
+
     async def _store(self, batch: Sequence[tuple[object, ...]]) -> None:
         """Insert rows; those that an earlier, unanswered try stored are there already."""
-        dialect = sqlite if self._database.path is not None else postgresql
-        insert = dialect.insert(DecisionRow).on_conflict_do_nothing()
-        statement = insert.compile(dialect=self._database.writer.dialect, column_keys=_COLUMNS)
         async with self._database.writing() as session:
             connection = await session.connection()
-            # Straight to the driver: a row costs a third of what it costs through the ORM's types.
-            await connection.exec_driver_sql(str(statement), list(batch))
+            # Straight to the driver: the ORM's types would keep the event loop twice as long.
+            await connection.exec_driver_sql(self._insert, list(batch))
+
+
+def _insert(database: Database) -> str:
+    """Write the statement in the driver's own words; its parameters come in the columns' order."""
+    dialect = sqlite if database.path is not None else postgresql
+    insert = dialect.insert(DecisionRow).on_conflict_do_nothing()
+    return str(insert.compile(dialect=database.writer.dialect, column_keys=_COLUMNS))
