@@ -387,9 +387,11 @@ class Content:
         self._noted_faces(page.items)
         return page
 
-    async def row(self, key: RowKey, *, wanted: AbstractSet[str]) -> records.Row:
-        """Read one list item, afresh."""
-        found = await self._routes.first(lambda port: port.row(key, wanted=wanted))
+    async def row(
+        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
+    ) -> records.Row:
+        """Read one list item, afresh; *hidden* as in `RowQuery`."""
+        found = await self._routes.first(lambda port: port.row(key, wanted=wanted, hidden=hidden))
         self._noted_faces((found,))
         return found
 
@@ -404,11 +406,16 @@ class Content:
         return found
 
     async def create_row(
-        self, key: ListKey, fields: Mapping[str, Any], *, wanted: AbstractSet[str]
+        self,
+        key: ListKey,
+        fields: Mapping[str, Any],
+        *,
+        wanted: AbstractSet[str],
+        hidden: AbstractSet[str] = _NOTHING,
     ) -> records.Row:
         """Add a list item; InvalidFields when its values do not fit."""
         port = await self._routes.writer(lambda port: port.site_list(key))
-        return await port.create_row(key, fields, wanted=wanted)
+        return await port.create_row(key, fields, wanted=wanted, hidden=hidden)
 
     async def update_row(
         self,
@@ -417,10 +424,11 @@ class Content:
         *,
         etag: str | None,
         wanted: AbstractSet[str],
+        hidden: AbstractSet[str] = _NOTHING,
     ) -> records.Row:
         """Change some columns of a list item; InvalidFields, or Stale."""
         port = await self._routes.writer(lambda port: port.row(key, wanted=_NOTHING))
-        return await port.update_row(key, fields, etag=etag, wanted=wanted)
+        return await port.update_row(key, fields, etag=etag, wanted=wanted, hidden=hidden)
 
     async def delete_row(self, key: RowKey, *, etag: str | None) -> None:
         """Delete a list item; Stale when it is no longer at *etag*."""

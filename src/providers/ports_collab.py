@@ -151,12 +151,15 @@ class RowQuery:
         filter: In the grammar of decisions 8.10.
         order_by: ``Column [asc|desc]``, comma-separated, at most three; None: by id.
         select: API names of the columns that `fields` shall have; None: all.
+        hidden: Columns whose values are not asked for and null in `fields`, and with them what is
+            calculated from them.
         limit: How many are wanted; a page may hold more or fewer.
     """
 
     filter: str | None = None
     order_by: str | None = None
     select: tuple[str, ...] | None = None
+    hidden: frozenset[str] = frozenset()
     limit: int = 50
 
 
@@ -411,8 +414,10 @@ class CollabPort(Protocol):
             InvalidCursor: *cursor* is not of this listing.
         """
 
-    async def row(self, key: RowKey, *, wanted: AbstractSet[str]) -> records.Row:
-        """Read one list item."""
+    async def row(
+        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = frozenset()
+    ) -> records.Row:
+        """Read one list item; *hidden* as in `RowQuery`."""
 
     async def rows_by_id(
         self, keys: Collection[RowKey], *, wanted: AbstractSet[str]
@@ -420,7 +425,12 @@ class CollabPort(Protocol):
         """Read list items by their ids, in batches."""
 
     async def create_row(
-        self, key: ListKey, fields: Mapping[str, Any], *, wanted: AbstractSet[str]
+        self,
+        key: ListKey,
+        fields: Mapping[str, Any],
+        *,
+        wanted: AbstractSet[str],
+        hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
         """
         Add a list item.
@@ -436,6 +446,7 @@ class CollabPort(Protocol):
         *,
         etag: str | None,
         wanted: AbstractSet[str],
+        hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
         """
         Change some columns of a list item.

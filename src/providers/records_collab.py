@@ -215,6 +215,9 @@ class Column(Record, frozen=True):
         name: Its API name.
         column_type: One of decisions 8.13.
         has_default: Whether a new item gets a value by itself.
+        multiple: Whether it holds several people or look-ups.
+        formula: What it is calculated from; None for what is not calculated.
+        looks_up: The column of the other list that a look-up shows.
     """
 
     name: str
@@ -225,6 +228,9 @@ class Column(Record, frozen=True):
     required: bool = False
     indexed: bool = False
     has_default: bool = False
+    multiple: bool = False
+    formula: str | None = None
+    looks_up: str | None = None
 
 
 class SiteList(Record, frozen=True):

@@ -43,6 +43,8 @@ HIDES = {
         "lists.lists.*.createdDateTime",
         "row.createdDateTime",
         "rows.items.*.createdDateTime",
+        "row.fields.Created",
+        "rows.items.*.fields.Created",
     ],
     "modified_time": [
         "file.file.modifiedTime",
@@ -53,6 +55,8 @@ HIDES = {
         "lists.lists.*.lastModifiedDateTime",
         "row.lastModifiedDateTime",
         "rows.items.*.lastModifiedDateTime",
+        "row.fields.Modified",
+        "rows.items.*.fields.Modified",
         "search.hits.*.lastModifiedDateTime",
     ],
     "owners": [
@@ -62,6 +66,11 @@ HIDES = {
         "row.lastModifiedBy",
         "rows.items.*.createdBy",
         "rows.items.*.lastModifiedBy",
+        *(
+            f"{at}.fields.{column}"
+            for at in ("row", "rows.items.*")
+            for column in ("AuthorLookupId", "EditorLookupId")
+        ),
     ],
     "shared_with": [
         "file.file.sharedWith",
@@ -113,7 +122,12 @@ HIDES = {
         "rows.items.*.siteName",
     ],
     "list_name": ["row.listName", "rows.items.*.listName"],
-    "content_type": ["row.contentType", "rows.items.*.contentType"],
+    "content_type": [
+        "row.contentType",
+        "rows.items.*.contentType",
+        "row.fields.ContentType",
+        "rows.items.*.fields.ContentType",
+    ],
     "field_values": ["row.fields", "rows.items.*.fields", "search.hits.listItem.summary"],
 }
 

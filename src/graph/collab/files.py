@@ -34,7 +34,7 @@ from policy.vocabulary import Code, CollabField, CollabOp, Surface
 from providers.collab_ids import ROOT, ItemKey
 from providers.fanout import ConnectionWarning
 from providers.ports_collab import FileQuery, Order, OrderBy, Page
-from providers.records_collab import File
+from providers.records_collab import File, Permission
 
 MAX_LIMIT = 100  # decisions 8.3
 MAX_TYPE = 255  # characters of a MIME pattern
@@ -254,8 +254,11 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> DrivePermissio
     key = ids.file(file_id)
     context.caller.usable(Surface.COLLAB)
     await asked(Reach(context.content, context.caller.rules).file(key))
+    given = await asked(context.content.permissions(key))
+    if context.caller.hides(CollabField.OWNERS):
+        given = tuple(_unnamed(one) if one.role == "owner" else one for one in given)
     return DrivePermissionListView(
-        permissions=await asked(context.content.permissions(key)),
+        permissions=given,
         access_info=context.caller.access_info(Surface.COLLAB),
     )
 
@@ -268,6 +271,11 @@ async def _completed(context: Context, file: File, fields: AbstractSet[str]) -> 
     if "parent_folder_name" in fields:
         found["parent_folder_name"] = await context.content.parent_name(file)
     return msgspec.structs.replace(file, **found)
+
+
+def _unnamed(one: Permission) -> Permission:
+    """Leave out whom a permission is for; the entry stays (decisions 8.2)."""
+    return msgspec.structs.replace(one, email_address=None, domain=None, display_name=None)
 
 
 def order(given: str | None) -> Order | None:

@@ -125,15 +125,21 @@ class Reach:
         self.require(facts)
         return found
 
-    async def row(self, key: RowKey, *, wanted: AbstractSet[str] = NOTHING) -> ReachedRow:
-        """Read a list item; raises as `file`."""
+    async def row(
+        self,
+        key: RowKey,
+        *,
+        wanted: AbstractSet[str] = NOTHING,
+        hidden: AbstractSet[str] = NOTHING,
+    ) -> ReachedRow:
+        """Read a list item, without the columns in *hidden*; raises as `file`."""
         ids = self.survey.of_list_id(key.of, key.item)
         outlook = self._rules.outlook(ids)
         wants = wanted | self.survey.row_wants
         survey = self._survey(outlook)
         row = await self._read(
             outlook,
-            lambda: survey.content.row(key, wanted=wants),
+            lambda: survey.content.row(key, wanted=wants, hidden=hidden),
             ids=ids,
             even_out=lambda: self._even_out(key),
         )

@@ -7,6 +7,7 @@ import strawberry
 from graph.collab import ids
 from graph.collab.asking import asked
 from graph.collab.changes import IfMatch, changed, etag, writing
+from graph.collab.columns import hidden_from
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, checked_fields
 from graph.collab.keeping import ROWS, kept
 from graph.collab.reach import Reach
@@ -41,12 +42,12 @@ async def create_list_item(
     reach = writing(context)
     of = await asked(reach.site_list(key, inside=True))
     reach.require_creation(reach.survey.of_list(of), _child(of))
-    wants = _shown(info, context) | reach.survey.row_wants
+    wants, hidden = _shown(info, context) | reach.survey.row_wants, hidden_from(context.caller)
     made = await kept(
         context,
         ROWS,
         row_trace(key, fields),
-        lambda: changed(context.content.create_row(key, fields, wanted=asks(wants))),
+        lambda: changed(context.content.create_row(key, fields, wanted=asks(wants), hidden=hidden)),
     )
     named = of.display_name if reach.lists([of]) else None
     if not context.caller.rules.allow_by_default:
@@ -73,7 +74,9 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     reach = writing(context)
     await asked(reach.row(key))
     wants = asks(_shown(info, context) | reach.survey.row_wants | _ETAG)
-    changing = context.content.update_row(key, fields, etag=etag(if_match), wanted=wants)
+    changing = context.content.update_row(
+        key, fields, etag=etag(if_match), wanted=wants, hidden=hidden_from(context.caller)
+    )
     made = await changed(changing)
     context.etag = made.etag
     (seen,) = await _seen(reach, made)

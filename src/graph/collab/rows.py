@@ -7,7 +7,7 @@ import msgspec
 import strawberry
 
 from graph import page_tokens
-from graph.collab import ids
+from graph.collab import columns, ids
 from graph.collab.asking import asked
 from graph.collab.files import told
 from graph.collab.labels import labelled_rows
@@ -16,7 +16,7 @@ from graph.collab.reach import Reach
 from graph.collab.sites import PageToken, SiteId
 from graph.collab.surroundings import list_name, site_name
 from graph.collab.types import CollabListItem, CollabListItemPage
-from graph.collab.views import RowPageView, names_it, without_name
+from graph.collab.views import RowPageView
 from graph.context import Context, Info
 from graph.guards import guarded
 from graph.wanted import wanted
@@ -76,13 +76,10 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     if page_token:
         cursor = page_tokens.unseal(context, "collabListItems", binding, page_token, str)
     context.caller.usable(Surface.COLLAB)
-    if query.filter or query.order_by:
-        looked_at = [CollabField.FIELD_VALUES]
-        if names_it(query.filter) or names_it(query.order_by):
-            looked_at.append(CollabField.NAME)
-        context.caller.require_visible("A filter or an order", *looked_at)
+    columns.require_open(context.caller, query.filter, query.order_by)
     reach = Reach(context.content, context.caller.rules)
     of = await asked(reach.site_list(key, inside=True))
+    columns.require_open(context.caller, query.filter, query.order_by, columns=of.columns)
     fields = wanted(info.raw, "CollabListItem")
     asked_for = asks(fields) | reach.survey.row_wants
 
@@ -112,7 +109,8 @@ async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id
     context.caller.usable(Surface.COLLAB)
     reach = Reach(context.content, context.caller.rules)
     fields = wanted(info.raw, "CollabListItem")
-    found = (await asked(reach.row(key, wanted=asks(fields) | {"etag"}))).row
+    hidden = columns.hidden_from(context.caller)
+    found = (await asked(reach.row(key, wanted=asks(fields) | {"etag"}, hidden=hidden))).row
     context.etag = found.etag
     name = await list_name(context, reach, key.of) if "list_name" in fields else None
     (row,) = await asked(completed(context, reach, (found,), fields, list_name=name))
@@ -133,13 +131,13 @@ async def completed(
     of = None
     if rows and "site_name" in fields:
         of = await site_name(context, reach, rows[0].site)
-    nameless = context.caller.hides(CollabField.NAME)
+    hidden = columns.hidden_from(context.caller)
     return tuple(
         msgspec.structs.replace(
             one,
             site_name=of,
             list_name=list_name,
-            fields=without_name(one.fields) if nameless and one.fields is not None else one.fields,
+            fields=columns.without(one.fields, hidden) if one.fields and hidden else one.fields,
         )
         for one in rows
     )
@@ -159,14 +157,15 @@ def _query(
     limit: int | None,
 ) -> RowQuery:
     selected = [one.strip() for one in (select_fields or "").split(",")]
-    columns = tuple(dict.fromkeys(one for one in selected if one))
-    if len(columns) > MAX_SELECTED:
+    named = tuple(dict.fromkeys(one for one in selected if one))
+    if len(named) > MAX_SELECTED:
         raise InvalidInput("selectFields names too many columns.", code=Code.INVALID_FILTER)
     if context.caller.hides(CollabField.FIELD_VALUES):
-        columns = ()  # accepted, and without effect (decisions 8.2)
+        named = ()  # accepted, and without effect (decisions 8.2)
     return RowQuery(
         filter=text(filter_, "filter", most=MAX_FILTER),
         order_by=text(order_by, "orderBy", most=MAX_ORDER),
-        select=columns or None,
+        select=named or None,
+        hidden=columns.hidden_from(context.caller),
         limit=applied_limit(limit, context, default=50, most=MAX_LIMIT),
     )

@@ -1,9 +1,7 @@
 """What the collab fields return: records put into the shape of the schema's types."""
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from providers.records import Record
 from providers.records_collab import (
@@ -149,20 +147,3 @@ class SearchPageView(Record, frozen=True, kw_only=True):
     more_results_available: bool
     access_info: str | None
     auth_warnings: tuple[str, ...] | None
-
-
-# The columns that carry an item's name: they go with it (decisions 16).
-NAMING_COLUMNS = ("Title", "LinkTitle", "LinkTitleNoMenu", "FileLeafRef")
-
-
-_WORDS = re.compile(r"'[^']*'|(\w+)")  # quoted text is no word
-
-
-def names_it(query: str | None) -> bool:
-    """Tell whether a filter or an order of list items looks at a column that tells the name."""
-    return any(word in NAMING_COLUMNS for word in _WORDS.findall(query or ""))
-
-
-def without_name(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Null the columns that tell an item's name; the others stay."""
-    return {name: None if name in NAMING_COLUMNS else value for name, value in fields.items()}

@@ -199,9 +199,11 @@ class Collab:
         """Return a page of a list."""
         return await self._rows.rows(key, query, cursor=cursor, wanted=wanted)
 
-    async def row(self, key: RowKey, *, wanted: AbstractSet[str]) -> records.Row:
+    async def row(
+        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = frozenset()
+    ) -> records.Row:
         """Read one list item."""
-        return await self._rows.row(key, wanted=wanted)
+        return await self._rows.row(key, wanted=wanted, hidden=hidden)
 
     async def rows_by_id(
         self, keys: Collection[RowKey], *, wanted: AbstractSet[str]
@@ -210,10 +212,15 @@ class Collab:
         return await self._rows.rows_by_id(keys, wanted=wanted)
 
     async def create_row(
-        self, key: ListKey, fields: Mapping[str, Any], *, wanted: AbstractSet[str]
+        self,
+        key: ListKey,
+        fields: Mapping[str, Any],
+        *,
+        wanted: AbstractSet[str],
+        hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
         """Add a list item."""
-        return await self._row_writer.create(key, fields, wanted=wanted)
+        return await self._row_writer.create(key, fields, wanted=wanted, hidden=hidden)
 
     async def update_row(
         self,
@@ -222,9 +229,10 @@ class Collab:
         *,
         etag: str | None,
         wanted: AbstractSet[str],
+        hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
         """Change some columns of a list item."""
-        return await self._row_writer.update(key, fields, etag=etag, wanted=wanted)
+        return await self._row_writer.update(key, fields, etag=etag, wanted=wanted, hidden=hidden)
 
     async def delete_row(self, key: RowKey, *, etag: str | None) -> None:
         """Delete a list item."""

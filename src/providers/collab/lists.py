@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from providers import collab_ids
 from providers import records_collab as records
@@ -159,7 +160,16 @@ def column(one: wire.Facet) -> records.Column:
         required=one.get("required") is True,
         indexed=one.get("indexed") is True,
         has_default=bool(one.get("defaultValue")),
+        multiple=_facet(one, "lookup").get("allowMultipleValues") is True
+        or _facet(one, "personOrGroup").get("allowMultipleSelection") is True,
+        formula=_text(_facet(one, "calculated").get("formula")) or None,
+        looks_up=_text(_facet(one, "lookup").get("columnName")) or None,
     )
+
+
+def _facet(one: wire.Facet, name: str) -> Mapping[str, Any]:
+    found = one.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _type(one: wire.Facet) -> str:

@@ -1,6 +1,6 @@
 """Files, sites and libraries from the wire to records. Source: wire report 1D."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from providers import collab_ids
 from providers import records_collab as records
 from providers.collab import wire
+from providers.collab_columns import WHOLE, Share
 from providers.collab_ids import ItemKey, ListKey
 from providers.provider_b.message import moment
 from providers.records_collab import UNKNOWN, Fact
@@ -210,7 +211,7 @@ def row(
     key: ListKey,
     wanted: AbstractSet[str],
     *,
-    select: Collection[str] | None = None,
+    part: Share = WHOLE,
 ) -> records.Row:
     """
     Make a record of a list item.
@@ -219,14 +220,17 @@ def row(
         one: As upstream has it; its id is one.
         key: The list it was asked of.
         wanted: Attributes of `records.Row`; the others stay empty, facts unknown.
-        select: The columns that `fields` shall have; None: all.
+        part: What `fields` shall have.
     """
     told = one.fields or {}
     shown = {
         name: value
         for name, value in told.items()
-        if "@" not in name and name not in _NOT_VALUES and (select is None or name in select)
+        if "@" not in name
+        and name not in _NOT_VALUES
+        and (part.asked is None or name in part.asked)
     }
+    shown |= dict.fromkeys(part.nulls)
     kind = one.content_type
     return records.Row(
         site=key.site,

@@ -35,7 +35,12 @@ class RowWriter:
         self._rows = rows
 
     async def create(
-        self, key: ListKey, fields: Mapping[str, Any], *, wanted: AbstractSet[str]
+        self,
+        key: ListKey,
+        fields: Mapping[str, Any],
+        *,
+        wanted: AbstractSet[str],
+        hidden: AbstractSet[str],
     ) -> records.Row:
         """Add a list item; see `CollabPort.create_row`."""
         self._places.admit_site(key.site)
@@ -46,7 +51,8 @@ class RowWriter:
         made = answer.decode(wire.ListItem)
         if not is_number(made.id):
             raise Broken
-        return await self._again(RowKey(*key, made.id), mapping.row(made, key, wanted), wanted)
+        told = mapping.row(made, key, wanted, part=await self._rows.part(key, wanted, hidden))
+        return await self._again(RowKey(*key, made.id), told, wanted, hidden)
 
     async def update(
         self,
@@ -55,6 +61,7 @@ class RowWriter:
         *,
         etag: str | None,
         wanted: AbstractSet[str],
+        hidden: AbstractSet[str],
     ) -> records.Row:
         """Change some columns; see `CollabPort.update_row`."""
         self._places.admit_site(key.site)
@@ -63,9 +70,11 @@ class RowWriter:
         answer = await self._call(
             "PATCH", *where, json=_typed(fields), headers=_if_match(etag), item=True
         )
-        told = answer.decode(dict[str, Any])
-        changed = wire.ListItem(id=key.item, fields=told)
-        return await self._again(key, mapping.row(changed, key.of, wanted), wanted)
+        changed = wire.ListItem(id=key.item, fields=answer.decode(dict[str, Any]))
+        part = await self._rows.part(key.of, wanted, hidden)
+        return await self._again(
+            key, mapping.row(changed, key.of, wanted, part=part), wanted, hidden
+        )
 
     async def delete(self, key: RowKey, *, etag: str | None) -> None:
         """Delete a list item; see `CollabPort.delete_row`."""
@@ -73,10 +82,16 @@ class RowWriter:
         where = (*_address(key.of), "items", key.item)
         await self._call("DELETE", *where, headers=_if_match(etag), item=True)
 
-    async def _again(self, key: RowKey, told: records.Row, wanted: AbstractSet[str]) -> records.Row:
+    async def _again(
+        self,
+        key: RowKey,
+        told: records.Row,
+        wanted: AbstractSet[str],
+        hidden: AbstractSet[str],
+    ) -> records.Row:
         """Read what was just written as a whole; what the write told is better than nothing."""
         try:
-            return await self._rows.row(key, wanted=wanted)
+            return await self._rows.row(key, wanted=wanted, hidden=hidden)
         except ProviderFailure:
             return told
 

@@ -26,6 +26,7 @@ from providers.collab.odata import Pushed
 from providers.collab.orders import Order
 from providers.collab.paging import Leaf
 from providers.collab.places import Places
+from providers.collab_columns import WHOLE, Share, share
 from providers.collab_ids import ListKey, RowKey, is_number
 from providers.failures import Missing, Refused, Throttled
 from providers.ports_collab import InvalidCursor, InvalidFilter, Page, RowQuery
@@ -45,14 +46,14 @@ class Plan:
 
     Attributes:
         columns: None when the query does not ask for any.
-        select: What `fields` shall have; None: all.
+        part: What `fields` shall have.
     """
 
     columns: Mapping[str, Kind]
     node: Node | None
     pushed: Pushed | None
     orders: tuple[Order, ...]
-    select: tuple[str, ...] | None
+    part: Share
     limit: int
 
     @property
@@ -89,7 +90,7 @@ class Rows:
     ) -> Page[records.Row]:
         """Return a page of a list; see `CollabPort.rows`."""
         self._places.admit_site(key.site)
-        plan = await self._plan(key, query)
+        plan = await self._plan(key, query, wanted)
         way, rest = _way(cursor)
         try:
             if plan.orders:
@@ -104,25 +105,28 @@ class Rows:
             raise unseen(refusal) from refusal
         return replace(page, warnings=(*plan.warnings(), *page.warnings))
 
-    async def row(self, key: RowKey, *, wanted: AbstractSet[str]) -> records.Row:
+    async def row(
+        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str]
+    ) -> records.Row:
         """Read one list item; see `CollabPort.row`."""
         self._places.admit_site(key.site)
-        params = fields.row(frozenset(wanted), None)
+        part = await self.part(key.of, wanted, hidden)
+        params = fields.row(frozenset(wanted), part.asked)
         one = await self._desk.read(wire.ListItem, *_address(key), params=params)
         if one.id != key.item:
             raise Missing
-        return to_record(one, key.of, wanted)
+        return to_record(one, key.of, wanted, part=part)
 
     async def rows_by_id(
         self,
         keys: Collection[RowKey],
         *,
         wanted: AbstractSet[str],
-        select: tuple[str, ...] | None = None,
+        part: Share = WHOLE,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
         """Read list items by their ids; see `CollabPort.rows_by_id`."""
         found: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
-        params = fields.row(frozenset(wanted), select)
+        params = fields.row(frozenset(wanted), part.asked)
         asks = {key: Ask(_address(key), params) for key in found if self._places.sees(key.site)}
         for key, answer in (await batch.ask(self._desk.upstream, asks)).items():
             failure = settled(answer)
@@ -131,12 +135,26 @@ class Rows:
                 continue
             one = answer.decode(wire.ListItem)
             same = one.id == key.item
-            found[key] = to_record(one, key.of, wanted, select=select) if same else None
+            found[key] = to_record(one, key.of, wanted, part=part) if same else None
         return found
 
-    async def _plan(self, key: ListKey, query: RowQuery) -> Plan:
+    async def part(
+        self,
+        key: ListKey,
+        wanted: AbstractSet[str],
+        hidden: AbstractSet[str],
+        select: tuple[str, ...] | None = None,
+    ) -> Share:
+        """Say what is asked for of the values of a list's items; *select*: None: all."""
+        if "fields" not in wanted or (not hidden and select is None):
+            return WHOLE
+        if not hidden:
+            return Share(select, ())
+        return share(await self._lists.columns(key), hidden, select)
+
+    async def _plan(self, key: ListKey, query: RowQuery, wanted: AbstractSet[str]) -> Plan:
         """
-        Hold a query against the columns, which are read only when it names some.
+        Hold a query against the columns, which are read only when it needs some.
 
         Raises:
             InvalidFilter: It does not fit.
@@ -152,7 +170,7 @@ class Rows:
             node=node,
             pushed=None if node is None else odata.push(node, columns),
             orders=orders.parse(query.order_by, columns),
-            select=query.select,
+            part=await self.part(key, wanted, query.hidden, query.select),
             limit=query.limit,
         )
 
@@ -168,8 +186,8 @@ class Rows:
     ) -> Page[records.Row]:
         columns = plan.looked_at
         if "fields" in wanted:
-            columns = () if plan.select is None else (*plan.select, *columns)
-        whole = "fields" in wanted and plan.select is None
+            columns = () if plan.part.asked is None else (*plan.part.asked, *columns)
+        whole = "fields" in wanted and plan.part.asked is None
         params = [
             ("$top", str(max(plan.limit, _FEWEST))),
             *fields.row(frozenset(wanted), None if whole else columns),
@@ -181,7 +199,7 @@ class Rows:
         def keep(one: wire.ListItem) -> records.Row | None:
             if not is_number(one.id) or not plan.passes(one):
                 return None
-            return to_record(one, key, wanted, select=plan.select)
+            return to_record(one, key, wanted, part=plan.part)
 
         try:
             page = await self._desk.book.page(
@@ -291,7 +309,7 @@ class Rows:
         self, key: ListKey, numbers: Sequence[str], plan: Plan, wanted: AbstractSet[str]
     ) -> dict[str, records.Row]:
         keys = [RowKey(*key, number) for number in numbers]
-        found = await self.rows_by_id(keys, wanted=wanted, select=plan.select)
+        found = await self.rows_by_id(keys, wanted=wanted, part=plan.part)
         return {one.item: row for one, row in found.items() if isinstance(row, records.Row)}
 
 
