@@ -93,12 +93,12 @@ def _fields(course: Course) -> list[dict[str, Any]]:
 
 
 def _rule(course: Course, subject: Subject) -> Mapping[str, Any] | None:
-    """Return the rule that refused; or that allowed, where one and the same always did."""
+    """Return the rule that refused; or that allowed, where it was one alone."""
     rule_id = getattr(course.stop.problem, "rule_id", None) if course.stop else None
     if course.stop is None and course.play.context is not None:
         rules = course.play.context.caller.rules
-        decided = set(rules.decided) if isinstance(rules, NotingRules) else set()
-        rule_id = decided.pop() if len(decided) == 1 else None
+        allowed_by = rules.allowed_by if isinstance(rules, NotingRules) else set()
+        rule_id = next(iter(allowed_by)) if len(allowed_by) == 1 else None
     found = next((one for one in subject.all_rules if one.id == rule_id), None)
     return None if found is None else _shown(found)
 

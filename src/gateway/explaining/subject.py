@@ -21,14 +21,15 @@ from providers.ports import ConnectionInfo
 
 @dataclass(frozen=True)
 class NotingRules(RuleSet):
-    """Rules that remember which of them decided."""
+    """Rules that remember which of them allowed something; None is the default."""
 
-    decided: list[int | None] = field(default_factory=list)
+    allowed_by: set[int | None] = field(default_factory=set)
 
     def decide(self, facts: Facts) -> Decision:
         """Decide, and remember."""
         decision = super().decide(facts)
-        self.decided.append(decision.rule_id)
+        if decision.allowed:
+            self.allowed_by.add(decision.rule_id)
         return decision
 
 

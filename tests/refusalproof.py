@@ -1,0 +1,366 @@
+"""
+A pytest plugin that proves `explain` on every call that a test saw refused.
+
+    PYTHONPATH=tests python -m pytest -p refusalproof tests/collab
+
+When a test is over, its refused calls (403, 404, 422) are asked about once more, while its world
+still stands. `explain` must tell the status, the word and the layer that the caller is told; its
+change, applied to a copy of the token, must let the call pass; and with any part of the change left
+out the copy must be refused. Reads are repeated really, writes are rehearsed. What was proved and
+what could not be is written to the file that REFUSAL_REPORT names, a JSON line each.
+"""
+
+import copy
+import functools
+import hashlib
+import inspect
+import json
+import os
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import httpx
+import pytest
+from sqlmodel import col, or_, select
+
+from gateway import tokens
+from gateway.app import Gateway
+from gateway.tables import AccessToken, CollabRule
+from policy.vocabulary import LAYERS, Code
+
+REFUSED = (403, 404, 422)
+SURFACES = ("/api/access/", "/internal/api/access/")
+NOT_REPEATED = {b"host", b"authorization", b"idempotency-key", b"prefer", b"if-match"}
+MOST = int(os.environ.get("REFUSAL_PROOFS", "0"))  # of one test; 0 proves all
+
+_seen: list["Refused"] = []
+_addresses = count(1)
+tally: Counter[str] = Counter()
+
+
+class Refused:
+    """A refused call, as it was sent."""
+
+    def __init__(self, transport, request, body):
+        self.gateway: Gateway = transport.app
+        self.method = request.method
+        self.url = request.url
+        self.headers = request.headers
+        self.body = body
+
+    @property
+    def key(self):
+        text = self.headers.get("authorization", "")
+        return id(self.gateway), self.method, str(self.url), self.body, text
+
+    @property
+    def token_text(self):
+        return self.headers["authorization"].split()[-1]
+
+
+async def sent_bytes(request):
+    """Return what a request holds; what streams is not kept."""
+    return request.content if hasattr(request, "_content") else b""
+
+
+def watch(handle):
+    """Remember what the gateway refuses."""
+
+    @functools.wraps(handle)
+    async def handling(self, request):
+        response = await handle(self, request)
+        if isinstance(self.app, Gateway) and interesting(request):
+            await response.aread()
+            if refused(response, request):
+                _seen.append(Refused(self, request, await sent_bytes(request)))
+        return response
+
+    return handling
+
+
+def interesting(request):
+    path = request.url.path
+    bearer = request.headers.get("authorization", "").split()
+    known = bearer[1:] and bearer[1].startswith("agw_")
+    return known and (path.startswith(SURFACES) or path == "/graphql")
+
+
+def refused(response, request):
+    if request.url.path != "/graphql":
+        return response.status_code in REFUSED
+    return bool(stops(response))
+
+
+def stops(response):
+    """Return the refusals of a GraphQL answer."""
+    if not response.headers.get("content-type", "").endswith("json"):
+        return []
+    return [
+        one
+        for one in response.json().get("errors") or ()
+        if one.get("extensions", {}).get("httpStatus") in REFUSED
+    ]
+
+
+def client(gateway, secret):
+    """Return a client with an address of its own, so that no limit is met."""
+    number = next(_addresses)
+    address = (f"10.{100 + number // 62500}.{number // 250 % 250}.{number % 250}", 50_000)
+    transport = httpx.ASGITransport(gateway, client=address)
+    return httpx.AsyncClient(
+        transport=transport,
+        base_url="http://127.0.0.1:8000",
+        headers={"authorization": f"Bearer {secret}"},
+    )
+
+
+async def asked(gateway, method, path, **more):
+    """Ask the management API."""
+    secret = gateway.parts.settings.admin_token.get_secret_value()
+    async with client(gateway, secret) as admin:
+        return await admin.request(method, path, **more)
+
+
+def question(call):
+    """Write the call down as `explain` takes it."""
+    if call.url.path == "/graphql":
+        given = json.loads(call.body)
+        return {
+            "document": given["query"],
+            "variables": given.get("variables") or {},
+            **({"operationName": given["operationName"]} if given.get("operationName") else {}),
+        }
+    body = None
+    if call.body and not call.url.path.endswith("/files/upload"):
+        body = decoded(call.body)
+    raw = call.url.raw_path.decode()
+    return {"method": call.method, "path": raw, **({"body": body} if body is not None else {})}
+
+
+def decoded(body):
+    """Read a body; what is no JSON is left out, for `explain` takes JSON alone."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+async def repeated(call, text=None):
+    """Send the call again, with its own token or another's."""
+    headers = [
+        (name, value) for name, value in call.headers.raw if name.lower() not in NOT_REPEATED
+    ]
+    async with client(call.gateway, text or call.token_text) as caller:
+        return await caller.request(
+            call.method, str(call.url), content=call.body or None, headers=headers
+        )
+
+
+async def stored(call):
+    """Return the caller's token and its rules."""
+    digest = hashlib.sha256(call.token_text.encode()).digest()
+    async with call.gateway.parts.database.reading() as session:
+        rows = await session.exec(
+            select(AccessToken).where(
+                or_(col(AccessToken.digest) == digest, col(AccessToken.previous_digest) == digest)
+            )
+        )
+        token = rows.first()
+        if token is None:
+            return None
+        rules = (
+            await session.exec(select(CollabRule).where(col(CollabRule.token_id) == token.id))
+        ).all()
+        linked = await tokens.resources_of(session, [token])
+    return token, rules, linked[token.id]
+
+
+async def made(call, holding, change):
+    """Make a copy of the token with a change; return its id and text."""
+    token, rules, resources = holding
+    body = {
+        "name": "copy",
+        "operatorId": token.operator_id,
+        "resourceIds": resources,
+        "settings": {
+            name: value
+            for name, value in {**token.settings, **change["settings"]}.items()
+            if value is not None
+        },
+    }
+    answer = await asked(call.gateway, "POST", "/api/access-tokens", json=body)
+    assert answer.status_code == 201, answer.text
+    known = answer.json()
+    kept = [
+        {"ruleType": rule.rule_type, "pattern": rule.pattern, "action": rule.action}
+        for rule in rules
+        if rule.id not in change["removeRules"]
+    ]
+    path = f"/api/access-tokens/{known['id']}/collab-rules"
+    wanted = {"rules": [*kept, *change["addRules"]]}
+    put = await asked(call.gateway, "PUT", path, json=wanted)
+    assert put.status_code == 200, put.text
+    return known["id"], known["token"]
+
+
+async def explained(call, token_id):
+    path = f"/api/access-tokens/{token_id}/explain"
+    answer = await asked(call.gateway, "POST", path, json=question(call))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def smaller(change, settings):
+    """Yield the change without each of its parts in turn."""
+    for name, value in change["settings"].items():
+        before = settings.get(name)
+        rest = {key: one for key, one in change["settings"].items() if key != name}
+        if isinstance(value, list):
+            for added in [one for one in value if one not in (before or [])]:
+                left = [one for one in value if one != added]
+                yield {**change, "settings": {**rest, name: left}}
+        else:
+            yield {**change, "settings": rest}
+    for member in ("addRules", "removeRules"):
+        for one in change[member]:
+            less = copy.deepcopy(change)
+            less[member].remove(one)
+            yield less
+
+
+def expected_layer(code, call, found):
+    """Return the layer that the code is of; two codes are of more than one."""
+    if found["message"] == "This token may see free and busy times only.":
+        return "operation"
+    if code == Code.EVENT_NOT_FOUND and "allowedCalendarIds" in str(found["change"]):
+        return "scope"
+    if code == Code.NOT_FOUND and found["message"] == "There is nothing at this path.":
+        return "input"
+    return LAYERS[code].value
+
+
+def told(response, call):
+    """Return what the caller is told: (status, word)."""
+    if call.url.path == "/graphql":
+        first = (response.json().get("errors") or [{}])[0]
+        return response.status_code, first.get("extensions", {}).get("code")
+    return response.status_code, response.json().get("error")
+
+
+async def proved(call):
+    """Prove one call; return what came of it."""
+    holding = await stored(call)
+    if holding is None:
+        return "the token is not known"
+    response = await repeated(call)
+    if not refused(response, call):
+        return "no longer refused at the end of the test"
+    found = await explained(call, holding[0].id)
+    if found["outcome"] == "allowed" and not reads(call):
+        assert "It would be sent now" in str(found["layers"]), found
+        return "upstream refuses the change itself, which a rehearsal does not send"
+    assert (found["status"], found["error"]) == told(response, call), (found, response.text)
+    layer = next(one["layer"] for one in found["layers"] if one["outcome"] == "refused")
+    code = Code(found["error"] or Code.NOT_FOUND)
+    assert layer == expected_layer(code, call, found), (layer, code)
+    if found["change"] is None:
+        if found["partialChange"] is not None:
+            await lifts(call, holding, found)
+        return f"{code}: {found['unchangeable']}"
+    change = found["change"]
+    assert change["settings"] or change["addRules"] or change["removeRules"], found
+    await passes(call, holding, change)
+    for less in smaller(change, holding[0].settings):
+        copy_id, _ = await made(call, holding, less)
+        again = await explained(call, copy_id)
+        assert again["outcome"] != "allowed", (change, less)
+        tally["parts left out"] += 1
+    return None
+
+
+def reads(call):
+    if call.url.path == "/graphql":
+        return b"mutation" not in call.body
+    return call.method in ("GET", "HEAD")
+
+
+async def passes(call, holding, change):
+    """Make a copy of the token with the change, and see the call pass with it."""
+    copy_id, text = await made(call, holding, change)
+    again = await explained(call, copy_id)
+    assert again["outcome"] == "allowed", (change, again)
+    if reads(call) and "pageToken" not in dict(parse_qsl(call.url.query.decode())):
+        answer = await repeated(call, text)
+        assert answer.status_code == again["status"] < 400, (change, answer.text)
+        assert call.url.path != "/graphql" or not answer.json().get("errors"), answer.text
+        tally["really repeated"] += 1
+
+
+async def lifts(call, holding, found):
+    """See that a change that does not do is worth its name: something else stops the call then."""
+    copy_id, _ = await made(call, holding, found["partialChange"])
+    again = await explained(call, copy_id)
+    assert again["outcome"] != "allowed", found
+    assert again["message"] != found["message"], found
+    assert (again["unchangeable"], again["partialChange"]) == (found["unchangeable"], None), again
+    tally["refusals lifted, another left"] += 1
+
+
+async def prove_all(test):
+    """Prove what the test saw refused."""
+    calls = {call.key: call for call in _seen}
+    _seen.clear()
+    chosen = list(calls.values())[:MOST] if MOST else list(calls.values())
+    for call in chosen:
+        try:
+            exception = await proved(call)
+        except Exception as problem:
+            tally["mismatches"] += 1
+            report({"test": test, "call": described(call), "mismatch": repr(problem)[:2000]})
+            raise
+        finally:
+            _seen.clear()
+        tally["proved" if exception is None else "without a change"] += 1
+        report({"test": test, "call": described(call), "exception": exception})
+
+
+def described(call):
+    if call.url.path == "/graphql":
+        return json.loads(call.body)["query"]
+    return f"{call.method} {call.url.path}"
+
+
+def report(line):
+    name = os.environ.get("REFUSAL_REPORT")
+    if name:
+        with Path(name).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def proving(test, name):
+    @functools.wraps(test)
+    async def run(*args, **kwargs):
+        _seen.clear()
+        await test(*args, **kwargs)
+        await prove_all(name)
+
+    return run
+
+
+def pytest_configure():
+    httpx.ASGITransport.handle_async_request = watch(httpx.ASGITransport.handle_async_request)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        test = getattr(item, "obj", None)
+        if inspect.iscoroutinefunction(test) and not hasattr(test, "hypothesis"):
+            item.obj = proving(test, item.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter):
+    for what in ("proved", "really repeated", "parts left out", "without a change", "mismatches"):
+        terminalreporter.write_line(f"refusals {what}: {tally[what]}")

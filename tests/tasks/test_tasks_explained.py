@@ -1,0 +1,116 @@
+"""Explanations of task calls: boards, columns, providers; nothing is written on a board."""
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ALL = {"allowedTaskOperations": ["all"]}
+
+
+@pytest.fixture
+def explain(world, tasks):
+    """Ask about a call of a new token: ``await explain("GET", "/boards/1", setting=…)``."""
+
+    async def ask(method, path, *, body=None, resources=None, **settings):
+        more = {"resources": resources} if resources else {}
+        text = await world.token({**ALL, **settings}, **more)
+        async with world.client(text) as mine:
+            token_id = (await mine.get("/api/access/token")).json()["id"]
+        tasks.forget()
+        asked = {"method": method, "path": f"/api/access/tasks{path}"}
+        asked |= {} if body is None else {"body": body}
+        answer = await world.admin.post(f"/api/access-tokens/{token_id}/explain", json=asked)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    return ask
+
+
+def layer(found):
+    return next(one["layer"] for one in found["layers"] if one["outcome"] == "refused")
+
+
+def entry(board, *, create=False):
+    return {"boardId": board, "provider": "BOARDS", "allowCreate": create}
+
+
+async def test_a_board_outside_the_scope_is_added_to_it_to_be_seen(explain, tasks):
+    scope = [{"boardId": tasks["garden"]}]
+    for method, path, body in (
+        ("GET", f"/boards/{tasks['kitchen']}", None),
+        ("GET", f"/boards/{tasks['kitchen']}/items", None),
+        ("GET", f"/items/{tasks['door']}", None),
+        ("PATCH", f"/items/{tasks['door']}", {"fields": {"note": "x"}}),
+        ("POST", f"/items/{tasks['door']}/comments", {"body": "x"}),
+        ("DELETE", f"/items/{tasks['door']}", None),
+    ):
+        found = await explain(method, path, body=body, taskBoards=scope)
+        assert (found["status"], found["error"]) == (403, "ACCESS_DENIED"), path
+        assert layer(found) == "scope"
+        assert found["change"]["settings"] == {
+            "taskBoards": [{**scope[0], "allowCreate": True}, entry(tasks["kitchen"])]
+        }, path
+
+
+@pytest.mark.parametrize("listed", [False, True])
+async def test_creating_needs_more_than_seeing(explain, tasks, listed):
+    scope = [entry(tasks["kitchen"])] if listed else []
+    path = f"/boards/{tasks['kitchen']}/items"
+    found = await explain("POST", path, body={"name": "x"}, taskBoards=scope)
+
+    assert found["error"] == "ACCESS_DENIED"
+    wanted = found["change"]["settings"]["taskBoards"]
+    assert wanted == [*scope, entry(tasks["kitchen"], create=True)]
+
+
+async def test_one_column_that_the_board_lets_be_set_is_enough(explain, tasks):
+    fields = {"double": "4", "note": "x", "hours": "3"}
+    found = await explain(
+        "PATCH", f"/items/{tasks['door']}", body={"fields": fields}, writableTaskFields=[]
+    )
+
+    assert (found["error"], layer(found)) == ("NO_WRITABLE_FIELDS", "mask")
+    assert found["change"]["settings"] == {"writableTaskFields": ["note"]}
+
+
+async def test_columns_that_nobody_can_set_are_no_matter_of_settings(explain, tasks):
+    found = await explain("PATCH", f"/items/{tasks['door']}", body={"fields": {"double": "4"}})
+
+    assert (found["error"], found["change"]) == ("NO_WRITABLE_FIELDS", None)
+
+
+async def test_a_provider_is_chosen_where_several_are_connected(explain, tasks):
+    found = await explain("GET", "/boards", resources=(tasks.both,))
+
+    assert (found["status"], found["error"], layer(found)) == (400, "PROVIDER_REQUIRED", "input")
+    assert found["change"]["settings"] == {"defaultTaskProvider": "BOARDS"}
+
+
+async def test_an_unknown_board_is_no_matter_of_settings(explain):
+    found = await explain("GET", "/boards/4711")
+
+    assert (found["error"], layer(found), found["change"]) == ("NOT_FOUND", "upstream", None)
+
+
+async def test_nothing_is_written_on_any_board(explain, tasks):
+    calls = [
+        ("POST", f"/boards/{tasks['kitchen']}/items", {"name": "x"}, 201),
+        ("PATCH", f"/items/{tasks['door']}", {"fields": {"note": "x"}}, 200),
+        ("DELETE", f"/items/{tasks['door']}", None, 200),
+        ("POST", f"/items/{tasks['door']}/comments", {"body": "x"}, 201),
+    ]
+    for method, path, body, status in calls:
+        found = await explain(method, path, body=body)
+        assert (found["outcome"], found["status"]) == ("allowed", status), path
+        assert [one for one in tasks.documents() if one.lstrip().startswith("mutation")] == []
+
+    project, chosen = (tasks.both,), {"defaultTaskProvider": "PROJECTS"}
+    for method, path, body, status in (
+        ("POST", f"/boards/{tasks['pavilion']}/items", {"name": "x"}, 201),
+        ("PATCH", f"/items/{tasks['roof']}", {"fields": {"name": "x"}}, 200),
+        ("DELETE", f"/items/{tasks['roof']}", None, 200),
+        ("POST", f"/items/{tasks['roof']}/comments", {"body": "x"}, 201),
+    ):
+        found = await explain(method, path, body=body, resources=project, **chosen)
+        assert (found["outcome"], found["status"]) == ("allowed", status), path
+        assert {one.split()[0] for one in tasks.calls()} <= {"GET"}
