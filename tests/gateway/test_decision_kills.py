@@ -1,0 +1,59 @@
+"""
+Processes that write the decision log are killed while they do: what was stored stays whole.
+
+DECISION_KILLS says how often two of them are; 3 rounds by default.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from gateway.decisions import reading
+from gateway.decisions.chain import faults
+from gateway.keyring import Keyring
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = int(os.environ.get("DECISION_KILLS", "3"))
+WRITER = Path(__file__).with_name("deciding_process.py")
+KEY = "a secret key of the tests"
+
+
+def begun(store, name):
+    command = [sys.executable, str(WRITER), store, name, KEY]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def killed(process, *, after):
+    """Kill -9 a process as soon as it said *after* times what is stored; return the last word."""
+    for _ in range(after):
+        process.stdout.readline()
+    process.kill()
+    lines = process.stdout.read().split("\n")[:-1]
+    process.wait()
+    process.stdout.close()
+    return int(lines[-1]) if lines else 0
+
+
+async def test_what_a_killed_process_stored_is_whole_and_in_one_piece(database, store):
+    said = {}
+    for turn in range(ROUNDS):
+        both = {f"{turn}{side}": begun(store, f"{turn}{side}") for side in "ab"}
+        for name, process in both.items():
+            said[name] = await asyncio.to_thread(killed, process, after=3 + turn)
+
+    stored = defaultdict(set)
+    async for _, row in reading.linked(database):
+        name, _, number = row.request_id.partition(":")
+        stored[name].add(int(number))
+    assert set(stored) == set(said)
+    for name, numbers in stored.items():
+        assert len(numbers) >= max(said[name], 21)
+        assert numbers == set(range(len(numbers)))  # whole batches, the last one too
+        assert len(numbers) % 7 == 0
+    assert [one async for one in faults(Keyring([KEY]), reading.linked(database))] == []
