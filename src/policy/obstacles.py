@@ -73,5 +73,6 @@ def _states(connections: Iterable[Connection], surface: Surface | None) -> str:
 
 def _state(connection: Connection) -> str:
     if connection.status != "active":
-        return connection.status
+        link = connection.reconnect_url
+        return connection.status if link is None else f"{connection.status}: {link}"
     return "active" if connection.can_write else "active with read scopes only"

@@ -6,6 +6,7 @@ on until it passes or nothing helps. Then every part is left out once, and what 
 goes. Openings only ever allow more, so one round of leaving out is enough.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from policy.quota import DAY, HOUR, MINUTE
 from policy.vocabulary import Layer
 
 MOST = 20  # rehearsals of one question
+PATIENCE = 30.0  # seconds; no rehearsal begins after that
 
 Rehearse = Callable[[Sequence[Part]], Awaitable[Course]]
 
@@ -51,6 +53,7 @@ class Search:
     def __init__(self, rehearse: Rehearse) -> None:
         self._rehearse = rehearse
         self._count = 0
+        self._ends = time.monotonic() + PATIENCE
         self._met: set[object] = set()
 
     async def run(self) -> Found:
@@ -67,7 +70,8 @@ class Search:
                 parts, course = step
             return self._found(first, await self._least(parts), None)
         except _Spent:
-            return self._found(first, (), f"Nothing was found in {MOST} rehearsals.")
+            said = f"No change was found in {self._count} rehearsals: the search was given up."
+            return self._found(first, (), said)
 
     async def _step(
         self, course: Course, stop: Stop, parts: tuple[Part, ...]
@@ -87,12 +91,16 @@ class Search:
         """Leave out what is not needed."""
         for part in parts if len(parts) > 1 else ():
             rest = tuple(one for one in parts if one is not part)
-            if self._count < MOST and rest and (await self._tried(rest)).stop is None:
+            if not self._spent and rest and (await self._tried(rest)).stop is None:
                 parts = rest
         return parts
 
+    @property
+    def _spent(self) -> bool:
+        return self._count >= MOST or (self._count > 0 and time.monotonic() >= self._ends)
+
     async def _tried(self, parts: Sequence[Part]) -> Course:
-        if self._count == MOST:
+        if self._spent:
             raise _Spent
         self._count += 1
         return await self._rehearse(parts)
