@@ -7,13 +7,14 @@ Source: reference, threats A7 and A11.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, unquote
 
 import httpx
 
 from providers.failures import Broken, Missing
 
 _PORTS = {"http": 80, "https": 443}
+_QUOTED = {code: quote(chr(code), safe="") for code in range(128)}
 _LONGEST = 65_536  # characters; httpx takes no more, and no real id is that long
 
 
@@ -84,10 +85,10 @@ class Root:
             if segment in ("", ".", ".."):
                 raise Missing
             try:
-                path += "/" + quote(segment, safe="")
+                path += "/" + _quoted(segment)
             except UnicodeEncodeError:
                 raise Missing from None
-        query = urlencode(params, quote_via=quote) if params else None
+        query = _query(params) if params else None
         if len(self.origin) + len(path) + len(query or "") >= _LONGEST:
             raise Missing
         return _assembled(self.origin, path or "/", query)
@@ -133,6 +134,16 @@ class Root:
         if url.scheme != "https" or url.port is not None or not known:
             raise Broken
         return url
+
+
+def _query(params: Sequence[tuple[str, str]]) -> str:
+    """Return ``urlencode(params, quote_via=quote)``, at less cost."""
+    return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in params])
+
+
+def _quoted(text: str) -> str:
+    """Return ``quote(text, safe="")``, which goes through a text letter by letter."""
+    return text.translate(_QUOTED) if text.isascii() else quote(text, safe="")
 
 
 def _assembled(origin: str, path: str, query: str | None) -> httpx.URL:

@@ -111,22 +111,20 @@ class _InProcess(httpx.ASGITransport):
             raise httpx.ReadError("The app did not answer.") from None
 
 
-class _NoCookies(httpx.Cookies):
-    """Keeps nothing: connections of different people share a client."""
-
-    def extract_cookies(self, response: httpx.Response) -> None:
-        """Do nothing."""
-
-
 class _Client(httpx.AsyncClient):
-    """The client without a cookie jar."""
+    """
+    The client without what none of our calls has: a cookie jar, logins, redirects, hooks.
 
-    _nothing = _NoCookies()
+    Connections of different people share it, so it must keep nothing; and what the general client
+    does around the transport costs as much as all the rest of a call.
+    """
 
-    @property
-    def cookies(self) -> httpx.Cookies:
-        return self._nothing
-
-    @cookies.setter
-    def cookies(self, cookies: object) -> None:
-        """Keep nothing."""
+    async def send(
+        self, request: httpx.Request, *, stream: bool = False, **_: object
+    ) -> httpx.Response:
+        """Send *request* as it is, and read the answer unless it is to be streamed."""
+        response = await self._transport.handle_async_request(request)
+        response.request = request
+        if not stream:
+            await response.aread()
+        return response

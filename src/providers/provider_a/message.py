@@ -57,14 +57,8 @@ class Part(Wire):
     @property
     def disposition(self) -> str:
         """Return "inline", "attachment" or whatever else the part calls itself."""
-        return self.header("content-disposition").partition(";")[0].strip().lower()
-
-    @property
-    def is_attachment(self) -> bool:
-        """Whether it has a file name, or says that it is one."""
-        if self.mime_type.startswith("multipart/"):
-            return False
-        return bool(self.filename) or (bool(self.headers) and self.disposition == "attachment")
+        stated = self.header("content-disposition")
+        return stated.partition(";")[0].strip().lower() if stated else ""
 
     @property
     def is_inline(self) -> bool:
@@ -75,31 +69,39 @@ class Part(Wire):
         return bool(self.header("content-id"))
 
     def leaves(self) -> "Leaves":
-        """Sort the leaves, in order; an attachment is one, whatever is inside it."""
+        """
+        Sort the leaves, in order.
+
+        What has a file name or says so is attached, whatever is inside it, but is no container.
+        """
         texts: list[Part] = []
         files: list[Part] = []
+        cut = False
         waiting = [self]
         while waiting:
             part = waiting.pop()
-            if part.is_attachment:
+            container = part.mime_type.startswith("multipart/")
+            if not container and (part.filename or part.disposition == "attachment"):
                 files.append(part)
             elif part.parts:
                 waiting.extend(reversed(part.parts))
             else:
                 texts.append(part)
-        return Leaves(texts, files)
+                cut = cut or container
+        return Leaves(texts, files, cut=cut)
 
 
 class Leaves(NamedTuple):
-    """The leaves of a message: what is read in place, and what is attached."""
+    """
+    The leaves of a message: what is read in place, and what is attached.
 
-    texts: Sequence[Part]
-    files: Sequence[Part]
+    Attributes:
+        cut: Whether a container came without what is in it, because it lies too deep.
+    """
 
-    @property
-    def cut(self) -> bool:
-        """Whether a container came without what is in it, because it lies too deep."""
-        return any(one.mime_type.startswith("multipart/") for one in self.texts)
+    texts: Sequence[Part] = ()
+    files: Sequence[Part] = ()
+    cut: bool = False
 
 
 class Message(Wire):
@@ -127,7 +129,7 @@ class Opened(NamedTuple):
     """A message and its leaves, which are empty unless they are looked at."""
 
     message: Message
-    leaves: Leaves = Leaves((), ())
+    leaves: Leaves = Leaves()
 
     @property
     def id(self) -> str:
