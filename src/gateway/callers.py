@@ -32,12 +32,13 @@ _MAX_CONNECTIONS = 4096
 _LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
 
 _TOKEN = 10  # columns, before those of a connection
-# A row per connection; one whose connection is all null when there is none.
+# A row per connection; one whose connection is all null when there is none. Lists are read as text,
+# which both drivers give alike: one of them would decode JSON, and a list has no hash.
 _BY_DIGEST = """
 SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
        a.expires_at, a.revoked_at, a.last_used_at,
        c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
-       c.base_url, c.selected_site_ids, c.granted_scopes
+       c.base_url, CAST(c.selected_site_ids AS TEXT), CAST(c.granted_scopes AS TEXT)
   FROM access_tokens a
   LEFT JOIN token_resources t ON t.token_id = a.id
   LEFT JOIN connections c ON c.resource_id = t.resource_id
@@ -45,7 +46,6 @@ SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.poli
 """
 _SETTINGS = "SELECT settings, policy_rev FROM access_tokens WHERE id = :id"
 _RULES = "SELECT id, rule_type, pattern, action FROM collab_rules WHERE token_id = :id"
-# As text, which both drivers give alike: one of them would decode JSON, and lists have no hash.
 _CONNECTIONS = """
 SELECT c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
        c.base_url, CAST(c.selected_site_ids AS TEXT), CAST(c.granted_scopes AS TEXT)
