@@ -9,6 +9,7 @@ import strawberry
 
 from graph.collab import ids
 from graph.collab.asking import asked
+from graph.collab.contents import require_contents
 from graph.collab.inputs import (
     ConflictBehavior,
     CreateDriveFolderInput,
@@ -172,6 +173,7 @@ async def move_file(
     if found.file.is_folder:
         # What lies in it must not come into reach by being moved.
         reach.require_place(found.facts, _child(found, mime=None))
+        await asked(require_contents(context, reach, found))
     tag = etag(if_match) or found.file.etag
     made = await changed(context.content.move(key, parent.file.key, etag=tag))
     return DriveOperationView(file_id=made.id)
@@ -184,9 +186,11 @@ async def delete_file(
     """Put a file or folder into the recycle bin."""
     context = info.context
     key = ids.file(file_id)
-    found = await asked(writing(context).file(key, wanted=_ETAG))
+    reach = writing(context)
+    found = await asked(reach.file(key, wanted=_ETAG))
     if found.file.is_root:
         raise InvalidInput("The top of a library cannot be deleted.", code=Code.INVALID_REQUEST)
+    await asked(require_contents(context, reach, found))
     await changed(context.content.delete(key, etag=etag(if_match) or found.file.etag))
     return DriveOperationView(file_id=found.file.id)
 
@@ -200,7 +204,7 @@ async def share_file(
     """Let others at a file or folder."""
     context = info.context
     key, share = ids.file(file_id), _share(written)
-    found = await asked(writing(context).file(key))
+    found = await _whole(context, key)
     given = await changed(context.content.share(key, share), refusable=True)
     return DriveOperationView(file_id=found.file.id, permission_id=given)
 
@@ -217,7 +221,7 @@ async def update_file_permission(
     """Change what a permission allows; the owner's cannot be changed."""
     context = info.context
     key, permission = ids.file(file_id), ids.permission(permission_id)
-    found = await asked(writing(context).file(key))
+    found = await _whole(context, key)
     await _require_given(context, key, permission)
     changing = context.content.update_permission(key, permission, written.role.value)
     await changed(changing, refusable=True)
@@ -233,7 +237,7 @@ async def delete_file_permission(
     """Take a permission away; the owner's cannot be."""
     context = info.context
     key, permission = ids.file(file_id), ids.permission(permission_id)
-    found = await asked(writing(context).file(key))
+    found = await _whole(context, key)
     await _require_given(context, key, permission)
     await changed(context.content.delete_permission(key, permission), refusable=True)
     return DriveOperationView(file_id=found.file.id)
@@ -251,6 +255,14 @@ def writing(context: Context) -> Reach:
     if not context.content.can_write:
         raise ReadOnlyConnection
     return Reach(context.content, context.caller.rules)
+
+
+async def _whole(context: Context, key: ItemKey) -> Reached:
+    """Read a file, or a folder with everything in it, of which others are let at all."""
+    reach = writing(context)
+    found = await asked(reach.file(key))
+    await asked(require_contents(context, reach, found))
+    return found
 
 
 async def parent_of(reach: Reach, key: ItemKey) -> Reached:

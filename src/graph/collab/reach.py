@@ -8,12 +8,12 @@ decisions 4 and 16; reference, reliability 4.1 to 4.3.
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from graph.collab.facts import Survey
 from policy.refusals import Aim, Blocked, NotFound
-from policy.rules import Facts, Outlook, RuleSet
+from policy.rules import UNKNOWN, Facts, Outlook, RuleSet
 from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.content import Content
 from providers.failures import Missing
@@ -226,6 +226,15 @@ class Reach:
             if rule_id is None:
                 rule_id = self._rules.blocking(parent)
             raise Blocked(rule_id, aim=Aim.CREATE, facts=parent, child=child)
+
+    def settles(self, inside: Facts) -> bool:
+        """
+        Say whether rules about places alone allow everything inside of something.
+
+        *inside* are the facts of what lies in it; further folders may be in between.
+        """
+        deeper = replace(inside, ancestors=UNKNOWN)
+        return self._rules.blocking(deeper) is None and self._rules.allows_place(inside)
 
     def require_place(self, folder: Facts, child: Facts) -> None:
         """

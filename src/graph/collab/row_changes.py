@@ -8,6 +8,7 @@ from graph.collab import ids
 from graph.collab.asking import asked
 from graph.collab.changes import IfMatch, changed, etag, writing
 from graph.collab.columns import hidden_from
+from graph.collab.contents import FACE, require_row
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, checked_fields
 from graph.collab.keeping import ROWS, kept
 from graph.collab.reach import Reach
@@ -93,7 +94,11 @@ async def delete_list_item(
     """Put a list item into the recycle bin."""
     context = info.context
     key = ids.row_of(site_id, list_id, item_id)
-    found = await asked(writing(context).row(key, wanted=_ETAG))
+    reach = writing(context)
+    wants = _ETAG if reach.unrestricted else _ETAG | FACE
+    found = await asked(reach.row(key, wanted=wants))
+    if not reach.unrestricted:
+        await asked(require_row(context, reach, found.row, found.facts))
     tag = etag(if_match) or found.row.etag
     await changed(context.content.delete_row(key, etag=tag))
     return DeletionView()
