@@ -1,0 +1,141 @@
+"""
+Uploads of full size through a gateway in a process of its own, over real sockets.
+
+`UPLOAD_BYTES` is the size of each of the four that are sent at once (104857600 unless it says
+otherwise). What the gateway grows by is the kernel's own count of its resident memory.
+"""
+
+import hashlib
+import os
+import socket
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import content_processes
+
+pytestmark = pytest.mark.slow
+
+MOST = 104_857_600  # bytes; contract, Limits
+SIZE = int(os.environ.get("UPLOAD_BYTES", str(MOST)))
+AT_ONCE = 4
+GROWTH = 64 * 1024 * 1024  # bytes
+PIECE = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    with content_processes.opened(tmp_path_factory.mktemp("uploads")) as found:
+        found.start()
+        found.prepare()
+        yield found
+
+
+@pytest.fixture(scope="module")
+def token(both):
+    return both.token(("folder", both.ids["houses"]), ("file_id", both.ids["houses"]))[1]
+
+
+def pieces(seed, size):
+    """Yield *size* bytes that are different for each seed, and from piece to piece."""
+    for start in range(0, size, PIECE):
+        word = hashlib.sha256(f"{seed}:{start}".encode()).digest()
+        yield (word * (PIECE // len(word)))[: min(PIECE, size - start)]
+
+
+def upload(both, token, seed, size, *, chunked=False):
+    """Upload; return the answer and the digest of what was sent."""
+    digest = hashlib.sha256()
+
+    def sent():
+        for piece in pieces(seed, size):
+            digest.update(piece)
+            yield piece
+
+    headers = {} if chunked else {"content-length": str(size)}
+    params = {"fileName": f"{seed}.bin", "folderId": both.ids["houses"]}
+    with both.client(token) as client:
+        answer = client.post("/files/upload", params=params, content=sent(), headers=headers)
+    return answer, digest.hexdigest()
+
+
+def stored(both, token, file_id):
+    """Return the digest of what is downloaded."""
+    with both.client(token) as client:
+        url = client.get(f"/files/{file_id}/download").raise_for_status().json()["downloadUrl"]
+    digest = hashlib.sha256()
+    with httpx.stream("GET", url) as answer:
+        for piece in answer.iter_raw():
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def memory(both, name):
+    """Return a line of the kernel's count for the gateway, in bytes: VmRSS now, VmHWM at most."""
+    told = Path(f"/proc/{both.gateway.pid}/status").read_text()
+    return int(told.partition(f"{name}:")[2].split()[0]) * 1024
+
+
+def left_behind(both):
+    """Return how many bytes the sandbox keeps for uploads that are not files."""
+    return sum(one.stat().st_size for one in (both.folder / "sandbox").rglob("*") if one.is_file())
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs the kernel's counts")
+def test_four_uploads_at_once_hold_64_mb_at_most_and_arrive_whole(both, token):
+    upload(both, token, "warm", 8 * PIECE)
+    before = memory(both, "VmRSS")
+    Path(f"/proc/{both.gateway.pid}/clear_refs").write_text("5")  # the peak counts from now on
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        jobs = [pool.submit(upload, both, token, f"big {n}", SIZE) for n in range(AT_ONCE)]
+        done = [job.result() for job in jobs]
+
+    growth = memory(both, "VmHWM") - before
+    sys.stdout.write(f"{AT_ONCE} uploads of {SIZE} bytes: {growth / 2**20:.1f} MiB more\n")
+    assert [answer.status_code for answer, _ in done] == [200] * AT_ONCE
+    assert growth <= GROWTH
+    for answer, digest in done:
+        assert stored(both, token, answer.json()["fileId"]) == digest
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["announced", "counted"])
+def test_one_byte_more_is_told_413_and_leaves_nothing(both, token, chunked):
+    there, kept = both.names("houses"), left_behind(both)
+
+    answer, _ = upload(both, token, f"too big {chunked}", MOST + 1, chunked=chunked)
+
+    body = answer.json()
+    assert (answer.status_code, body["error"], body["errorCode"]) == (
+        413,
+        "PAYLOAD_TOO_LARGE",
+        "TOO_LARGE",
+    )
+    assert both.names("houses") == there
+    assert left_behind(both) - kept < PIECE
+
+
+def test_a_cut_connection_leaves_nothing(both, token):
+    there, kept = both.names("houses"), left_behind(both)
+    query = f"fileName=cut.bin&folderId={both.ids['houses']}"
+    head = (
+        f"POST /api/access/collab/files/upload?{query} HTTP/1.1\r\nHost: gateway.test\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Length: {3 * MOST // 4}\r\n\r\n"
+    )
+    port = int(both.base.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), 30) as client:
+        client.sendall(head.encode())
+        for piece in pieces("cut", MOST // 2):
+            client.sendall(piece)
+        assert left_behind(both) > kept + PIECE  # some of it is upstream already
+
+    until = time.monotonic() + 60
+    while left_behind(both) - kept >= PIECE and time.monotonic() < until:
+        time.sleep(0.05)
+    assert left_behind(both) - kept < PIECE
+    assert both.names("houses") == there
