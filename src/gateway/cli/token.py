@@ -18,6 +18,7 @@ _COLUMNS = {
     "name": "NAME",
     "keyId": "KEY",
     "status": "STATUS",
+    "surfaces": "SURFACES",
     "resourceIds": "RESOURCES",
     "expiresAt": "EXPIRES",
     "lastUsedAt": "LAST USED",
@@ -72,7 +73,7 @@ def list_(
     if as_json:
         give_json(found)
     else:
-        give_table(found, _COLUMNS)
+        give_table([{**one, "surfaces": work.surfaces(one)} for one in found], _COLUMNS)
 
 
 @app.command("show")

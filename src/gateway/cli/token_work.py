@@ -12,7 +12,7 @@ from gateway.cli.store import opened
 from gateway.tables import AccessToken, Operator, Resource
 from policy import grants
 from policy.refusals import InvalidInput, NotFound
-from policy.vocabulary import Code
+from policy.vocabulary import Code, Surface
 
 NEVER = "never"  # as an end: none
 
@@ -67,6 +67,18 @@ async def listed(status: str | None) -> list[dict[str, Any]]:
         found = (await session.exec(rows)).all()
         linked = await tokens.resources_of(session, found)
         return [tokens.view(row, linked[row.id or 0]) for row in found]
+
+
+def surfaces(token: Mapping[str, Any]) -> list[str]:
+    """Return the surfaces that a token, as listed, opens."""
+    settings = token["settings"]
+    opened_ones = {
+        Surface.EMAIL: settings.get("emailAccessEnabled") is True,
+        Surface.CALENDAR: settings.get("calendarAccessEnabled") is True,
+        Surface.TASKS: bool(token["effectiveTaskOperations"]),
+        Surface.COLLAB: settings.get("collabAccessEnabled") is True,
+    }
+    return [surface.value for surface, is_open in opened_ones.items() if is_open]
 
 
 async def shown(token_id: int) -> dict[str, Any]:

@@ -246,3 +246,26 @@ def test_a_gateway_that_serves_is_asked_and_copied(tmp_path):
         assert run("token", "revoke", "1").returncode == 0
         refused = run("query", "{ accessToken { name } }", "--url", told["baseUrl"])
         assert (refused.returncode, '"data"' in refused.stdout) == (1, False)
+        # The server keeps its connections; what is restored under them holds at the next request.
+        restored = run("db", "restore", "copy", "--yes", "--json")
+        assert json.loads(restored.stdout)["revived"] == [1], restored.stderr
+        again = run("query", "{ accessToken { name } }", "--url", told["baseUrl"])
+        assert json.loads(again.stdout)["data"] == {"accessToken": {"name": "full"}}, again.stderr
+
+
+@pytest.mark.slow
+def test_a_demo_tells_what_it_is_as_json(tmp_path):
+    command = [sys.executable, "-m", "gateway", "demo", "--port", "0", "--data", str(tmp_path)]
+    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            lines = []
+            for line in server.stdout:
+                lines.append(line)
+                if line == "}\n":
+                    break
+        finally:
+            server.terminate()
+
+    told = json.loads("".join(lines))
+    assert set(told["tokens"]) == {"full", "reader", "masked", "selected"}
+    assert told["graphqlUrl"] == f"{told['baseUrl']}/graphql"

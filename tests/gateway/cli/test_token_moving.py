@@ -65,6 +65,14 @@ def test_a_change_that_cannot_be_made_changes_nothing(run, text, words, code):
     assert run("token", "show", 1, "--json").stdout == before
 
 
+def test_the_list_shows_what_each_token_opens(run, text):
+    words = ("--settings", '{"emailAccessEnabled": true, "allowedTaskOperations": ["view_items"]}')
+    run("token", "change", 1, *words)
+
+    headings, line = (row.split() for row in run("token", "list").stdout.splitlines())
+    assert dict(zip(headings, line, strict=False))["SURFACES"] == "email,tasks"
+
+
 def test_a_revoked_token_is_told(run, text):
     assert told(run("token", "revoke", 1, "--json"))["status"] == "revoked"
 
