@@ -1,0 +1,122 @@
+"""`explain` writes layers as a table and the change as commands that can be run."""
+
+import json
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from gateway.cli.main import app
+
+runner = CliRunner()
+LIST = ("GET", "/api/access/email/messages")
+
+
+@pytest.fixture
+async def account(store, database, tmp_path, monkeypatch):
+    """A store with an operator and a mail account."""
+    from gateway.tables import ConnectionRow, Operator, Resource
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGW_DATABASE_URL", store)
+    monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 16)
+    monkeypatch.setenv("AGW_SECRET_KEYS", "k" * 16)
+    async with database.writing() as session:
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+        session.add(Resource(name="r", created_at=0))
+        await session.flush()
+        session.add(
+            ConnectionRow(
+                resource_id=1,
+                operator_id="o",
+                kind="email",
+                provider="PROVIDER_A",
+                account_email="me@example.org",
+                granted_scopes=[],
+                can_write=True,
+                status="active",
+                selected_site_ids=[],
+                base_url="http://127.0.0.1:9/nobody",
+                created_at=0,
+                updated_at=0,
+            )
+        )
+
+
+@pytest.fixture
+def environment(account):
+    """A token besides that may do nothing."""
+    assert run("token", "create", "t", "--operator", "o", "--resource", 1).exit_code == 0
+
+
+def run(*words):
+    return runner.invoke(app, [*map(str, words)])
+
+
+SEND = json.dumps({"to": [{"email": "x@y.example"}], "subject": "s", "body": "b"})
+
+
+def test_a_refusal_is_a_table_and_commands_that_lift_it(environment):
+    asked = ("explain", 1, "POST", "/api/access/email/messages/send", "--body", SEND)
+    told = run(*asked)
+
+    lines = told.stdout.splitlines()
+    assert told.exit_code == 1, told.stderr
+    assert lines[0].split() == ["LAYER", "OUTCOME", "WHY"]
+    assert [line.split()[0] for line in lines[1:5]] == [
+        "address_limit",
+        "token",
+        "quota",
+        "surface",
+    ]
+    assert lines[12:15] == [
+        "",
+        "Refused: 422 EMAIL_NOT_ENABLED",
+        "This lets it pass: Set emailAccessEnabled to true; add send_email to "
+        "allowedEmailOperations.",
+    ]
+    (command,) = lines[15:]
+    name, *words = shlex.split(command)
+    assert name == "access-gateway"
+    assert run(*words).exit_code == 0
+
+    again = run(*asked)
+    assert (again.exit_code, again.stdout.splitlines()[13:]) == (0, ["Allowed: 200"])
+
+
+def test_json_is_the_answer_of_the_management_api(environment):
+    told = run("explain", 1, *LIST, "--query", "q=a b", "--query", "limit=5", "--json")
+
+    found = json.loads(told.stdout)
+    assert (told.exit_code, found["status"], found["error"]) == (1, 422, "EMAIL_NOT_ENABLED")
+    assert found["unchangeable"].startswith("The provider failed")
+    assert found["partialChange"]["settings"] == {"emailAccessEnabled": True}
+
+
+def test_documents_come_from_files(environment, tmp_path):
+    file = tmp_path / "who.graphql"
+    file.write_text("query Who { accessToken { id } }")
+    told = run("explain", 1, "--document", file, "--operation", "Who", "--json")
+
+    found = json.loads(told.stdout)
+    assert (told.exit_code, found["outcome"]) == (0, "allowed")
+    assert [one["field"] for one in found["fields"]] == ["accessToken"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((99, *LIST), 1, "There is no token 99."),
+        ((1,), 1, "must have either method and path, or a document"),
+        ((1, "GET", "/elsewhere"), 1, "path must be percent-encoded"),
+        ((1, *LIST, "--query", "q"), 2, "is not name=value"),
+        ((1, *LIST, "--body", "{"), 2, "body cannot be read"),
+        ((1, "--document", "absent.graphql"), 2, "absent.graphql cannot be read"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_on_standard_error(environment, words, code, said):
+    told = run("explain", *words)
+
+    assert (told.exit_code, told.stdout) == (code, "")
+    assert said in " ".join(told.stderr.replace("│", " ").split())

@@ -1,0 +1,40 @@
+"""What the suite saw refused is explained, and the proposed change helps; see `refusalproof`."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+SOME = (
+    "rest_compat/test_email_gates.py",
+    "collab/test_collab_rules.py",
+    "tasks/test_tasks_reads.py",
+)
+ALL = ("rest_compat", "collab", "tasks", "graph", "gateway/test_surface_door.py")
+
+
+@pytest.mark.slow
+def test_every_refusal_is_explained_and_lifted_by_the_change_that_is_proposed(tmp_path):
+    report = tmp_path / "report"
+    everything = os.environ.get("REFUSAL_SUITES") == "all"
+    suites = [str(TESTS / one) for one in (ALL if everything else SOME)]
+    marked = ["-m", "not slow and not browser"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "refusalproof", *marked, *suites],
+        cwd=TESTS.parent,
+        env={**os.environ, "PYTHONPATH": str(TESTS), "REFUSAL_REPORT": str(report)},
+        capture_output=True,
+        text=True,
+        timeout=3600,
+        check=False,
+    )
+    lines = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+
+    assert [line for line in lines if "mismatch" in line] == []
+    assert run.returncode == 0, run.stdout[-5000:]
+    proved = [line for line in lines if line["exception"] is None]
+    assert len(proved) >= (500 if everything else 50)
