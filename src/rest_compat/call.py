@@ -41,7 +41,8 @@ class Call:
 
         Bytes that are not UTF-8 become U+FFFD, which no id contains.
         """
-        return tuple(unquote(segment) for segment in self.path.split("/")[1:])
+        segments = self.path.split("/")[1:]
+        return tuple(map(unquote, segments)) if "%" in self.path else tuple(segments)
 
     @cached_property
     def headers(self) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """The two preferences a caller may state in a `Prefer` header (RFC 7240)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 
@@ -28,8 +28,13 @@ class Preferences:
         return (("Preference-Applied", ", ".join(names)),) if names else ()
 
 
-def read_preferences(values: Iterable[str]) -> Preferences:
+NONE = Preferences()
+
+
+def read_preferences(values: Collection[str]) -> Preferences:
     """Read the values of all `Prefer` headers; what is not ours is ignored, as RFC 7240 asks."""
+    if not values:
+        return NONE
     stated = {
         part.split(";", 1)[0].replace(" ", "").replace('"', "").lower()
         for value in values

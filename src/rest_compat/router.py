@@ -86,19 +86,19 @@ class Router:
         await send_answer(answer, send, head=call.method == "HEAD")
 
     async def _answer(self, call: Call) -> Answer:
-        candidates = [
-            (row, found)
-            for pattern, row in self._rows.get(_shelf(call.segments), ())
-            if (found := match(pattern, call.segments)) is not None
-        ]
+        segments = call.segments
+        shelf = self._rows.get(_shelf(segments), ())
         method = "GET" if call.method == "HEAD" else call.method
-        for row, path in candidates:
+        for pattern, row in shelf:
             if row.endpoint.method == method:
-                call.scope.setdefault("state", {})["route"] = row.endpoint.path
-                return await row.respond(call, path)
+                path = match(pattern, segments)
+                if path is not None:
+                    call.scope.setdefault("state", {})["route"] = row.endpoint.path
+                    return await row.respond(call, path)
+        candidates = [row for pattern, row in shelf if match(pattern, segments) is not None]
         if not candidates:
             return await self._refuse(call, Code.NOT_FOUND, "There is nothing at this path.", 404)
-        allow = ("Allow", ", ".join(allowed(row.endpoint.method for row, _ in candidates)))
+        allow = ("Allow", ", ".join(allowed(row.endpoint.method for row in candidates)))
         if method == "OPTIONS":
             return Answer(status=204, headers=(allow,))
         message = f"{call.method} is not possible here."

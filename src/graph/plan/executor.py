@@ -69,33 +69,42 @@ class PlannedExecutor(CountingExecutor):
     def execute_field(
         self, parent_type: Any, source: Any, field_details_list: Any, path: Any, *rest: Any
     ) -> Any:
-        """Call a root field with the arguments that are ready; otherwise as graphql-core does."""
+        """Call a field with the arguments that are ready; otherwise as graphql-core does."""
         call = self.plan.calls.get(id(field_details_list))
         arguments = call.arguments(self.variable_values) if call is not None else None
         if call is None or arguments is None:
             return super().execute_field(parent_type, source, field_details_list, path, *rest)
-        field = call.field
-        info = self.build_resolve_info(field, call.nodes, parent_type, path)
-        resolve = field.resolve or self.field_resolver
+        type_ = call.field.type
+        info = self.build_resolve_info(call.field, call.nodes, parent_type, path)
+        resolve = call.field.resolve or self.field_resolver
         try:
             result = resolve(source, info, **arguments)
+            if not self.is_awaitable(result):  # a leaf then: see `planning`
+                return self.complete_value(type_, field_details_list, info, path, result, *rest)
         except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
-            self.handle_field_error(error, field.type, field_details_list, path)
+            self.handle_field_error(error, type_, field_details_list, path)
             return None
-        return self.complete_awaitable_value(
-            field.type, field_details_list, info, path, result, *rest
-        )
+        return self.complete_awaitable_value(type_, field_details_list, info, path, result, *rest)
 
     def complete_value(
         self, return_type: Any, field_details_list: Any, info: Any, path: Any, *rest: Any
     ) -> Any:
-        """Take the step of a pure field; whatever is unexpected is graphql-core's."""
-        step = self.plan.steps.get(id(field_details_list))
+        """Take the step of a pure field, or read a mixed one; the unexpected is graphql-core's."""
+        asked = id(field_details_list)
+        step = self.plan.steps.get(asked)
         if step is not None and return_type is step.type:
             try:
                 return step.reader.read(rest[0], self.context_value)
             except Unexpected:
                 pass
+        whole = self.plan.wholes.get(asked)
+        if whole is not None and return_type is whole.type:
+            try:
+                found = whole.mixture.reader.read(rest[0], self.context_value)
+            except Unexpected:
+                pass
+            else:
+                return self._resolve(whole.mixture, found, whole.owner, rest[0], path)
         return super().complete_value(return_type, field_details_list, info, path, *rest)
 
     def execute_fields(

@@ -39,6 +39,8 @@ from graphql.execution.values import (
     get_variable_values,
 )
 
+# Scalars whose values of this very type are read as they are.
+_EXACT: Mapping[str, type] = {"String": str, "ID": str, "Boolean": bool}
 _UNCHANGING = (str, int, float, Enum, datetime, type(None))  # may be shared between requests
 
 
@@ -49,10 +51,12 @@ class Variables:
 
     Attributes:
         required: Those that must be given.
+        exact: Those whose values of a type are read as they are, and the type.
         absent: What those come to that need not be, when none is given.
     """
 
     signatures: Mapping[str, GraphQLVariableSignature]
+    exact: Mapping[str, type]
     required: frozenset[str]
     absent: VariableValues
 
@@ -77,7 +81,12 @@ class Variables:
             else:
                 absent.sources.update(values.sources)
                 absent.coerced.update(values.coerced)
-        return cls(signatures, frozenset(required), absent)
+        exact = {
+            name: _EXACT[_bare(one.type).name]
+            for name, one in signatures.items()
+            if _bare(one.type).name in _EXACT
+        }
+        return cls(signatures, exact, frozenset(required), absent)
 
     def coerce(self, given: Mapping[str, Any]) -> VariableValues | None:
         """Coerce the values *given*; None when graphql-core must."""
@@ -88,9 +97,11 @@ class Variables:
             signature = self.signatures.get(name)
             if signature is None:
                 continue  # nobody asked for it
-            value = coerce_input_value(raw, signature.type)
-            if value is Undefined:
-                return None
+            value = raw
+            if type(raw) is not self.exact.get(name):
+                value = coerce_input_value(raw, signature.type)
+                if value is Undefined:
+                    return None
             sources[name] = VariableValueSource(signature, raw)
             coerced[name] = value
         return VariableValues(sources, coerced)
@@ -99,7 +110,7 @@ class Variables:
 @dataclass(frozen=True, slots=True)
 class Call:
     """
-    How an asynchronous root field is called.
+    How a field is called: an asynchronous root field, or one with a resolver and no fields below.
 
     Attributes:
         fixed: The arguments that are literals, or absent, by name.
@@ -159,4 +170,8 @@ def _are_unchanging(values: Mapping[str, Any]) -> bool:
 
 
 def _is_leaf(type_: GraphQLInputType) -> bool:
-    return is_leaf_type(type_.of_type if is_non_null_type(type_) else type_)
+    return is_leaf_type(_bare(type_))
+
+
+def _bare(type_: Any) -> Any:
+    return type_.of_type if is_non_null_type(type_) else type_

@@ -5,17 +5,20 @@ Root fields and whatever else has a resolver keep graphql-core's order, argument
 handling: the plan only says where the executor may take a large step.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from graphql import (
     GraphQLError,
+    GraphQLField,
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLSchema,
     OperationDefinitionNode,
     get_named_type,
+    is_leaf_type,
+    is_non_null_type,
     is_object_type,
 )
 from graphql.execution.collect_fields import (
@@ -64,6 +67,21 @@ class Mixture:
     parts: tuple[Part, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """
+    A field of one object whose selection is mixed, and that nobody else need look at.
+
+    Attributes:
+        type: The field's type; see `Step.type`.
+        owner: The object's.
+    """
+
+    type: GraphQLOutputType
+    owner: GraphQLObjectType
+    mixture: Mixture
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """
@@ -76,7 +94,8 @@ class Plan:
         wanted: Root response key -> type -> the record attributes asked for (`graph.wanted`).
         steps: By the `id` of the field's nodes.
         mixtures: By the `id` of the selection's collected fields.
-        calls: Of root fields, by the `id` of the field's nodes.
+        wholes: By the `id` of the field's nodes.
+        calls: By the `id` of the field's nodes.
         names: Root response key -> member of its object -> attribute of the shape.
     """
 
@@ -86,6 +105,7 @@ class Plan:
     wanted: Mapping[str, Mapping[str, frozenset[str]]]
     steps: Mapping[int, Step]
     mixtures: Mapping[int, Mixture]
+    wholes: Mapping[int, Whole]
     calls: Mapping[int, Call]
     names: Mapping[str, Mapping[str, str]]
 
@@ -107,6 +127,8 @@ class Planner:
     _collected: Collected = field(default_factory=dict)
     _steps: dict[int, Step] = field(default_factory=dict)
     _mixtures: dict[int, Mixture] = field(default_factory=dict)
+    _wholes: dict[int, Whole] = field(default_factory=dict)
+    _calls: dict[int, Call] = field(default_factory=dict)
 
     def plan(self) -> Plan | None:
         """Return the plan; None when the fields cannot be collected, an error for graphql-core."""
@@ -118,6 +140,7 @@ class Planner:
             ).grouped_field_set
             for details in roots.values():
                 self._below(root, details, anatomy)
+                self._prepare(root, details, is_asynchronous)
             return Plan(
                 root_type=root,
                 roots=roots,
@@ -125,7 +148,8 @@ class Planner:
                 wanted={key: self._wanted(root, details) for key, details in roots.items()},
                 steps=self._steps,
                 mixtures=self._mixtures,
-                calls=dict(self._calls(root, roots)),
+                wholes=self._wholes,
+                calls=self._calls,
                 names={key: self._names(root, one, anatomy) for key, one in roots.items()},
             )
         except GraphQLError:
@@ -144,18 +168,26 @@ class Planner:
         if found.places:
             grouped = self._collect(below, details)
             reader = Reader.of(found.shape, found.places, counts=False)
-            self._mixtures[id(grouped)] = Mixture(reader, found.parts)
+            mixture = self._mixtures[id(grouped)] = Mixture(reader, found.parts)
+            if depth(type_) == 0 and below.is_type_of is None:
+                self._wholes[id(details)] = Whole(type_, below, mixture)
         for part in found.parts:
             if part.place is None:
                 self._below(below, part.details, anatomy)
+                self._prepare(below, part.details, _has_leaves)
 
-    def _calls(self, root: GraphQLObjectType, roots: GroupedFieldSet) -> Iterator[tuple[int, Call]]:
-        for details in roots.values():
-            defined = root.fields.get(details[0].node.name.value)
-            if defined is not None and is_asynchronous(defined):
-                call = Call.of(defined, [one.node for one in details])
-                if call is not None:
-                    yield id(details), call
+    def _prepare(
+        self,
+        owner: GraphQLObjectType,
+        details: FieldDetailsList,
+        fits: Callable[[GraphQLField], bool],
+    ) -> None:
+        """Prepare the call of a field if it *fits*."""
+        defined = owner.fields.get(details[0].node.name.value)
+        if defined is not None and fits(defined):
+            call = Call.of(defined, [one.node for one in details])
+            if call is not None:
+                self._calls[id(details)] = call
 
     def _wanted(
         self, owner: GraphQLObjectType, details: FieldDetailsList
@@ -190,6 +222,12 @@ class Planner:
             )
             self._collected[key] = details, collected
         return self._collected[key][1].grouped_field_set
+
+
+def _has_leaves(defined: GraphQLField) -> bool:
+    """Say whether values of *defined* are scalars or enums, and not lists of them."""
+    type_ = defined.type
+    return is_leaf_type(type_.of_type if is_non_null_type(type_) else type_)
 
 
 def _itself(value: Any) -> Any:
