@@ -3,15 +3,15 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import uvloop
 
-from benchmarks import bodies, footprint, growing, plot, report, requests, upstream
+from benchmarks import bodies, footprint, growing, layers, plot, report, requests, upstream
 from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
-from benchmarks.table import Growth, Result
+from benchmarks.table import Growth, Result, Table
 
 FULL, QUICK = Effort(rounds=15, seconds=0.08), Effort(rounds=9, seconds=0.03)
 
@@ -53,11 +53,15 @@ def _results(
         for table in (*bodies.tables(loop), *whole):
             if only and not any(word in table.title for word in only):
                 continue
-            result = Result(table, measure(loop, table.variants, effort))
+            result = Result(table, measure(loop, table.variants, effort), _layers(loop, table))
             if talks:
                 report.print_result(result)
             yield result
         loop.run_until_complete(prepared.__aexit__(None, None, None))
+
+
+def _layers(loop: asyncio.AbstractEventLoop, table: Table) -> Mapping[str, float]:
+    return {} if table.layered is None else layers.measured(loop, table.variants[table.layered])
 
 
 def _growths(loop: asyncio.AbstractEventLoop, *, talks: bool) -> Iterator[Growth]:

@@ -8,7 +8,8 @@ from typing import Any
 import orjson
 
 from benchmarks.baselines import fastapi_app, hand_written, models, strawberry_router
-from benchmarks.baselines.fastapi_app import EXPAND_B, SELECT_B, SELECT_EVENT, Sends, Token
+from benchmarks.baselines.fastapi_app import EXPAND_B, SELECT_B, SELECT_EVENT, Sends
+from benchmarks.baselines.stores import Token
 from benchmarks.corpus import AGENDA_ENDS, AGENDA_STARTS, CALENDAR, EVENTS_PER_ANSWER, PAGE, Corpus
 from benchmarks.inside import (
     EMAIL,

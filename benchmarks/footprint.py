@@ -80,11 +80,11 @@ async def _theirs(stack: AsyncExitStack) -> tuple[Any, asyncio.Event]:
     import httpx
 
     from benchmarks import asgi
-    from benchmarks.baselines import fastapi_app
+    from benchmarks.baselines import fastapi_app, stores
 
     transport, gate = _gated()
     client = await stack.enter_async_context(httpx.AsyncClient(transport=transport))
-    tokens = fastapi_app.Tokens({"token-plain": fastapi_app.Token(1)})
+    tokens = stores.Known({"token-plain": stores.Token(1)})
     app = fastapi_app.build(client, tokens, base="http://upstream.invalid")
     return asgi.call(app, "GET", _TARGET, "token-plain"), gate
 

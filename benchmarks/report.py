@@ -44,6 +44,10 @@ def print_result(result: Result) -> None:
         ratio = measured.ratio(promise.of, promise.to)
         word = "kept  " if ratio.middle <= promise.most else "MISSED"
         print(f"  {word} {promise.name}: {ratio.middle:.3f} <= {promise.most}  {_quarters(ratio)}")
+    if result.layers:
+        print(f"  layers of {result.table.layered}, {sum(result.layers.values()):.0f} µs in all")
+        for name, micros in result.layers.items():
+            print(f"    {micros:6.1f} µs  {name}")
 
 
 def print_growth(growth: Growth) -> None:
@@ -111,6 +115,7 @@ def _table(result: Result) -> Mapping[str, Any]:
             name: {"microseconds": micros, "ratio": _spread(measured.ratio(name, first))}
             for name, micros in measured.micros.items()
         },
+        "layers": result.layers,
         "promises": [
             {
                 "name": one.name,

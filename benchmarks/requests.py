@@ -12,7 +12,10 @@ import orjson
 from starlette.requests import Request
 
 from benchmarks import asgi, whole
-from benchmarks.baselines import stock_client, strawberry_router
+from benchmarks.baselines import fastapi_app, stock_client, strawberry_router
+from benchmarks.baselines.fastapi_app import EXPAND_B, SELECT_B
+from benchmarks.baselines.sqlmodel_store import Models
+from benchmarks.baselines.stores import Known
 from benchmarks.bodies import LIST
 from benchmarks.corpus import PAGE, Corpus, id_b
 from benchmarks.inside import MAIL_MASK, Inside
@@ -28,6 +31,7 @@ from rest_compat.documents import document
 
 A_PAGE = f"/api/access/email/messages?limit={PAGE}"
 AN_EMAIL = f"/api/access/email/messages/providerB:{id_b(7)}"
+A_MESSAGE = f"/v1.0/me/messages/{id_b(7)}?$select={SELECT_B},body&$expand={EXPAND_B}"
 FASTAPI = "FastAPI + pydantic + httpx"
 IN_A_BURST = 50
 STRAWBERRY = "Strawberry's router with its caches"
@@ -38,7 +42,9 @@ async def tables(base: str) -> AsyncIterator[Sequence[Table]]:
     """Prepare everything against the upstream server at *base*."""
     async with AsyncExitStack() as stack:
         yield (
-            await _one_email(stack),
+            await _one_email(stack, base),
+            await _one_email_from_memory(stack),
+            await _one_email_alone(stack),
             await _one_call(stack, base),
             await _many_calls(stack, base),
             _graphql(await Inside().records(PAGE)),
@@ -46,21 +52,26 @@ async def tables(base: str) -> AsyncIterator[Sequence[Table]]:
         )
 
 
-async def _one_email(stack: AsyncExitStack) -> Table:
-    """Upstream answers from memory: what is compared is all that is not the network."""
-    memory = whole.FromMemory(Corpus())
-    us = await stack.enter_async_context(
-        whole.ours("http://upstream.invalid", providers=["PROVIDER_B"], transport=memory)
+async def _one_email(stack: AsyncExitStack, base: str) -> Table:
+    """Everything there is to do for one email, each side with its own client."""
+    us = await stack.enter_async_context(whole.ours(base, providers=["PROVIDER_B"]))
+    logging = await stack.enter_async_context(
+        whole.ours(base, providers=["PROVIDER_B"], decision_days=90)
     )
-    client = await stack.enter_async_context(stock_client.tuned(memory))
-    them = whole.theirs("http://upstream.invalid", client, provider="b")
+    client = await stack.enter_async_context(stock_client.tuned())
+    them = whole.beside(us, base, client, provider="b")
+    models = whole.beside(us, base, client, provider="b", kind=Models)
     return Table(
-        "One email, the whole ASGI request, upstream's answer from memory",
+        "One email, the whole ASGI request with its upstream call",
         {
-            FASTAPI: asgi.call(them, "GET", AN_EMAIL, "token-plain"),
-            f"{FASTAPI}, masked": asgi.call(them, "GET", AN_EMAIL, "token-masked"),
+            FASTAPI: asgi.call(them, "GET", AN_EMAIL, us.tokens["plain"]),
+            f"{FASTAPI}, masked": asgi.call(them, "GET", AN_EMAIL, us.tokens["masked"]),
+            f"{FASTAPI}, by SQLModel": asgi.call(models, "GET", AN_EMAIL, us.tokens["plain"]),
             "ours": asgi.call(us.gateway, "GET", AN_EMAIL, us.tokens["plain"]),
             "ours, masked": asgi.call(us.gateway, "GET", AN_EMAIL, us.tokens["masked"]),
+            "ours, with the decision log": asgi.call(
+                logging.gateway, "GET", AN_EMAIL, logging.tokens["plain"]
+            ),
         },
         [
             Promise("R5", "ours", FASTAPI, 0.60),
@@ -69,15 +80,58 @@ async def _one_email(stack: AsyncExitStack) -> Table:
     )
 
 
+async def _one_email_from_memory(stack: AsyncExitStack) -> Table:
+    """Upstream answers both sides from memory, below httpx: its client layer counts, no socket."""
+    nowhere, memory = "http://upstream.invalid", whole.FromMemory(Corpus())
+    us = await stack.enter_async_context(
+        whole.ours(nowhere, providers=["PROVIDER_B"], transport=memory)
+    )
+    client = await stack.enter_async_context(stock_client.tuned(memory))
+    them = whole.beside(us, nowhere, client, provider="b")
+    return Table(
+        "One email, the whole ASGI request, upstream's answer from memory",
+        {
+            FASTAPI: asgi.call(them, "GET", AN_EMAIL, us.tokens["plain"]),
+            f"{FASTAPI}, masked": asgi.call(them, "GET", AN_EMAIL, us.tokens["masked"]),
+            "ours": asgi.call(us.gateway, "GET", AN_EMAIL, us.tokens["plain"]),
+            "ours, masked": asgi.call(us.gateway, "GET", AN_EMAIL, us.tokens["masked"]),
+        },
+        layered="ours",
+    )
+
+
+async def _one_email_alone(stack: AsyncExitStack) -> Table:
+    """The records are there, the token is in a dict, nothing is counted: frameworks compared."""
+    us = await stack.enter_async_context(
+        whole.ours("http://upstream.invalid", providers=["PROVIDER_B"], rate_limits="off")
+    )
+    them = fastapi_app.build(
+        None,
+        Known({us.tokens[name]: token for name, token in whole.TOKENS.items()}),
+        windows=(),
+        known=orjson.loads(Corpus().reply(A_MESSAGE).body),
+    )
+    whole.alone(us, (await Inside().records(PAGE)).emails[7])
+    return Table(
+        "One email, its record and token in memory, no limits and no upstream",
+        {
+            "FastAPI + pydantic": asgi.call(them, "GET", AN_EMAIL, us.tokens["plain"]),
+            "FastAPI + pydantic, masked": asgi.call(them, "GET", AN_EMAIL, us.tokens["masked"]),
+            "ours": asgi.call(us.gateway, "GET", AN_EMAIL, us.tokens["plain"]),
+            "ours, masked": asgi.call(us.gateway, "GET", AN_EMAIL, us.tokens["masked"]),
+        },
+    )
+
+
 async def _one_call(stack: AsyncExitStack, base: str) -> Table:
     us = await stack.enter_async_context(whole.ours(base, providers=["PROVIDER_B"]))
     default = await stack.enter_async_context(stock_client.default())
-    them = whole.theirs(base, default, provider="b")
+    them = whole.beside(us, base, default, provider="b")
     return Table(
         "A page of 50 mails, the whole request with 1 upstream call",
         {
-            FASTAPI: asgi.call(them, "GET", A_PAGE, "token-plain"),
-            f"{FASTAPI}, masked": asgi.call(them, "GET", A_PAGE, "token-masked"),
+            FASTAPI: asgi.call(them, "GET", A_PAGE, us.tokens["plain"]),
+            f"{FASTAPI}, masked": asgi.call(them, "GET", A_PAGE, us.tokens["masked"]),
             "ours": asgi.call(us.gateway, "GET", A_PAGE, us.tokens["plain"]),
             "ours, masked": asgi.call(us.gateway, "GET", A_PAGE, us.tokens["masked"]),
         },
@@ -88,15 +142,15 @@ async def _many_calls(stack: AsyncExitStack, base: str) -> Table:
     us = await stack.enter_async_context(whole.ours(base, providers=["PROVIDER_A"]))
     default = await stack.enter_async_context(stock_client.default())
     tuned = await stack.enter_async_context(stock_client.tuned())
-    stock = whole.theirs(base, default, provider="a")
-    few = whole.theirs(base, tuned, provider="a")
+    stock = whole.beside(us, base, default, provider="a")
+    few = whole.beside(us, base, tuned, provider="a")
     call = asgi.call(us.gateway, "GET", A_PAGE, us.tokens["plain"])
     return Table(
         "A page of 50 mails, the whole request with 51 upstream calls",
         {
-            FASTAPI: asgi.call(stock, "GET", A_PAGE, "token-plain"),
-            f"{FASTAPI}, masked": asgi.call(stock, "GET", A_PAGE, "token-masked"),
-            f"{FASTAPI}, 10 connections": asgi.call(few, "GET", A_PAGE, "token-plain"),
+            FASTAPI: asgi.call(stock, "GET", A_PAGE, us.tokens["plain"]),
+            f"{FASTAPI}, masked": asgi.call(stock, "GET", A_PAGE, us.tokens["masked"]),
+            f"{FASTAPI}, 10 connections": asgi.call(few, "GET", A_PAGE, us.tokens["plain"]),
             "ours, by upstream's batches": call,
             "ours, masked": asgi.call(us.gateway, "GET", A_PAGE, us.tokens["masked"]),
             "ours, 51 single calls": singly(call),

@@ -1,9 +1,9 @@
 """Both sides as whole applications: the assembled gateway, and the plain one."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,17 +12,22 @@ import httpx
 
 from benchmarks import asgi
 from benchmarks.baselines import fastapi_app
+from benchmarks.baselines.sqlmodel_store import Models
+from benchmarks.baselines.stores import File, Known, Store, Token
 from benchmarks.corpus import Corpus
 from benchmarks.inside import EMAIL, MAIL_MASK, settings
 from gateway.app import Gateway, assemble
+from gateway.keyring import place
+from gateway.lookup import Lookup
 from gateway.settings import Settings
 from providers.origins import Origins
+from providers.records import Email
 
 ADMIN = "the-admin-token-of-the-benchmark"
 PLENTY = [[10**9, 60], [10**9, 3600]]  # limits are counted, and never met
 TOKENS = {
-    "plain": fastapi_app.Token(1),
-    "masked": fastapi_app.Token(
+    "plain": Token(1),
+    "masked": Token(
         2,
         frozenset({"bcc", "attachments", "bodyPreview"}),
         "Hidden email fields: bcc, body_preview, attachments.",
@@ -59,12 +64,32 @@ class Ours:
     gateway: Gateway
     tokens: dict[str, str]
 
+    @property
+    def file(self) -> Path:
+        """Its database."""
+        path = self.gateway.parts.database.path
+        assert path is not None
+        return path
+
+    def decrypt(self, connection: int, sealed: bytes) -> bytes:
+        """Open a connection's credentials: one AES-GCM, as anybody would do it."""
+        where = place("connections", connection, "credentials")
+        return self.gateway.parts.keyring.decrypt(sealed, place=where)
+
 
 @asynccontextmanager
 async def ours(
-    base: str, *, providers: Sequence[str], transport: httpx.AsyncBaseTransport | None = None
+    base: str,
+    *,
+    providers: Sequence[str],
+    transport: httpx.AsyncBaseTransport | None = None,
+    **more: Any,
 ) -> AsyncIterator[Ours]:
-    """Run a gateway with one mailbox per member of *providers*, all at *base*."""
+    """
+    Run a gateway with one mailbox per member of *providers*, all at *base*.
+
+    The decision log is off, which no baseline has; *more* are other settings.
+    """
     with TemporaryDirectory() as folder:
         given = Settings(
             _env_file=None,
@@ -75,7 +100,11 @@ async def ours(
             provider_a_url=base,
             provider_b_url=base,
             max_active=4096,  # also a thousand that are held
-            rate_limit_windows={"email": PLENTY, "graphql": PLENTY, "management": PLENTY},
+            **{
+                "rate_limit_windows": dict.fromkeys(("email", "graphql", "management"), PLENTY),
+                "decision_days": 0,
+                **more,
+            },
         )
         gateway = assemble(given, origins=Origins(transport=transport))
         async with gateway.running():
@@ -115,16 +144,64 @@ async def _furnished(gateway: Gateway, providers: Iterable[str]) -> dict[str, st
                 "name": name,
                 "operatorId": operator,
                 "resourceIds": [resource],
-                "settings": settings(MAIL_MASK if name == "masked" else ()),
+                "settings": {
+                    **settings(MAIL_MASK if name == "masked" else ()),
+                    "quota": {"perMinute": 10**9, "perHour": 10**9},
+                },
             }
             tokens[name] = (await made("access-tokens", body))["token"]
         return tokens
 
 
 def theirs(base: str, client: httpx.AsyncClient, *, provider: str) -> asgi.App:
-    """Return the plain application."""
+    """Return the plain application; who calls it is known in memory, as "token-plain"."""
     known = {f"token-{name}": token for name, token in TOKENS.items()}
-    return fastapi_app.build(client, fastapi_app.Tokens(known), base=base, provider=provider)
+    return fastapi_app.build(client, Known(known), base=base, provider=provider)
+
+
+def beside(
+    us: Ours,
+    base: str,
+    client: httpx.AsyncClient,
+    *,
+    provider: str,
+    kind: type[File] | type[Models] = File,
+) -> asgi.App:
+    """Return the plain application on the database of *us*: the same tokens and accounts."""
+    store: Store = kind(us.file, us.decrypt)
+    return fastapi_app.build(client, store, base=base, provider=provider)
+
+
+def alone(us: Ours, email: Email) -> None:
+    """Leave the gateway nothing to read: *email* is every mailbox's, and rows stay in a dict."""
+    state, callers = us.gateway.app.state, us.gateway.parts.callers
+    state.accounts.mail_of = lambda *_: _Holding(email)
+    callers._lookup = _Remembered(callers._lookup)  # noqa: SLF001 - nothing else may replace it
+
+
+@dataclass(frozen=True)
+class _Holding:
+    email: Email
+
+    async def get(self, *_: Any, **__: Any) -> Email:
+        return self.email
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """Reads every row once."""
+
+    lookup: Lookup
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    async def rows(self, query: str, values: Mapping[str, object]) -> Any:
+        key = (query, *values.values())
+        if key not in self.known:
+            self.known[key] = await self.lookup.rows(query, values)
+        return self.known[key]
+
+    def close(self) -> None:
+        self.lookup.close()
 
 
 def same(one: bytes, other: bytes) -> bool:

@@ -1,28 +1,26 @@
 """
-The same three calls as a plain FastAPI application: response models, a token read, limits.
+The same three calls as a plain FastAPI application, with the duties of the endpoint.
 
-It does less than the gateway where it may: the token's settings are ready in memory, limits are
-fixed windows, upstream's token is a constant, nothing is retried, sealed or told in headers.
+Every request knows its token (`stores`), counts against its address and its token and tells so in
+headers, reads the documented parameters, hides what the token may not see as the models are built,
+and answers by its response model. It has no duty besides: no request id, no metrics, no log, no
+retries, deadlines or breaker around the upstream call.
 """
 
-import hashlib
-import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
-from fastapi import Depends, FastAPI, Header, HTTPException, Query
+from fastapi import Depends, FastAPI, Header, HTTPException, Query, Request, Response
 from fastapi.routing import APIRoute, serialize_response
 from httpx import AsyncClient
-from limits import parse
-from limits.aio.storage import MemoryStorage
-from limits.aio.strategies import FixedWindowRateLimiter
 
 from benchmarks.baselines import models
+from benchmarks.baselines.stores import Store, Token
+from benchmarks.baselines.windows import SlidingWindows, Windows
 
-TOKEN = {"authorization": "Bearer an-upstream-token"}
+PLENTY: Windows = ((10**9, 60), (10**9, 3600))  # counted, and never met
 SELECT_B = (
     "id,receivedDateTime,isDraft,parentFolderId,conversationId,subject,from,sender,toRecipients,"
     "ccRecipients,bccRecipients,bodyPreview,sentDateTime,isRead,hasAttachments,categories,importance"
@@ -35,60 +33,46 @@ SELECT_EVENT = (
 LABELS = {"INBOX": "INBOX", "Label_1": "Home"}
 
 
-@dataclass(frozen=True)
-class Token:
-    """What is known of a token: what it hides, and that in words."""
-
-    id: int
-    hidden: frozenset[str] = models.NOTHING
-    access_info: str | None = None
-
-
-class Tokens:
-    """One indexed read per request, by the driver itself."""
-
-    def __init__(self, known: Mapping[str, Token]) -> None:
-        self._database = sqlite3.connect(":memory:", check_same_thread=False)
-        self._database.execute("CREATE TABLE tokens (digest BLOB PRIMARY KEY, id INT, revoked INT)")
-        self._known = {token.id: token for token in known.values()}
-        for text, token in known.items():
-            digest = hashlib.sha256(text.encode()).digest()
-            self._database.execute("INSERT INTO tokens VALUES (?, ?, 0)", (digest, token.id))
-
-    def find(self, header: str) -> Token:
-        """Return the token of an Authorization header."""
-        digest = hashlib.sha256(header.removeprefix("Bearer ").encode()).digest()
-        row = self._database.execute(
-            "SELECT id, revoked FROM tokens WHERE digest = ?", (digest,)
-        ).fetchone()
-        if row is None or row[1]:
-            raise HTTPException(401)
-        return self._known[row[0]]
-
-
-def build(client: AsyncClient, tokens: Tokens, *, base: str, provider: str = "b") -> FastAPI:
+def build(
+    client: AsyncClient | None,
+    store: Store,
+    *,
+    base: str = "",
+    provider: str = "b",
+    windows: Windows = PLENTY,
+    known: Mapping[str, Any] | None = None,
+) -> FastAPI:
     """
     Build the application.
 
     Args:
-        client: Calls upstream.
-        tokens: Who may call.
+        client: Calls upstream; not needed when all is *known*.
+        store: Who may call.
         base: Upstream's address.
         provider: Whose mailbox is connected: "a" or "b".
+        windows: The limits of an address; with none, nothing is counted at all.
+        known: What upstream answers, decoded; None asks it.
     """
     app = FastAPI()
-    limiter = FixedWindowRateLimiter(MemoryStorage())
-    windows = (parse("1000000 per minute"), parse("10000000 per hour"))
+    limiter = SlidingWindows()
 
-    async def caller(authorization: Annotated[str, Header()]) -> Token:
-        token = tokens.find(authorization)
-        for window in windows:
-            if not await limiter.hit(window, str(token.id)):
+    async def caller(
+        request: Request, response: Response, authorization: Annotated[str, Header()]
+    ) -> Token:
+        token = store.find(authorization)
+        if windows and request.client is not None:
+            charges = ((request.client.host, windows), (f"token {token.id}", token.windows))
+            told = limiter.take(charges)
+            if told is None:
                 raise HTTPException(429)
+            response.headers.update(told)
         return token
 
-    async def read(path: str, params: Sequence[tuple[str, str]] = ()) -> Any:
-        answer = await client.get(base + path, params=list(params), headers=TOKEN)
+    async def read(token: Token, path: str, params: Sequence[tuple[str, str]] = ()) -> Any:
+        if client is None:
+            return known
+        headers = {"authorization": f"Bearer {token.upstream}"}
+        answer = await client.get(base + path, params=list(params), headers=headers)
         return orjson.loads(answer.raise_for_status().content)
 
     @app.get("/api/access/email/messages", response_model=models.EmailPage)
@@ -110,7 +94,7 @@ def build(client: AsyncClient, tokens: Tokens, *, base: str, provider: str = "b"
     ) -> Any:
         if provider == "a":
             return await _page_a(read, token, limit)
-        found = await read("/v1.0/me/messages", _params_b(limit))
+        found = await read(token, "/v1.0/me/messages", _params_b(limit))
         return page_b([found], token, limit)
 
     @app.get("/api/access/email/messages/{emailId}", response_model=models.EmailAnswer)
@@ -122,7 +106,7 @@ def build(client: AsyncClient, tokens: Tokens, *, base: str, provider: str = "b"
     ) -> Any:
         native = emailId.removeprefix("providerB:")
         params = (("$select", f"{SELECT_B},body"), ("$expand", EXPAND_B))
-        return one_b(await read(f"/v1.0/me/messages/{native}", params), token)
+        return one_b(await read(token, f"/v1.0/me/messages/{native}", params), token)
 
     return app
 
@@ -132,9 +116,9 @@ async def _page_a(read: Any, token: Token, limit: int) -> models.EmailPage:
     import asyncio
 
     root = "/gmail/v1/users/me/messages"
-    listed = await read(root, (("maxResults", str(limit)),))
+    listed = await read(token, root, (("maxResults", str(limit)),))
     found = await asyncio.gather(
-        *(read(f"{root}/{one['id']}", (("format", "full"),)) for one in listed["messages"])
+        *(read(token, f"{root}/{one['id']}", (("format", "full"),)) for one in listed["messages"])
     )
     return page_a(found, token, limit)
 

@@ -1,0 +1,144 @@
+"""
+Who calls the plain application: its tokens, as a careful team would read them.
+
+    Known         in memory, by digest: for what is compared without a database
+    File          the gateway's own SQLite file, one joined read per request by the driver itself
+                  (`sqlmodel_store` reads the same through SQLModel)
+
+`File` is what promises are compared with: it costs least. Settings are read once per text, the
+stored credential is decrypted at every request.
+"""
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+from fastapi import HTTPException
+
+Decrypt = Callable[[int, bytes], bytes]  # connection id, sealed -> JSON
+UPSTREAM_TOKEN = "an-upstream-token"  # noqa: S105 - nobody checks it
+NOTHING: frozenset[str] = frozenset()
+
+_FIND = """
+SELECT a.id, a.settings, c.id, c.credentials
+  FROM access_tokens a
+  JOIN token_resources t ON t.token_id = a.id
+  JOIN connections c ON c.resource_id = t.resource_id
+ WHERE a.digest = ? AND a.revoked_at IS NULL AND (a.expires_at IS NULL OR a.expires_at > ?)
+   AND c.kind = 'email' AND c.status = 'active'
+"""
+
+
+@dataclass(frozen=True)
+class Token:
+    """
+    What is known of a token.
+
+    Attributes:
+        hidden: Members of the answers that it may not see.
+        access_info: That in words.
+        windows: (limit, seconds) of its own.
+        upstream: The token of its account.
+    """
+
+    id: int
+    hidden: frozenset[str] = NOTHING
+    access_info: str | None = None
+    windows: tuple[tuple[int, int], ...] = ()
+    upstream: str = UPSTREAM_TOKEN
+
+
+class Store(Protocol):
+    """Where tokens are read."""
+
+    def find(self, header: str) -> Token:
+        """Return the token of an Authorization header; 401 when there is none."""
+
+
+class Known:
+    """Tokens in memory."""
+
+    def __init__(self, known: Mapping[str, Token]) -> None:
+        self._known = {_digest(text): token for text, token in known.items()}
+
+    def find(self, header: str) -> Token:
+        """Look up; see `Store`."""
+        token = self._known.get(_digest(header.removeprefix("Bearer ")))
+        if token is None:
+            raise HTTPException(401)
+        return token
+
+
+class File:
+    """Tokens in the gateway's SQLite file."""
+
+    def __init__(self, path: Path, decrypt: Decrypt) -> None:
+        self._database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        self._decrypt = decrypt
+
+    def find(self, header: str) -> Token:
+        """Read; see `Store`."""
+        digest = _digest(header.removeprefix("Bearer "))
+        row = self._database.execute(_FIND, (digest, int(time.time() * 1000))).fetchone()
+        if row is None:
+            raise HTTPException(401)
+        token, settings, connection, sealed = row
+        credentials = json.loads(self._decrypt(connection, sealed))
+        return allowed(token, settings, credentials["accessToken"])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+
+def allowed(token: int, settings: str, upstream: str) -> Token:
+    """Return the token if its settings let it read mail; 403 when they do not."""
+    reads, hidden, info, windows = _policy(settings)
+    if not reads:
+        raise HTTPException(403)
+    return Token(token, hidden, info, windows, upstream)
+
+
+@lru_cache(1024)
+def _policy(
+    settings: str,
+) -> tuple[bool, frozenset[str], str | None, tuple[tuple[int, int], ...]]:
+    """Return what is left of the settings for mail: may it, what it hides, in words, limits."""
+    read = json.loads(settings)
+    visible = {*read["visibleEmailFields"]}
+    hidden = [] if "all" in visible else [word for word in _MEMBERS if word not in visible]
+    quota, operations = read["quota"] or {}, read["allowedEmailOperations"]
+    windows = [(quota.get("perMinute"), 60), (quota.get("perHour"), 3600)]
+    return (
+        read["emailAccessEnabled"] and not {"all", "view_email"}.isdisjoint(operations),
+        frozenset(_MEMBERS[word] for word in hidden),
+        f"Hidden email fields: {', '.join(hidden)}." if hidden else None,
+        tuple((limit, seconds) for limit, seconds in windows if limit is not None),
+    )
+
+
+# The settings' word for a field -> the member of the answers.
+_MEMBERS: Mapping[str, str] = {
+    "subject": "subject",
+    "from": "from",
+    "to": "to",
+    "cc": "cc",
+    "bcc": "bcc",
+    "body_preview": "bodyPreview",
+    "body": "body",
+    "sent_at": "sentAt",
+    "received_at": "receivedAt",
+    "attachments": "attachments",
+    "labels": "labels",
+    "importance": "importance",
+}
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

@@ -1,0 +1,143 @@
+"""
+Where one email's request spends its time: CPU microseconds of every layer, without those below it.
+
+Upstream answers from memory, so that nothing is waited for and one layer ends before the next goes
+on. Each figure holds about half a microsecond of measuring.
+"""
+
+import asyncio
+import inspect
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+from gateway.server import settle
+
+ROUNDS, CALLS = 15, 100
+
+# What a layer does -> the function that it begins with, from the outside in.
+LAYERS: Mapping[str, str] = {
+    "edge: request id, common headers, metrics": "gateway.edge:Edge.__call__",
+    "front: which door, exceptions": "gateway.front:Front.__call__",
+    "router: the row of the path": "rest_compat.router:Router.__call__",
+    "row: the order of a call": "rest_compat.endpoint:Responder.respond",
+    "door: the context of a request": "gateway.door:Door.enter",
+    "token: header, checksum, digest, caller": "gateway.callers:Callers.authenticate",
+    "database: is what is known still true?": "gateway.lookup:SqliteLookup.rows",
+    "limits: two windows of the address, two of the token": "gateway.limiter:Limiter.take",
+    "gates": "gateway.door:Door.admit",
+    "parameters": "rest_compat.endpoint:bind",
+    "plan: variables, resolver, record to shape": "graph.plan.program:Program.run",
+    "mailboxes: which one has it": "providers.mailbox:Mailbox.get",
+    "connector: what to ask, decode, record": "providers.provider_b.mail:Mail.get",
+    "call: deadline, retries, breaker, places": "providers.http:Upstream.call",
+    "credentials": "gateway.credentials:ConnectionCredentials.token",
+    "httpx: its client layer": "httpx:AsyncClient.send",
+    "(upstream's answer, from memory)": "benchmarks.whole:FromMemory.handle_async_request",
+    "answer: headers, sending": "rest_compat.router:send_answer",
+}
+
+
+def measured(
+    loop: asyncio.AbstractEventLoop, run: Callable[[], Awaitable[object]]
+) -> Mapping[str, float]:
+    """Return the microseconds of each layer of *run*, medians of some rounds, outermost first."""
+    watch = Watch()
+    rounds: list[Mapping[str, float]] = []
+
+    async def some() -> None:
+        for _ in range(CALLS):
+            await run()
+
+    with watch.worn(LAYERS):
+        loop.run_until_complete(some())
+        settle()
+        for _ in range(ROUNDS):
+            watch.spent.clear()
+            loop.run_until_complete(some())
+            rounds.append(dict(watch.spent))
+    return {name: _middle([one.get(name, 0.0) for one in rounds]) for name in LAYERS}
+
+
+def _middle(seconds: Sequence[float]) -> float:
+    return statistics.median(seconds) / CALLS * 1e6
+
+
+class Watch:
+    """Gives every moment to the innermost layer that runs."""
+
+    def __init__(self) -> None:
+        self.spent: defaultdict[str, float] = defaultdict(float)
+        self._within: list[str] = []
+        self._since = 0.0
+
+    @contextmanager
+    def worn(self, layers: Mapping[str, str]) -> Iterator[None]:
+        """Watch *layers* inside the block."""
+        with ExitStack() as stack:
+            for name, where in layers.items():
+                module, _, path = where.partition(":")
+                *owners, last = path.split(".")
+                owner: Any = import_module(module)
+                for one in owners:
+                    owner = getattr(owner, one)
+                stack.enter_context(
+                    patch.object(owner, last, self._watched(name, getattr(owner, last)))
+                )
+            yield
+
+    def _watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.iscoroutinefunction(function):
+
+            @wraps(function)
+            async def later(*args: Any, **more: Any) -> Any:
+                with self._in(name):
+                    return await function(*args, **more)
+
+            return later
+
+        @wraps(function)
+        def now(*args: Any, **more: Any) -> Any:
+            with self._in(name):
+                return function(*args, **more)
+
+        return now
+
+    def _in(self, name: str) -> "_Layer":
+        return _Layer(self, name)
+
+    def enter(self, name: str) -> None:
+        """Go further in."""
+        self._pass()
+        self._within.append(name)
+
+    def leave(self) -> None:
+        """Come back out."""
+        self._pass()
+        self._within.pop()
+
+    def _pass(self) -> None:
+        now = time.thread_time()
+        if self._within:
+            self.spent[self._within[-1]] += now - self._since
+        self._since = now
+
+
+class _Layer:
+    __slots__ = ("_name", "_watch")
+
+    def __init__(self, watch: Watch, name: str) -> None:
+        self._watch = watch
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._watch.enter(self._name)
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.leave()
