@@ -6,6 +6,8 @@ import pytest_asyncio
 import world as worlds
 from world import BROKEN, EMPTY, READ_ONLY
 
+from gateway.management.explanation import Explanation
+
 MAIL = {"to": [{"email": "x@else.example"}], "subject": "s", "body": "b"}
 LIST = {"method": "GET", "path": "/api/access/email/messages"}
 SEND = {"method": "POST", "path": "/api/access/email/messages/send", "body": MAIL}
@@ -58,6 +60,7 @@ def explain(world):
         path = f"/api/access-tokens/{token_id}/explain"
         answer = await world.admin.post(path, json=asked)
         assert answer.status_code == 200, answer.text
+        Explanation.model_validate_json(answer.text)
         return answer.json()
 
     return ask
@@ -572,3 +575,34 @@ async def test_no_answer_of_upstream_is_told(explain, world):
     told = str(answer)
     for words in ("Lease", "lease.pdf", "ana@home.example", "Please sign"):
         assert words not in told
+
+
+async def test_the_answer_is_described(world):
+    described = (await world.admin.get("/openapi.json")).json()
+    operation = described["paths"]["/api/access-tokens/{tokenId}/explain"]["post"]
+
+    asked = operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    assert list(asked) == [
+        "method",
+        "path",
+        "query",
+        "body",
+        "document",
+        "variables",
+        "operationName",
+        "address",
+    ]
+    answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    assert answer["required"] == [
+        "outcome",
+        "status",
+        "error",
+        "message",
+        "layers",
+        "rule",
+        "hiddenFields",
+        "change",
+        "unchangeable",
+        "partialChange",
+        "rehearsals",
+    ]

@@ -98,10 +98,15 @@ def invalid(field: str, why: str, *further: Detail) -> InvalidInput:
 
 def described(model: type[BaseModel]) -> dict[str, Any]:
     """Return the `openapi_extra` that documents *model* as the request body."""
+    content = {"application/json": {"schema": schema_of(model)}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def schema_of(model: type[BaseModel]) -> Any:
+    """Return the JSON Schema of *model*, whole in itself."""
     schema = model.model_json_schema(by_alias=True)
     parts = schema.pop("$defs", {})
-    content = {"application/json": {"schema": inlined(schema, parts)}}
-    return {"requestBody": {"required": True, "content": content}}
+    return inlined(schema, parts)
 
 
 def inlined(schema: Any, parts: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from gateway.explaining.explainer import Explainer
 from gateway.explaining.question import Call, Document, Question
 from gateway.management.admission import Process
 from gateway.management.bodies import Body, body, described, invalid
+from gateway.management.explanation import Explanation, answered
 from gateway.management.tokens import known
 
 router = APIRouter(prefix="/api/access-tokens", tags=["access tokens"])
@@ -40,7 +41,7 @@ def _explainer(request: Request) -> Explainer:
     return found
 
 
-@router.post("/{token_id}/explain", openapi_extra=described(Asked))
+@router.post("/{token_id}/explain", openapi_extra=described(Asked) | answered(Explanation))
 async def explain(
     process: Process,
     explainer: Annotated[Explainer, Depends(_explainer)],
