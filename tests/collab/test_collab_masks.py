@@ -26,6 +26,7 @@ HIDES = {
         "row.name",
         "rows.items.*.name",
         "search.hits.*.title",
+        "search.hits.*.summary",
         *(
             f"{at}.fields.{column}"
             for at in ("row", "rows.items.*")

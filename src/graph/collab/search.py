@@ -172,13 +172,13 @@ def _place(reach: Reach, hit: SearchHit, lists: Mapping[ListKey, SiteList]) -> b
 
 
 def _view(hit: SearchHit, caller: Caller) -> SearchHitView:
-    """Show a hit; its summary quotes what other words of the mask govern (decisions 8.2)."""
+    """Show a hit; its summary quotes what words of the mask govern (decisions 8.2), names too."""
     word = CollabField.FIELD_VALUES if hit.entity_type == "listItem" else CollabField.DESCRIPTION
     return SearchHitView(
         entity_type=hit.entity_type,
         id=hit.id,
         title=hit.title,
-        summary=None if caller.hides(word) else hit.summary,
+        summary=None if caller.hides(word) or caller.hides(CollabField.NAME) else hit.summary,
         web_url=hit.web_url,
         last_modified_date_time=hit.last_modified_date_time,
     )
