@@ -63,4 +63,4 @@ def are_provider_b(natives: Iterable[str]) -> bool:
 
 
 def _lines(natives: Iterable[str]) -> str:
-    return "".join([f"{native}\n" for native in natives])
+    return "\n".join([*natives, ""])

@@ -121,7 +121,7 @@ class Mailbox:
             return await port.get(native, wanted=wanted)
 
         provider, email = await self._first_holder(email_id, read)
-        return prefixed(email, provider, wanted)
+        return prefixed([email], provider, wanted)[0]
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> records.Thread:
         """
@@ -138,7 +138,7 @@ class Mailbox:
         return records.Thread(
             id=ids.join_mail(provider, found.id),
             provider=provider,
-            messages=tuple(prefixed(email, provider, wanted) for email in found.messages),
+            messages=tuple(prefixed(found.messages, provider, wanted)),
         )
 
     async def send(self, connection_id: int, draft: Draft) -> records.SentMessage:

@@ -7,7 +7,7 @@ that its unread part could precede. Source: decisions 5.3.
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -99,10 +99,9 @@ class Slice:
         for one in placed(self.answer.emails):
             yield self._rank(position(one)), self.info.id, self
 
-    def emails(self, count: int, wanted: AbstractSet[str]) -> Iterator[records.Email]:
-        """Yield the first *count* of its emails, prefixed."""
-        provider = self.info.provider
-        return (prefixed(email, provider, wanted) for email in self.answer.emails[:count])
+    def emails(self, count: int, wanted: AbstractSet[str]) -> list[records.Email]:
+        """Return the first *count* of its emails, prefixed."""
+        return prefixed(self.answer.emails[:count], self.info.provider, wanted)
 
     def moved(self, count: int) -> ConnectionPosition:
         """Return where the connection stands after *count* of the emails it brought."""
@@ -164,11 +163,14 @@ def page(
         wanted: Attributes of `records.Email`.
     """
     counts = Counter([one.info.id for one in chosen])
-    shown = [one for one in slices if counts[one.info.id]]
-    emails = {one.info.id: one.emails(counts[one.info.id], wanted) for one in shown}
+    shown = {
+        one.info.id: iter(one.emails(counts[one.info.id], wanted))
+        for one in slices
+        if counts[one.info.id]
+    }
     positions = {**before, **{one.info.id: one.moved(counts[one.info.id]) for one in slices}}
     return MailPage(
-        emails=tuple([next(emails[one.info.id]) for one in chosen]),
+        emails=tuple([next(shown[one.info.id]) for one in chosen]),
         positions=positions,
         total=sum(max(one.total, one.returned) for one in positions.values()),
         total_exact=all(one.total_exact for one in positions.values()),
@@ -177,12 +179,18 @@ def page(
     )
 
 
-def prefixed(email: records.Email, provider: str, wanted: AbstractSet[str]) -> records.Email:
+def prefixed(
+    emails: Iterable[records.Email], provider: str, wanted: AbstractSet[str]
+) -> list[records.Email]:
     """Prefix the ids; the received time, which is always read, stays only when it is wanted."""
-    return structs.replace(
-        email,
-        id=ids.join_mail(provider, email.id),
-        provider=provider,
-        thread_id=email.thread_id and ids.join_mail(provider, email.thread_id),
-        received_at=email.received_at if "received_at" in wanted else None,
-    )
+    dated = "received_at" in wanted
+    return [
+        structs.replace(
+            email,
+            id=ids.join_mail(provider, email.id),
+            provider=provider,
+            thread_id=email.thread_id and ids.join_mail(provider, email.thread_id),
+            received_at=email.received_at if dated else None,
+        )
+        for email in emails
+    ]

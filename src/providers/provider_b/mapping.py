@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 
 from providers import records
-from providers.columns import Columns, constant, each, member
+from providers.columns import Column, Columns, constant, each, member
 from providers.ids import are_provider_b
-from providers.provider_b.message import Address, Attachment, Body, Message, Recipient, moment
+from providers.provider_b.message import Address, Attachment, Body, Message, moment
+from providers.records import Attachment as Attached
 from providers.records import Participant
 
 PROVIDER = "PROVIDER_B"
@@ -35,17 +37,6 @@ def well_formed(messages: Iterable[Message]) -> bool:
     return are_provider_b(found)
 
 
-def participant(one: Recipient) -> Participant | None:
-    """Return a recipient, None without an address; a name that only repeats it is left out."""
-    who = one.email_address
-    return Participant(email=who.address, name=name(who)) if who.address else None
-
-
-def name(who: Address) -> str | None:
-    """Return a display name, None when it only repeats the address."""
-    return who.name if who.name and who.name != who.address else None
-
-
 def recipients(people: Iterable[Participant]) -> list[dict[str, dict[str, str]]]:
     """Write participants as upstream takes them."""
     return [
@@ -54,22 +45,33 @@ def recipients(people: Iterable[Participant]) -> list[dict[str, dict[str, str]]]
     ]
 
 
-def people(sent: Iterable[Recipient] | None) -> tuple[Participant, ...]:
-    """Return recipients as `participant` does, without those that have no address."""
-    return tuple(
-        [
-            Participant(who.address, (who.name or None) if who.name != who.address else None)
-            for one in sent or ()
-            if (who := one.email_address).address
-        ]
-    )
+def _people(path: str) -> Column:
+    """Return the column of recipients at *path*, those without an address left out."""
+    recipients = attrgetter(path)
+    return lambda messages: [
+        tuple(
+            [
+                Participant(who.address, (who.name or None) if who.name != who.address else None)
+                for one in sent
+                if (who := one.email_address).address
+            ]
+        )
+        if sent
+        else ()
+        for sent in map(recipients, messages)
+    ]
 
 
 def _author(message: Message) -> Participant | None:
     for one in (message.from_, message.sender):
-        if one is not None and (found := participant(one)) is not None:
-            return found
+        if one is not None and (who := one.email_address).address:
+            return Participant(who.address, _name(who))
     return None
+
+
+def _name(who: Address) -> str | None:
+    """Return a display name, None when it only repeats the address."""
+    return (who.name or None) if who.name != who.address else None
 
 
 def _text(body: Body | None) -> str | None:
@@ -82,13 +84,13 @@ def _body_type(body: Body | None) -> str | None:
     return "html" if body.content_type.lower() == "html" else "text"
 
 
-def _attachments(sent: Iterable[Attachment] | None) -> tuple[records.Attachment, ...]:
+def _attachments(sent: Sequence[Attachment] | None) -> tuple[Attached, ...]:
+    if not sent:
+        return ()
     return tuple(
         [
-            records.Attachment(
-                one.id, one.name or "noname", one.content_type, one.size, one.is_inline
-            )
-            for one in sent or ()
+            Attached(one.id, one.name or "noname", one.content_type, one.size, one.is_inline)
+            for one in sent
         ]
     )
 
@@ -106,9 +108,9 @@ _EMAILS = Columns(
         "thread_id": member("conversation_id"),
         "subject": member("subject"),
         "from_": each(_author),
-        "to": member("to_recipients", people),
-        "cc": member("cc_recipients", people),
-        "bcc": member("bcc_recipients", people),
+        "to": _people("to_recipients"),
+        "cc": _people("cc_recipients"),
+        "bcc": _people("bcc_recipients"),
         "body_preview": member("body_preview"),
         "body": member("body", _text),
         "body_type": member("body", _body_type),
