@@ -16,8 +16,8 @@ def openings(refusal: Blocked, rules: Sequence[Rule]) -> Iterable[tuple[Part, ..
     A block wins over every allow, so all that block must go; without any, one allow must come.
     """
     about = [facts for facts in (refusal.child, refusal.facts) if facts is not None]
-    blocking = _blocking(rules, about)
-    if blocking and refusal.aim is not Aim.FILL:  # that is about what allows alone
+    blocking = _blocking(rules, about) if refusal.rule_id is not None else ()
+    if blocking:
         return (tuple(Removed(rule) for rule in blocking),)
     if refusal.facts is None:
         return ()

@@ -271,6 +271,12 @@ def test_the_narrowest_allow_comes_first(facts, aim, first):
     assert openings(refusal, standing())[0] == (first,)
 
 
+def test_without_a_rule_that_decided_none_goes():
+    rules = [rule(1, RuleType.FOLDER, "d:f")]
+    [first, *_] = openings(Blocked(facts=FILE), standing(rules=rules))
+    assert first == (Allowed(RuleType.FILE_ID, "d:i"),)
+
+
 def test_of_what_nothing_is_known_nothing_is_allowed():
     assert list(openings(Blocked(), standing())) == []
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from graph.collab.reach import Reach, Reached
 from graph.context import Context
-from policy.refusals import Blocked
+from policy.refusals import Aim, Blocked
 from policy.rules import UNKNOWN, Facts
 from providers.collab_ids import ItemKey
 from providers.failures import Missing
@@ -42,11 +42,11 @@ async def require_contents(context: Context, reach: Reach, found: Reached) -> No
         while True:
             pages += 1
             if pages > MOST_PAGES or things > MOST_THINGS:
-                raise Blocked
+                raise Blocked(aim=Aim.FILL, facts=found.facts)
             children, cursor = await _listed(context, reach, folder, cursor)
             things += len(children)
             for child, facts in zip(children, await reach.survey.of_files(children), strict=True):
-                reach.require(facts)
+                reach.require_inside(found.facts, facts)
                 if child.is_folder:
                     waiting.append(child.key)
             if cursor is None:
@@ -69,7 +69,7 @@ async def require_row(context: Context, reach: Reach, row: Row, facts: Facts) ->
     kind = row.content_type_id
     plain = isinstance(kind, str) and not kind.lower().startswith(_FOLDER_TYPE)
     if not plain and not reach.settles(replace(facts, list_item_id=UNKNOWN)):
-        raise Blocked
+        raise Blocked(aim=Aim.FILL, facts=facts)
 
 
 async def _listed(

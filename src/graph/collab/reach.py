@@ -214,6 +214,19 @@ class Reach:
         if not decision.allowed:
             raise Blocked(decision.rule_id, facts=facts)
 
+    def require_inside(self, folder: Facts, child: Facts) -> None:
+        """
+        Let pass a *child* of a *folder* that is about to be changed with all that lies in it.
+
+        Raises:
+            Blocked: It is not allowed; without a rule that blocks it, all of the folder is not.
+        """
+        decision = self._rules.decide(child)
+        if not decision.allowed and decision.rule_id is None:
+            raise Blocked(aim=Aim.FILL, facts=folder, child=child)
+        if not decision.allowed:
+            raise Blocked(decision.rule_id, facts=child)
+
     def require_creation(self, parent: Facts, child: Facts) -> None:
         """
         Let a new *child* be made below *parent*.
