@@ -160,6 +160,8 @@ class Accounts:
         ports = self._kinds.get(row.kind)
         if ports is None:
             return _result(row.status, "This kind of connection cannot be tested yet.", 0)
+        if row.status == "needs_reauth":
+            self._vault.forget(connection.id)  # else a refused refresh token is not offered again
         started = time.monotonic()
         status, detail = "active", "The account answers."
         try:
@@ -170,7 +172,11 @@ class Accounts:
             status, detail = "error", failure.message
         elapsed = round((time.monotonic() - started) * 1000)
         await connections.set_status(
-            self._database, connection.id, status, None if status == "active" else detail
+            self._database,
+            connection.id,
+            status,
+            None if status == "active" else detail,
+            seen=row.updated_at,
         )
         return _result(status, detail, elapsed)
 

@@ -49,6 +49,7 @@ from gateway.metrics import Metrics
 from gateway.oauth_flow import OAuthFlow
 from gateway.parts import Parts
 from gateway.reconnecting import ReconnectLinks
+from gateway.recovery import Recovery
 from gateway.sandbox_mount import forgetting
 from gateway.settings import Settings
 from gateway.shared_limits import SharedLimiter
@@ -134,12 +135,13 @@ def assemble(
     clients.watch = _watch(counted.called, journey.called, *([tracing.called] if tracing else []))
     endpoints = TokenEndpoints(clients, settings)
     parts = _parts(settings, database, lookup, background, clock, endpoints)
+    leases = Leases(database)
     vault = Vault(
         lookup,
         database,
         parts.keyring,
         endpoints=endpoints.of,
-        leases=Leases(database),
+        leases=leases,
         links=parts.links,
     )
     accounts = Accounts(clients, vault, database, settings.upstreams)
@@ -165,6 +167,7 @@ def assemble(
                 ledger.watched(),
                 door.rulebook.watched(),
                 door.mending.watched(),
+                Recovery(database, leases, accounts.test).watched(),
             ):
                 serving = True
                 yield

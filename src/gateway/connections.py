@@ -99,18 +99,24 @@ async def store_credentials(
         if row is None or before.get("version", 0) != expected_version:
             return False
         seal(row, {**before, **renewed}, keyring)
-        row.updated_at = moments.now_ms()
         session.add(row)
         return True
 
 
 async def set_status(
-    database: Database, connection_id: int, status: str, detail: str | None
+    database: Database, connection_id: int, status: str, detail: str | None, *, seen: int
 ) -> None:
-    """Write down how a connection fares; an operator's `disabled` is not overruled."""
+    """
+    Write down how a connection fares; an operator's `disabled` is not overruled.
+
+    What went wrong is news of the connection as it was when it was updated at *seen*: of one that
+    was changed meanwhile, reconnected perhaps, it tells nothing.
+    """
     async with database.writing() as session:
-        row = await session.get(ConnectionRow, connection_id)
+        row = await session.get(ConnectionRow, connection_id, with_for_update=True)
         if row is None or row.status == "disabled":
+            return
+        if status != "active" and row.updated_at != seen:
             return
         row.status, row.status_detail = status, detail
         if status == "active":

@@ -1,4 +1,8 @@
-"""What one process at a time may do, agreed in the database: `held("refresh:7")`."""
+"""
+What one process at a time may do, agreed in the database: `held("refresh:7")`.
+
+And what all processes together do once in a while: `turn("recovery:7", 60)`.
+"""
 
 import asyncio
 import secrets
@@ -13,6 +17,7 @@ from providers.failures import TimedOut, Unreachable
 
 LONGEST = 30.0  # seconds; a holder that crashed is not waited for any longer
 _PAUSE = 0.05  # seconds between two tries
+_FORGOTTEN = 24 * 60 * 60 * 1000  # milliseconds after its end that a lease is kept, for nothing
 
 # The same on both databases: one row per name, taken over when its time is up.
 _TAKE = text(
@@ -21,6 +26,7 @@ _TAKE = text(
     " WHERE leases.until <= :now RETURNING name"
 )
 _RELEASE = text("DELETE FROM leases WHERE name = :name AND holder = :holder")
+_SWEEP = text("DELETE FROM leases WHERE until <= :before")
 
 
 class Leases:
@@ -43,7 +49,7 @@ class Leases:
         holder = secrets.token_hex(16)
         try:
             async with asyncio.timeout(LONGEST):
-                while not await self._take(name, holder):  # noqa: ASYNC110 - it is in a database
+                while not await self._take(name, holder, LONGEST):  # noqa: ASYNC110 - it is in a database
                     await asyncio.sleep(_PAUSE)
         except TimeoutError:
             raise TimedOut(sent=False) from None
@@ -58,9 +64,29 @@ class Leases:
                     connection = await session.connection()
                     await connection.execute(_RELEASE, {"name": name, "holder": holder})
 
-    async def _take(self, name: str, holder: str) -> bool:
+    async def turn(self, name: str, seconds: float) -> bool:
+        """
+        Take the lease of *name* and let it run out: one process gets it within *seconds*.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        return await self._take(name, secrets.token_hex(16), seconds)
+
+    async def sweep(self) -> None:
+        """
+        Forget what ended long ago.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        async with self._database.writing() as session:
+            connection = await session.connection()
+            await connection.execute(_SWEEP, {"before": self._clock() - _FORGOTTEN})
+
+    async def _take(self, name: str, holder: str, seconds: float) -> bool:
         now = self._clock()
-        until = now + round(LONGEST * 1000)
+        until = now + round(seconds * 1000)
         values = {"name": name, "holder": holder, "until": until, "now": now}
         async with self._database.writing() as session:
             done = await (await session.connection()).execute(_TAKE, values)

@@ -1,0 +1,206 @@
+"""Accounts that stopped working are noticed when they work again, without anybody asking."""
+
+import shutil
+
+import pytest
+import pytest_asyncio
+from sqlalchemy import text
+
+from gateway import connections
+from gateway.app import assemble
+from gateway.demo_world import register_client
+from gateway.leases import Leases
+from gateway.recovery import PAUSES, Recovery
+from gateway.settings import Settings
+from gateway.tables import ConnectionRow
+from providers.sandbox.app import create
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+
+BASE = "http://gateway.test"
+MESSAGES = "/api/access/email/messages"
+ACCOUNT = "me@provider-a.example"
+SCOPES = ["https://www.googleapis.com/auth/gmail.modify"]
+
+
+@pytest.fixture(scope="module")
+def settings(migrated_file, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("process")
+    shutil.copy(migrated_file, folder / "gateway.db")
+    return Settings(
+        _env_file=None,
+        data_dir=folder,
+        admin_token="the-admin-token-of-the-tests",
+        secret_keys="a secret key of the tests",
+        rate_limits="off",
+        sandbox=True,
+        public_url=BASE,
+    )
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    made = create(None, public_base=f"{BASE}/sandbox")
+    register_client(made, BASE)
+    return made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def gateway(settings, sandbox):
+    async with assemble(settings, sandbox=sandbox).running() as running:
+        yield running
+
+
+class Mailbox:
+    """One connected account, its upstream, and who manages and uses it."""
+
+    def __init__(self, number, *, admin, client, holder):
+        self.number = number
+        self._url = f"/api/connections/{number}"
+        self._admin = admin
+        self._client = client
+        self._holder = holder
+
+    async def status(self):
+        return (await self._admin.get(self._url)).json()["status"]
+
+    async def test(self):
+        return (await self._admin.post(f"{self._url}/test", json={})).json()["status"]
+
+    async def change(self, **change):
+        assert (await self._admin.patch(self._url, json=change)).status_code == 200
+
+    async def read(self):
+        return (await self._client.get(MESSAGES, headers=self._holder)).status_code
+
+    async def break_(self, upstream, **kind):
+        answer = await self._client.put(f"/sandbox/faults/{upstream}", json=kind)
+        assert answer.status_code == 200
+
+    async def mend(self, upstream):
+        assert (await self._client.delete(f"/sandbox/faults/{upstream}")).status_code == 204
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def renewing(sandbox, operator, resource):
+    """The body of a connection whose access token has ended, and is renewed."""
+    yield {
+        "resourceId": resource,
+        "operatorId": operator,
+        "kind": "email",
+        "provider": "PROVIDER_A",
+        "accountEmail": ACCOUNT,
+        "grantedScopes": SCOPES,
+        "credentials": {
+            "accessToken": "ended",
+            "refreshToken": sandbox.ground.tokens.issue_refresh("providerA", ACCOUNT, SCOPES),
+            "expiresAt": "2026-01-01T00:00:00Z",
+        },
+    }
+    for upstream in sandbox.upstreams.values():
+        upstream.faults.clear()
+        upstream.calls.clear()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def mailbox(admin, client, new_token, renewing):
+    number = (await admin.post("/api/connections", json=renewing)).json()["id"]
+    flags = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
+    made = await admin.post("/api/access-tokens", json={**new_token, "settings": flags})
+    holder = {"Authorization": f"Bearer {made.json()['token']}"}
+    return Mailbox(number, admin=admin, client=client, holder=holder)
+
+
+class Clock:
+    """Milliseconds since the epoch, moved by hand."""
+
+    now = 1_795_000_000_000
+
+    def __call__(self):
+        return self.now
+
+    def wait(self, seconds):
+        self.now += round(seconds * 1000)
+
+
+@pytest.fixture
+def time():
+    return Clock()
+
+
+@pytest.fixture
+def recovery(gateway, time):
+    return of(gateway, time)
+
+
+def of(gateway, time):
+    database = gateway.parts.database
+    return Recovery(database, Leases(database, clock=time), gateway.app.state.accounts.test)
+
+
+async def test_an_upstream_that_is_well_again_is_noticed(mailbox, recovery, time):
+    await mailbox.break_("provider-a", kind="403")
+    assert await mailbox.test() == "error"
+    assert await mailbox.read() == 403
+    assert await recovery.look() == 0
+    await mailbox.mend("provider-a")
+    assert await recovery.look() == 0  # it was tried just now
+
+    time.wait(PAUSES["error"])
+    assert await recovery.look() == 1
+    assert await mailbox.status() == "active"
+    assert await mailbox.read() == 200
+
+
+async def test_a_refresh_token_that_is_taken_again_is_noticed(mailbox, recovery):
+    """It was refused once, which a process remembers, so as not to offer it in a loop."""
+    await mailbox.break_("oauth", kind="401", reason="invalid_grant")
+    assert await mailbox.test() == "needs_reauth"
+    await mailbox.mend("oauth")
+
+    assert await recovery.look() == 1
+    assert await mailbox.status() == "active"
+    assert await mailbox.read() == 200
+
+
+async def test_a_dead_refresh_token_is_offered_rarely(sandbox, gateway, mailbox, recovery, time):
+    await mailbox.break_("oauth", kind="401", reason="invalid_grant")
+    assert await mailbox.test() == "needs_reauth"
+    sandbox.upstreams["oauth"].calls.clear()
+    other = of(gateway, time)
+    for _ in range(60):  # an hour of looks of two processes
+        assert await recovery.look() == await other.look() == 0
+        time.wait(60)
+
+    assert len(sandbox.upstreams["oauth"].calls) == 4
+    assert await mailbox.status() == "needs_reauth"
+
+
+async def test_what_an_operator_switched_off_is_not_tried(sandbox, mailbox, recovery):
+    await mailbox.change(status="disabled")
+
+    assert await recovery.look() == 0
+    assert not sandbox.upstreams["oauth"].calls
+
+
+async def test_bad_news_of_an_account_that_was_reconnected_meanwhile_is_old(gateway, mailbox):
+    database = gateway.parts.database
+    async with database.reading() as session:
+        seen = (await session.get(ConnectionRow, mailbox.number)).updated_at
+    await mailbox.change(credentials={"accessToken": "new"})
+    await connections.set_status(database, mailbox.number, "needs_reauth", "dead", seen=seen - 1)
+
+    assert await mailbox.status() == "active"
+
+
+async def test_leases_that_ended_long_ago_are_forgotten(gateway, time):
+    leases = Leases(gateway.parts.database, clock=time)
+    assert await leases.turn("recovery:1", 60) is True
+    assert await leases.turn("recovery:1", 60) is False
+    time.wait(24 * 3600 + 61)
+    assert await leases.turn("recovery:2", 60) is True
+    await leases.sweep()
+
+    async with gateway.parts.database.reading() as session:
+        kept = (await session.exec(text("SELECT name FROM leases"))).all()
+    assert [row[0] for row in kept] == ["recovery:2"]
