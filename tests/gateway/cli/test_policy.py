@@ -1,5 +1,6 @@
 """`policy`: one document; what diff shows is what apply does, all or nothing, and once."""
 
+import asyncio
 import json
 import os
 from random import Random
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sqlmodel import select
 
 from gateway import token_text
+from gateway.cli import policy_work
 from gateway.cli.failing import CannotDo
 from gateway.cli.policy_changes import changes
 from gateway.cli.policy_document import Policy, parsed
@@ -322,6 +324,15 @@ def test_accounts_are_never_touched(apply, rows):
     told(apply({"version": 1, "operators": [], "resources": [], "tokens": []}, "--prune"))
 
     assert rows.all(select(ConnectionRow.id)) == [1]
+
+
+@on_both
+async def test_of_several_at_once_one_makes_what_is_missing(deployed):
+    text = json.dumps(DOCUMENT)
+    done = await asyncio.gather(*(policy_work.apply(text, prune=False) for _ in range(4)))
+
+    assert sorted(len(one.texts) for one in done) == [0, 0, 0, 1]
+    assert sorted(len(one.changes) for one in done) == [0, 0, 0, 7]
 
 
 def test_for_people_there_is_one_line_per_change(run, deployed, tmp_path):

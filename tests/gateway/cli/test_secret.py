@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 
 import pytest
 from sqlmodel import select
@@ -142,33 +143,51 @@ async def test_a_run_that_is_cut_off_is_gone_on_with(store, three):
     await database.close()
 
 
+class Interrupting(Keyring):
+    """Has somebody else do something while a value is being sealed again."""
+
+    def __init__(self, secrets, other):
+        super().__init__(secrets)
+        self._other = other
+
+    def rotate(self, sealed, *, place):
+        self._other.start()
+        self._other.join(0.5)  # who must wait for the rotation does not end
+        return super().rotate(sealed, place=place)
+
+
 @on_both
-async def test_credentials_stored_meanwhile_are_not_lost(url, three):
-    """A refresh stores what it got while the rotation runs: neither undoes the other."""
-    first, second = Database.open(url), Database.open(url)
-    ring = Keyring([NEW, OLD])
-    async with first.writing() as session:
-        row = await session.get(ConnectionRow, 1)
-        connections.seal(row, {"accessToken": "0", "version": 0}, Keyring([OLD]))
-        session.add(row)
+def test_credentials_stored_meanwhile_are_not_lost(url, rows):
+    """A refresh stores what it got while the rotation runs: it is not undone."""
+    rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+    rows.add(Resource(name="r", created_at=0))
+    row = connection(1, OLD)
+    row.id = 1
+    connections.seal(row, {"accessToken": "before", "version": 0}, Keyring([OLD]))
+    rows.add(row)
+    both = Keyring([OLD, NEW])
 
-    async def refreshes():
-        for turn in range(20):
-            stored = await connections.store_credentials(
-                second, 1, {"accessToken": str(turn)}, Keyring([OLD, NEW]), expected_version=0
-            )
-            assert stored
+    async def refresh():
+        database = Database.open(url)
+        renewed = {"accessToken": "renewed"}
+        yes = await connections.store_credentials(database, 1, renewed, both, expected_version=0)
+        await database.close()
+        return yes
 
-    async def rotations():
-        for _ in range(20):
-            await resealing.reseal(first, ring, resealing.CREDENTIALS)
+    async def rotate(ring):
+        database = Database.open(url)
+        done = await resealing.reseal(database, ring, resealing.CREDENTIALS)
+        await database.close()
+        return done.changed
 
-    await asyncio.gather(refreshes(), rotations())
-    async with first.reading() as session:
-        row = await session.get(ConnectionRow, 1)
-    assert connections._opened(row, ring)["accessToken"] == "19"
-    for one in (first, second):
-        await one.close()
+    stored = []
+    other = threading.Thread(target=lambda: stored.append(asyncio.run(refresh())))
+    changed = asyncio.run(rotate(Interrupting([NEW, OLD], other)))
+    other.join()
+
+    assert (changed, stored) == (1, [True])
+    [kept] = rows.all(select(ConnectionRow))
+    assert connections._opened(kept, both)["accessToken"] == "renewed"
 
 
 def test_a_new_key_is_written_and_stored_nowhere(run, environment, tmp_path):
