@@ -150,6 +150,7 @@ def assemble(
         parts.keyring,
         days=settings.decision_days,
         clock=lambda: int(clock() * 1000),
+        lost=counted.decisions_lost,
     )
     door = Door(parts, accounts, decisions)
     ledger = Deliveries(database, parts.keyring)

@@ -30,7 +30,7 @@ OTHER = "other"  # what stands for a path or method that is not ours
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-disable_created_metrics()  # type: ignore[no-untyped-call] - a series more for each
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each
 
 
 def known(method: str) -> str:
@@ -79,6 +79,11 @@ class Metrics:
             multiprocess_mode="mostrecent",
             registry=held,
         )
+        self._decisions_lost = Counter(
+            "agw_decisions_lost",
+            "Rows of the decision log that were dropped or could not be stored.",
+            registry=held,
+        )
         self._shared_lost = Gauge(
             "agw_shared_limits_lost",
             "Workers that count rate limits alone, because the shared count is lost.",
@@ -118,6 +123,10 @@ class Metrics:
         self._connections.clear()
         for (provider, status), count in counts.items():
             self._connections.labels(provider, status).set(count)
+
+    def decisions_lost(self, count: int) -> None:
+        """Count rows of the decision log that nobody will read."""
+        self._decisions_lost.inc(count)
 
     def shared_limits(self, *, lost: bool) -> None:
         """Say whether the shared count of the rate limits is lost to this process."""

@@ -16,6 +16,7 @@ from gateway.decisions.log import DecisionLog
 from gateway.decisions.reading import Wanted
 from gateway.decisions.retention import Retention
 from gateway.keyring import Keyring
+from gateway.metrics import Metrics
 from gateway.overload import Overloaded
 from providers.watching import Told
 from rest_compat.answers import Answer
@@ -94,11 +95,14 @@ async def test_rows_are_stored_in_batches_with_everything_that_they_say(
 
 async def test_a_full_queue_drops_the_oldest_reads_and_no_change(decisions, database, monkeypatch):
     monkeypatch.setattr(log_module, "CAPACITY", 2)
+    counted = Metrics()
+    monkeypatch.setattr(decisions, "_lost", counted.decisions_lost)
     for name in "abcd":
         decisions.write(row(name), change=False)
         decisions.write(row(name.upper()), change=True)
 
     assert decisions.dropped == 2
+    assert "agw_decisions_lost_total 2.0" in counted.exposition().decode().splitlines()
     await decisions.flush()
 
     assert await stored(database) == ["A", "B", "C", "D", "c", "d"]

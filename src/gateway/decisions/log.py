@@ -46,10 +46,16 @@ class DecisionLog:
         *,
         days: int,
         clock: Callable[[], int] = now_ms,
+        lost: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """Keep rows for *days* days; 0 keeps no log. *clock* is in milliseconds."""
+        """
+        Keep rows for *days* days; 0 keeps no log.
+
+        *clock* is in milliseconds; *lost* is told how many rows nobody will read.
+        """
         self.dropped = 0  # rows, since the process began
         self.clock = clock
+        self._lost = lost
         self._database = database
         self._days = days
         self._retention = Retention(database, days=days, clock=clock)
@@ -76,7 +82,7 @@ class DecisionLog:
         else:
             if len(self._reads) >= CAPACITY:
                 self._reads.popleft()
-                self.dropped += 1
+                self._drop(1)
             self._reads.append(row)
         self._news.set()
 
@@ -168,8 +174,12 @@ class DecisionLog:
             found.append((*row, link.chain, link.number, link.signature))
         return found
 
+    def _drop(self, count: int) -> None:
+        self.dropped += count
+        self._lost(count)
+
     def _give_up(self, bug: Exception) -> None:
-        self.dropped += len(self._batch)
+        self._drop(len(self._batch))
         told = {"kind": type(bug).__name__, "count": len(self._batch)}
         log.error("rows of the decision log cannot be stored", extra=told)
 
