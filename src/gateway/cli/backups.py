@@ -181,5 +181,7 @@ def _plain(url: str) -> str:
 
 
 def _environment(url: str) -> Mapping[str, str]:
+    """Return what the programs are told besides: the password, and not to wait for ever."""
+    patient = {"PGCONNECT_TIMEOUT": "10", "PGOPTIONS": "-c lock_timeout=30s"}
     password = make_url(url).password
-    return {**os.environ, "PGPASSWORD": password} if password else os.environ
+    return {**patient, **os.environ, **({"PGPASSWORD": password} if password else {})}

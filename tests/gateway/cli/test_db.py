@@ -188,6 +188,20 @@ def test_a_damaged_copy_is_not_restored(run, deployed, rows, file):
     assert len(rows.all(select(Resource.id))) == 10
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["postgresql"])
+def test_half_a_copy_is_not_restored(run, deployed, rows, file):
+    rows.add(*(Resource(name=f"{n}" * 200, created_at=0) for n in range(10)))
+    told(run("db", "backup", file, "--json"))
+    whole = file.read_bytes()
+    for length in (len(whole) // 2, len(whole) - 200):
+        file.write_bytes(whole[:length])
+        refused = run("db", "restore", file, "--yes")
+        assert (refused.exit_code, refused.stdout) == (1, "")
+        assert refused.stderr.count("\n") == 1, refused.stderr
+    assert len(rows.all(select(Resource.id))) == 10
+
+
 def test_nobody_there_to_ask_is_wrong_usage(run, deployed, file):
     told(run("db", "backup", file, "--json"))
 

@@ -119,7 +119,8 @@ def test_for_people_there_are_lines(environment, run):
         pytest.param({"HOST": "0.0.0.0"}, "address", "warn", "links", id="everywhere"),
         pytest.param({"PORT": "0"}, "address", "warn", "every start", id="any port"),
         pytest.param({"DATABASE_URL": "what?"}, "database", "fail", "no database URL", id="no URL"),
-        pytest.param({"REDIS_URL": "redis://127.0.0.1:1/0"}, "redis", "fail", "", id="no Redis"),
+        pytest.param({"REDIS_URL": "redis://127.0.0.1:1/0"}, "redis", "fail", "", id="silence"),
+        pytest.param({"REDIS_URL": "what?"}, "redis", "fail", "no address", id="no address"),
     ],
 )
 def test_what_is_wrong_is_found_and_has_a_remedy(  # noqa: PLR0917
@@ -127,7 +128,7 @@ def test_what_is_wrong_is_found_and_has_a_remedy(  # noqa: PLR0917
 ):
     for setting, value in settings.items():
         environment.setenv(f"AGW_{setting}", value)
-    code, found = checks()
+    code, found = checks("--offline")
 
     assert (found[name][0], code) == (outcome, int(outcome == "fail"))
     assert said in found[name][1]
@@ -229,7 +230,7 @@ def test_a_clock_that_went_back(people, checks):
 
 
 @pytest.mark.slow
-def test_a_redis_that_would_forget(deployed, environment, checks, tmp_path):
+def test_a_redis_that_would_forget_or_goes_away(deployed, environment, checks, tmp_path):
     with redis_server(tmp_path) as server:
         environment.setenv("AGW_REDIS_URL", server.url)
         assert checks("--offline")[1]["redis"] == ("ok", "answers", None)
@@ -237,6 +238,8 @@ def test_a_redis_that_would_forget(deployed, environment, checks, tmp_path):
             raw.sendall(b"CONFIG SET maxmemory-policy allkeys-lru\r\n")
             raw.recv(100)
         code, found = checks("--offline")
+        assert (code, found["redis"][0]) == (0, "warn")
+        assert "noeviction" in found["redis"][2]
+    code, found = checks("--offline")
 
-    assert (code, found["redis"][0]) == (0, "warn")
-    assert "noeviction" in found["redis"][2]
+    assert (code, found["redis"][0], found["clock"][0]) == (1, "fail", "ok")

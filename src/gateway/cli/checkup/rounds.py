@@ -32,7 +32,8 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
     found.append(await stores.schema(store))
     if found[-1].outcome is not Outcome.OK:
         return [*found, *(unknown(name, "schema") for name in ("credentials", "connections"))]
-    found.append(await stores.clock(store, settings.redis_url))
+    shared = settings.redis_url if found[1].outcome is not Outcome.FAIL else None
+    found.append(await stores.clock(store, shared))
     try:
         found.append(await accounts.credentials(store, deployment.keyring_of(settings)))
     except WeakSecret:

@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -61,12 +61,15 @@ async def redis(url: "SecretStr | None") -> Finding:
     name = "redis"
     if url is None:
         return ok(name, "none: every process counts for itself")
-    client = _redis(url)
+    try:
+        client = _redis(url)
+    except ValueError as problem:
+        return fail(name, f"AGW_REDIS_URL is no address: {problem}", "redis://HOST:6379/0")
     try:
         async with asyncio.timeout(PATIENCE):
             await client.ping()
-            policy = (await client.config_get("maxmemory-policy")).get("maxmemory-policy")
-    except (RedisError, OSError, ValueError) as problem:
+            policy = await _when_full(client)
+    except (RedisError, OSError) as problem:
         remedy = "Start it, or set AGW_REDIS_URL to where it is; limits are stricter meanwhile."
         return fail(name, f"does not answer: {reason(problem)}", remedy)
     finally:
@@ -75,6 +78,15 @@ async def redis(url: "SecretStr | None") -> Finding:
         remedy = "Set maxmemory-policy to noeviction, so that no count is lost."
         return warn(name, f"answers, but drops keys when it is full ({policy})", remedy)
     return ok(name, "answers")
+
+
+async def _when_full(client: Redis) -> str | None:
+    """Return what Redis does when it is full; None where that may not be asked."""
+    try:
+        told = await client.config_get("maxmemory-policy")
+    except ResponseError:
+        return None
+    return told.get("maxmemory-policy")
 
 
 async def clock(store: Database, url: "SecretStr | None") -> Finding:
