@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from graph.collab.reach import Reach, Reached
 from graph.context import Context
-from policy.refusals import Aim, Blocked
 from policy.rules import UNKNOWN, Facts
 from providers.collab_ids import ItemKey
 from providers.failures import Missing
@@ -42,7 +41,7 @@ async def require_contents(context: Context, reach: Reach, found: Reached) -> No
         while True:
             pages += 1
             if pages > MOST_PAGES or things > MOST_THINGS:
-                raise Blocked(aim=Aim.FILL, facts=found.facts)
+                raise reach.unseen(found.facts, _inside(found))
             children, cursor = await _listed(context, reach, folder, cursor)
             things += len(children)
             for child, facts in zip(children, await reach.survey.of_files(children), strict=True):
@@ -68,8 +67,9 @@ async def require_row(context: Context, reach: Reach, row: Row, facts: Facts) ->
         return
     kind = row.content_type_id
     plain = isinstance(kind, str) and not kind.lower().startswith(_FOLDER_TYPE)
-    if not plain and not reach.settles(replace(facts, list_item_id=UNKNOWN)):
-        raise Blocked(aim=Aim.FILL, facts=facts)
+    inside = replace(facts, list_item_id=UNKNOWN)
+    if not plain and not reach.settles(inside):
+        raise reach.unseen(facts, inside)
 
 
 async def _listed(

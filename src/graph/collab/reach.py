@@ -227,6 +227,10 @@ class Reach:
         if not decision.allowed:
             raise Blocked(decision.rule_id, facts=child)
 
+    def unseen(self, folder: Facts, inside: Facts) -> Blocked:
+        """Refuse a *folder* of which too much is not known; *inside* is known of all in it."""
+        return Blocked(self._rules.blocking(inside), aim=Aim.FILL, facts=folder, child=inside)
+
     def require_creation(self, parent: Facts, child: Facts) -> None:
         """
         Let a new *child* be made below *parent*.
