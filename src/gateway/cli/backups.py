@@ -55,7 +55,7 @@ def version_of(url: str, copy: Path) -> str:
     if not copy.is_file():
         raise CannotDo(f"There is no file {copy}.")
     if not _is_sqlite(url):
-        words = ("--data-only", f"--table={VERSIONS}", "--file=-", copy)
+        words = ("--data-only", f"--table={VERSIONS}", "--file=-", copy.absolute())
         found = re.search(
             r"^COPY .*\n(\w+)$", _run(url, "pg_restore", *words, at=None), re.MULTILINE
         )
@@ -82,12 +82,17 @@ def restore(url: str, copy: Path, told: Told) -> None:
     if _is_sqlite(url):
         target = _file(url)
         os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
-        _copy(copy, target, told)
+        try:
+            _copy(copy, target, told)
+        except CannotDo as problem:
+            remedy = f"If {target} is damaged, move it and the files beside it away first."
+            raise CannotDo(f"{problem} {remedy}") from None
         return
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "copy.sql"
         os.close(os.open(script, os.O_WRONLY | os.O_CREAT, 0o600))
-        _run(url, "pg_restore", "--no-owner", "--no-privileges", f"--file={script}", copy, at=None)
+        words = ("--no-owner", "--no-privileges", f"--file={script}", copy.absolute())
+        _run(url, "pg_restore", *words, at=None)
         tables = ", ".join([*METADATA.tables, VERSIONS])
         once = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1")
         gone = f"DROP TABLE IF EXISTS {tables} CASCADE"
@@ -134,14 +139,14 @@ def _existing(file: Path) -> sqlite.Connection:
 @contextmanager
 def _appearing(target: Path) -> Iterator[Path]:
     """Yield a file to write, for its owner alone, that takes *target*'s place in the end."""
-    partial = target.with_name(target.name + ".partial")
-    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    descriptor, name = tempfile.mkstemp(dir=target.absolute().parent, prefix=f".{target.name}.")
+    partial = Path(name)
     try:
         yield partial
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
+        os.fsync(descriptor)
         partial.replace(target)
     finally:
+        os.close(descriptor)
         partial.unlink(missing_ok=True)
 
 

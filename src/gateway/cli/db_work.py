@@ -1,10 +1,12 @@
 """What the `db` commands do."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, update
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DatabaseError
 from sqlmodel import col, select
 
 from gateway.cli import backups, revisions
@@ -91,15 +93,18 @@ def shown(database: Database) -> str:
 
 async def _standing(database: Database) -> dict[str, Any]:
     version, known = await revisions.current(database), revisions.known()
-    missing = (
-        known if version is None else known[: known.index(version)] if version in known else ()
-    )
     return {
         "database": shown(database),
         "version": version,
         "newest": known[0],
-        "missing": list(reversed(missing)),
+        "missing": sorted(_missing(version, known)),
     }
+
+
+def _missing(version: str | None, known: Sequence[str]) -> Sequence[str]:
+    if version is None:
+        return known
+    return known[: known.index(version)] if version in known else ()
 
 
 async def _known(database: Database) -> str | None:
@@ -111,7 +116,10 @@ async def _known(database: Database) -> str | None:
 
 async def _before(database: Database) -> tuple[set[int], int]:
     """Return the ids of revoked tokens and the highest policy revision, if they can be read."""
-    if await revisions.current(database) != revisions.known()[0]:
+    try:
+        if await revisions.current(database) != revisions.known()[0]:
+            return set(), 0
+    except DatabaseError:  # damaged: this is why a copy is wanted
         return set(), 0
     async with database.reading() as session:
         dead = await session.exec(

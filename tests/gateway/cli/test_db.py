@@ -144,13 +144,29 @@ def test_a_lost_file_is_made_from_its_copy(run, deployed, rows, file, tmp_path):
     assert stat.S_IMODE((tmp_path / "gateway.db").stat().st_mode) == 0o600
 
 
+def test_a_damaged_store_is_replaced_or_must_be_moved_away(run, deployed, rows, file, tmp_path):
+    rows.add(Resource(name="kept", created_at=0))
+    told(run("db", "backup", file, "--json"))
+    live = tmp_path / "gateway.db"
+    with live.open("r+b") as damaged:
+        damaged.seek(4096)
+        damaged.write(b"\xff" * (live.stat().st_size - 4096))
+    told(run("db", "restore", file, "--yes", "--json"))
+    assert rows.all(select(Resource.name)) == ["kept"]
+
+    live.write_bytes(b"no database at all" * 500)
+    refused = run("db", "restore", file, "--yes")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert f"If {live} is damaged, move it" in refused.stderr
+
+
 def test_a_file_is_replaced_only_when_that_is_asked_for(run, deployed, file):
     file.write_text("precious")
     refused = run("db", "backup", file)
     assert (refused.exit_code, file.read_text()) == (1, "precious")
 
     assert run("db", "backup", file, "--force").exit_code == 0
-    assert [one.name for one in file.parent.glob("copy*")] == ["copy"]
+    assert [one.name for one in file.parent.glob("*copy*")] == ["copy"]
 
 
 @pytest.mark.parametrize(
