@@ -195,15 +195,7 @@ def assemble(
     )
     app.router.default = table
     front = Front(app, table=table, graphql=graphql_endpoint.endpoint(door, _graph()))
-    stage = Stage(
-        parts,
-        accounts,
-        _endpoints(settings),
-        graph=_graph(),
-        documents=_Documents(),
-        ledger=ledger,
-    )
-    app.state.explainer = Explainer(stage, parts.callers)
+    app.state.explainer = Explainer(_stage(settings, parts, door, ledger), parts.callers)
     admission = Admission(active=settings.max_active, queued=settings.max_queued)
     edge = Edge(front, peek=door.peek, admission=admission, metrics=counted, tracing=tracing)
     return Gateway(parts=parts, app=app, edge=edge, background=background)
@@ -286,6 +278,17 @@ class _Documents:
     def prepare(text: str) -> Operation:
         """See `rest_compat.ports.Graph`."""
         return _graph().document(text, silent=OMITTED_WHEN_EMPTY)
+
+
+def _stage(settings: Settings, parts: Parts, door: Door, ledger: Deliveries) -> Stage:
+    return Stage(
+        parts,
+        door,
+        _endpoints(settings),
+        graph=_graph(),
+        documents=_Documents(),
+        ledger=ledger,
+    )
 
 
 def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:

@@ -117,17 +117,21 @@ class Door:
         except StorageUnavailable as failure:
             raise Overloaded from failure
         await self._take(scope, *charges, *_token_charges(caller, sum(costs.values())))
+        context = self.context_of(caller, costs, request_id=self.request_id(scope))
+        context.rulebook, context.witness = self.rulebook, self._decisions.witness
+        context.trail = journey.begin(_way(scope, mount), sum(costs.values()))
+        return context
+
+    def context_of(self, caller: Caller, costs: Mapping[str, int], *, request_id: str) -> Context:
+        """Return what a request of *caller* carries that costs *costs*, done or rehearsed."""
         return Context(
             caller=caller,
-            request_id=self.request_id(scope),
+            request_id=request_id,
             sealer=self._parts.keyring,
             mail=self._accounts.mail_of(caller, costs),
             agenda=self._accounts.agenda_of(caller, costs),
             tasks=self._accounts.tasks_of(caller, costs),
             content=self._accounts.content_of(caller, costs),
-            rulebook=self.rulebook,
-            witness=self._decisions.witness,
-            trail=journey.begin(_way(scope, mount), sum(costs.values())),
         )
 
     async def open_management(self, scope: Scope) -> None:

@@ -87,10 +87,11 @@ class Course:
         told: Mapping[str, Any] = orjson.loads(body)
         problem = _behind(play, told["message"])
         surface = endpoint.surface if endpoint is not None else None
-        code, layer = Code(told["error"] or Code.NOT_FOUND), Layer.INPUT
         if problem is not None:
             ruling = errors.ruling(problem, surface=surface)
             code, layer = ruling.code, ruling.layer
+        else:  # wrong before the graph was asked; a word is missing only where nothing is
+            code, layer = Code(told["error"] or Code.NOT_FOUND), Layer.INPUT
         stop = Stop(
             layer=layer,
             code=code,

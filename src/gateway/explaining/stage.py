@@ -12,9 +12,10 @@ from typing import Any
 from urllib.parse import unquote
 
 import orjson
+from graphql import GraphQLError
 from starlette.types import Message, Scope
 
-from gateway.accounts import Accounts
+from gateway.door import Door
 from gateway.explaining.course import Course
 from gateway.explaining.play import Limit, Play
 from gateway.explaining.question import Call, Document, Question
@@ -53,20 +54,29 @@ class Stage:
     def __init__(  # noqa: PLR0913 - what a process is made of
         self,
         parts: Parts,
-        accounts: Accounts,
+        door: Door,
         endpoints: Sequence[Endpoint],
         *,
         graph: Graph,
         documents: ports.Graph,
         ledger: Ledger,
     ) -> None:
-        """*documents* prepares the documents of *endpoints*; *ledger* is never asked."""
+        """
+        Wire it up.
+
+        Args:
+            parts: Of the process.
+            door: Whose contexts rehearsals run in.
+            endpoints: What can be called.
+            graph: Runs documents of power users.
+            documents: Prepares those of *endpoints*.
+            ledger: Never asked, for a rehearsal has no key.
+        """
         self._parts = parts
-        self._accounts = accounts
+        self._door = door
         self._endpoints = {(one.method, one.path): one for one in endpoints}
         self._graph = graph
-        door = _Door(self)
-        self._table = rest_app(endpoints, graph=documents, door=door, ledger=ledger)
+        self._table = rest_app(endpoints, graph=documents, door=_Door(self), ledger=ledger)
 
     async def play(
         self, question: Question, subject: Subject, *, address: str | None = None
@@ -94,16 +104,8 @@ class Stage:
         except Refusal as refusal:
             play.refusal = refusal
             raise
-        play.context = Context(
-            caller=caller,
-            request_id=REQUEST_ID,
-            sealer=self._parts.keyring,
-            mail=self._accounts.mail_of(caller),
-            agenda=self._accounts.agenda_of(caller),
-            tasks=self._accounts.tasks_of(caller),
-            content=self._accounts.content_of(caller),
-            trail=Trail(problems={}),
-        )
+        play.context = self._door.context_of(caller, costs, request_id=REQUEST_ID)
+        play.context.trail = Trail(problems={})
         return play.context
 
     # -- the two doors
@@ -162,7 +164,7 @@ class Stage:
         try:
             document = self._graph.validated(asked.text, self._graph.read(asked.text))
             return None if document.invalid else self._graph.operation(document, asked.operation)
-        except Exception:  # noqa: BLE001 - why not is in the answer already
+        except (GraphQLError, Refusal):  # the answer says why
             return None
 
     # -- limits, looked at and not charged
