@@ -103,7 +103,12 @@ async def _one_email_from_memory(stack: AsyncExitStack) -> Table:
 async def _one_email_alone(stack: AsyncExitStack) -> Table:
     """The records are there, the token is in a dict, nothing is counted: frameworks compared."""
     us = await stack.enter_async_context(
-        whole.ours("http://upstream.invalid", providers=["PROVIDER_B"], rate_limits="off")
+        whole.ours(
+            "http://upstream.invalid",
+            providers=["PROVIDER_B"],
+            transport=whole.FromMemory(Corpus()),
+            rate_limits="off",
+        )
     )
     them = fastapi_app.build(
         None,
@@ -111,6 +116,9 @@ async def _one_email_alone(stack: AsyncExitStack) -> Table:
         windows=(),
         known=orjson.loads(Corpus().reply(A_MESSAGE).body),
     )
+    for token in us.tokens.values():
+        await asgi.call(us.gateway, "GET", AN_EMAIL, token)()
+    await us.gateway.background.drain()  # or each later use would be the first one
     whole.alone(us, (await Inside().records(PAGE)).emails[7])
     return Table(
         "One email, its record and token in memory, no limits and no upstream",

@@ -151,6 +151,7 @@ def assemble(
         days=settings.decision_days,
         clock=lambda: int(clock() * 1000),
         lost=counted.decisions_lost,
+        told=counted.decided,
     )
     door = Door(parts, accounts, decisions)
     ledger = Deliveries(database, parts.keyring)
@@ -191,7 +192,11 @@ def assemble(
     pages.install(app, door=door, graph=_graph(), sandbox=mounted)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     table = rest_app(
-        _endpoints(settings), graph=_Documents(), door=door, ledger=ledger, left=door.recorder.rest
+        _endpoints(settings),
+        graph=_Documents(),
+        door=door,
+        ledger=ledger,
+        left=door.recorder.rest if settings.decision_days else None,
     )
     app.router.default = table
     front = Front(app, table=table, graphql=graphql_endpoint.endpoint(door, _graph()))

@@ -93,6 +93,7 @@ class Context:
         etag: Of the one resource that was read, as `If-Match` takes it.
         budget: How many objects may still be returned; None for internal documents.
         plan: That of the running operation; None while graphql-core runs it alone.
+        hidden: The schema coordinates this token may not see: "Email.body".
         witness: Awaited before a mutation runs; raises a refusal when nobody could write down
             that it did. None: nobody wants to know.
         trail: What the operator's side may be told afterwards, and the caller never.
@@ -116,11 +117,10 @@ class Context:
     witness: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
     trail: Trail = field(default_factory=Trail, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    hidden: frozenset[str] = field(init=False, repr=False)
 
-    @cached_property
-    def hidden(self) -> frozenset[str]:
-        """The schema coordinates this token may not see: "Email.body"."""
-        return masks.hidden(self.caller.grant)
+    def __post_init__(self) -> None:
+        self.hidden = masks.hidden(self.caller.grant)
 
     @cached_property
     def loaders(self) -> Loaders:

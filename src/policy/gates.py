@@ -88,14 +88,19 @@ def switched_on(call: Call, grant: Grant, _: Sequence[Connection]) -> None:
 
 def connected(call: Call, _: Grant, connections: Sequence[Connection]) -> None:
     """Some connection of the surface's kind exists, whatever its state."""
-    if not any(connection.kind == call.surface for connection in connections):
-        raise NoSuchProvider(call.surface)
+    for connection in connections:
+        if connection.kind == call.surface:
+            return
+    raise NoSuchProvider(call.surface)
 
 
 def flagged(call: Call, grant: Grant, _: Sequence[Connection]) -> None:
     """Layer 2: one of the operations is allowed."""
-    if not call.operations or any(allows(grant, operation) for operation in call.operations):
+    if not call.operations:
         return
+    for operation in call.operations:
+        if allows(grant, operation):
+            return
     if call.surface is Surface.CALENDAR:
         raise AccessDenied("This token may see free and busy times only.", layer=Layer.OPERATION)
     raise OperationNotAllowed(*call.operations)

@@ -68,14 +68,17 @@ def _texts(
     strict: bool,
 ) -> dict[str, str]:
     """Return one text per variable, from the path, the named headers and the query."""
-    known = {variable.name for variable in operation.variables} - path.keys() - {INPUT}
-    known -= set(endpoint.headers.values())
     texts = dict(path)
     for header, name in endpoint.headers.items():
         value = call.header(header)
         if value:
             texts[name] = value
-    for name, values in call.query().items():
+    query = call.query()
+    if not query:
+        return texts
+    known = {variable.name for variable in operation.variables} - path.keys() - {INPUT}
+    known -= set(endpoint.headers.values())
+    for name, values in query.items():
         meant = endpoint.aliases.get(name, name)
         if meant not in known:
             if strict:

@@ -26,7 +26,7 @@ class Call:
     def method(self) -> str:
         return str(self.scope["method"])
 
-    @cached_property
+    @property
     def path(self) -> str:
         """The path as it was sent, percent-encoded, without the query."""
         raw: bytes | None = self.scope.get("raw_path")
@@ -34,15 +34,16 @@ class Call:
             return quote(self.scope["path"])
         return raw.split(b"?", 1)[0].decode("latin-1")
 
-    @cached_property
+    @property
     def segments(self) -> tuple[str, ...]:
         """
         The path's segments, decoded one by one: `%2F` stays inside its segment.
 
         Bytes that are not UTF-8 become U+FFFD, which no id contains.
         """
-        segments = self.path.split("/")[1:]
-        return tuple(map(unquote, segments)) if "%" in self.path else tuple(segments)
+        path = self.path
+        segments = path.split("/")[1:]
+        return tuple(map(unquote, segments)) if "%" in path else tuple(segments)
 
     @cached_property
     def headers(self) -> dict[str, tuple[str, ...]]:
