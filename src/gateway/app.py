@@ -192,11 +192,7 @@ def assemble(
     pages.install(app, door=door, graph=_graph(), sandbox=mounted)
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     table = rest_app(
-        _endpoints(settings),
-        graph=_Documents(),
-        door=door,
-        ledger=ledger,
-        left=door.recorder.rest if settings.decision_days else None,
+        _endpoints(settings), graph=_Documents(), door=door, ledger=ledger, left=door.recorder.rest
     )
     app.router.default = table
     front = Front(app, table=table, graphql=graphql_endpoint.endpoint(door, _graph()))
