@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import pytest_asyncio
 
 from policy.vocabulary import CollabField
 
@@ -26,7 +27,7 @@ HIDES = {
         "row.name",
         "rows.items.*.name",
         "search.hits.*.title",
-        "search.hits.*.summary",
+        *(f"search.hits.{kind}.summary" for kind in ("driveItem", "listItem", "list", "site")),
         *(
             f"{at}.fields.{column}"
             for at in ("row", "rows.items.*")
@@ -178,7 +179,7 @@ def leaves(value, path=""):
         yield path, value
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def whole(still):
     return await everything(still, await still.token())
 

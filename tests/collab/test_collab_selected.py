@@ -41,7 +41,7 @@ async def chosen(world_template, tmp_path_factory):
         yield content
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def call(chosen):
     """Return what calls as the application."""
     token = await chosen.token(resources=(EMPTY,))
