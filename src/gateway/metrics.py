@@ -21,6 +21,7 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from gateway.decisions.decision import Decision
 from providers.watching import Told
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -79,6 +80,12 @@ class Metrics:
             multiprocess_mode="mostrecent",
             registry=held,
         )
+        self._decisions = Counter(
+            "agw_decisions",
+            "Calls of known tokens, by how they ended.",
+            ("surface", "outcome", "code"),
+            registry=held,
+        )
         self._decisions_lost = Counter(
             "agw_decisions_lost",
             "Rows of the decision log that were dropped or could not be stored.",
@@ -123,6 +130,10 @@ class Metrics:
         self._connections.clear()
         for (provider, status), count in counts.items():
             self._connections.labels(provider, status).set(count)
+
+    def decided(self, row: Decision) -> None:
+        """Count a call of a known token; "none" is the code of what nothing stopped."""
+        self._decisions.labels(row.surface or OTHER, row.outcome, row.code or "none").inc()
 
     def decisions_lost(self, count: int) -> None:
         """Count rows of the decision log that nobody will read."""

@@ -71,6 +71,9 @@ async def test_requests_are_counted_by_route_and_by_nothing_else(client, token):
         'agw_requests_total{method="POST",route="/graphql",status="200"}',
     }
     assert after["agw_requests_active"] == 1.0
+    refused = 'agw_decisions_total{code="EMAIL_NOT_ENABLED",outcome="refused",surface="email"}'
+    decided = {one: more for one, more in grown.items() if "_decisions_total" in one and more}
+    assert decided == {refused: 2.0}
     assert CANARY not in str(after)
     assert "asked-1" not in str(after)
 

@@ -39,7 +39,7 @@ _COLUMNS = (*Decision._fields, "chain", "number", "signature")
 class DecisionLog:
     """Takes rows and stores them. One per process."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword-only, most with a default
         self,
         database: Database,
         keyring: Keyring,
@@ -47,15 +47,18 @@ class DecisionLog:
         days: int,
         clock: Callable[[], int] = now_ms,
         lost: Callable[[int], None] = lambda _: None,
+        told: Callable[[Decision], None] = lambda _: None,
     ) -> None:
         """
         Keep rows for *days* days; 0 keeps no log.
 
-        *clock* is in milliseconds; *lost* is told how many rows nobody will read.
+        *clock* is in milliseconds; *lost* is told how many rows nobody will read, *told* hears of
+        every row, kept or not.
         """
         self.dropped = 0  # rows, since the process began
         self.clock = clock
         self._lost = lost
+        self._told = told
         self._database = database
         self._days = days
         self._retention = Retention(database, days=days, clock=clock)
@@ -75,6 +78,7 @@ class DecisionLog:
 
     def write(self, row: Decision, *, change: bool) -> None:
         """Take a row; *change* says that the call was a mutation."""
+        self._told(row)
         if not self._days:
             return
         if change:
