@@ -260,7 +260,7 @@ class Upstream:
         authorised: bool = True,
         changes: bool | None = None,
     ) -> Call:
-        pass_or_end(method, changes=changes)
+        pass_or_end(method, said=changes)
         if seconds is None:
             reads = method in ("GET", "HEAD")
             seconds, steps = (READ_SECONDS, _READ_STEPS) if reads else (WRITE_SECONDS, steps)

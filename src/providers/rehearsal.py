@@ -46,20 +46,25 @@ def rehearsing() -> bool:
     return _current.get() is not None
 
 
-def pass_or_end(method: str, *, changes: bool | None) -> None:
+def pass_or_end(method: str, *, said: bool | None) -> None:
     """
     Let a call go out unless it is rehearsed and would change something.
-
-    Args:
-        method: In capitals.
-        changes: Whether anything upstream may be different afterwards; None: by *method*.
 
     Raises:
         WouldChange: It would.
     """
     rehearsal = _current.get()
-    if rehearsal is None:
-        return
-    if method not in READS if changes is None else changes:
+    if rehearsal is not None and changes(method, said=said):
         rehearsal.ended = True
         raise WouldChange
+
+
+def changes(method: str, *, said: bool | None) -> bool:
+    """
+    Say whether anything upstream may be different after a call.
+
+    Args:
+        method: In capitals.
+        said: What its connector says; None: it says nothing.
+    """
+    return method not in READS if said is None else said

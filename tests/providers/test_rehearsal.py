@@ -1,10 +1,13 @@
 """Rehearsed calls: reads go out, and the first change ends it before anything was sent."""
 
 import asyncio
+from contextlib import suppress
 
 import httpx
 import pytest
 
+from providers.collab.batch import Ask, ask
+from providers.failures import ProviderFailure
 from providers.http import Origins, Upstream
 from providers.rehearsal import rehearsed
 
@@ -104,3 +107,21 @@ async def test_what_is_not_rehearsed_goes_out_meanwhile(upstream, asked):
 
     assert not rehearsal.ended
     assert asked == ["POST", "DELETE"]
+
+
+@pytest.mark.parametrize(
+    ("one", "goes_out"),
+    [
+        (Ask(("me",)), True),
+        (Ask(("me", "read"), method="POST", changes=False), True),
+        (Ask(("me", "write"), method="POST"), False),
+        (Ask(("me",), method="DELETE"), False),
+    ],
+)
+async def test_a_batch_is_as_harmless_as_each_of_its_calls(one, goes_out, upstream, asked):
+    asks = {"read": Ask(("you",)), "it": one}
+    with rehearsed() as rehearsal, suppress(ProviderFailure):  # the answer is no batch's
+        await ask(upstream, asks)
+
+    assert rehearsal.ended is not goes_out
+    assert asked == (["POST"] if goes_out else [])

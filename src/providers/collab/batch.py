@@ -15,6 +15,7 @@ from providers.collab.failures import classify
 from providers.collab.wire import Part, Parts
 from providers.failures import Broken, Missing, Throttled
 from providers.http import Upstream
+from providers.rehearsal import changes
 
 PER_CALL = 20  # wire report 2.2
 _PAUSE = 0.3  # seconds before what failed in passing is asked for once more
@@ -25,11 +26,12 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One call among many; a POST carries no body."""
+    """One call among many; a POST carries no body. *changes*: as `Upstream.call`."""
 
     segments: tuple[str, ...]
     params: Sequence[tuple[str, str]] = ()
     method: str = "GET"
+    changes: bool | None = None
 
     @property
     def url(self) -> str:
@@ -90,7 +92,7 @@ async def _call(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
         "$batch",
         json={"requests": requests},
         retry=True,
-        changes=False,
+        changes=any(changes(one.method, said=one.changes) for one in asks.values()),
     )
     parts = {part.id: part for part in answer.decode(Parts).responses}
     if parts.keys() != {one["id"] for one in requests}:

@@ -55,7 +55,9 @@ class Labels:
         admitted = await self._places.admitted({key.drive for key in keys})
         asks = {
             key: Ask(
-                ("drives", key.drive, "items", key.item, "extractSensitivityLabels"), (), "POST"
+                ("drives", key.drive, "items", key.item, "extractSensitivityLabels"),
+                method="POST",
+                changes=False,
             )
             for key in found
             if key.drive in admitted and is_part(key.drive) and is_part(key.item)
