@@ -90,29 +90,25 @@ def test_help_imports_nothing_that_it_does_not_need():
     assert done.stdout == "[]\n"
 
 
+NO_DATABASE = {"AGW_DATABASE_URL": "postgresql+asyncpg://u:a-password@127.0.0.1:1/x"}
+NO_ANSWER = "The database did not answer: Connect call failed"
+
+
 @pytest.mark.parametrize(
-    "words",
+    ("words", "settings", "said"),
     [
-        ("token", "list"),
-        ("policy", "export"),
-        ("db", "upgrade"),
-        ("secret", "rotate"),
-        ("query", "{ a }"),
-        ("seed",),
-    ],
-    ids=" ".join,
-)
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        pytest.param({"AGW_PORT": "many"}, "AGW_PORT: ", id="a setting"),
-        pytest.param({"AGW_DATABASE_URL": "what?"}, "AGW_DATABASE_URL is no", id="no URL"),
+        pytest.param("token list", NO_DATABASE, NO_ANSWER, id="no database: token"),
+        pytest.param("policy export", NO_DATABASE, NO_ANSWER, id="no database: policy"),
+        pytest.param("db upgrade", NO_DATABASE, NO_ANSWER, id="no database: db"),
+        pytest.param("secret rotate", NO_DATABASE, NO_ANSWER, id="no database: secret"),
+        pytest.param("query {a}", NO_DATABASE, NO_ANSWER, id="no database: query"),
+        pytest.param("seed", NO_DATABASE, NO_ANSWER, id="no database: seed"),
+        pytest.param("db current", {"AGW_PORT": "many"}, "AGW_PORT: ", id="a setting"),
         pytest.param(
-            {"AGW_DATABASE_URL": "postgresql+asyncpg://u:a-password@127.0.0.1:1/x"},
-            "The database did not answer: Connect call failed",
-            id="no database",
+            "token list", {"AGW_DATABASE_URL": "what?"}, "AGW_DATABASE_URL is no", id="no URL"
         ),
-        pytest.param({"AGW_DATA_DIR": "/dev/null/x"}, "Not a directory", id="no folder"),
+        pytest.param("db upgrade", {"AGW_DATA_DIR": "/dev/null/x"}, "Not a directory", id="a file"),
+        pytest.param("token list", {"AGW_SECRET_KEYS": ""}, "AGW_SECRET_KEYS is", id="no key"),
     ],
 )
 def test_what_is_missing_is_one_line(run, environment, words, settings, said):
@@ -120,7 +116,7 @@ def test_what_is_missing_is_one_line(run, environment, words, settings, said):
     environment.setenv("AGW_SANDBOX", "true")
     for name, value in settings.items():
         environment.setenv(name, value)
-    result = run(*words)
+    result = run(*words.split())
 
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.count("\n") == 1, result.stderr
