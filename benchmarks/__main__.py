@@ -8,7 +8,17 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import bodies, footprint, growing, layers, plot, report, requests, upstream
+from benchmarks import (
+    bodies,
+    decisions,
+    footprint,
+    growing,
+    layers,
+    plot,
+    report,
+    requests,
+    upstream,
+)
 from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
 from benchmarks.table import Growth, Result, Table
@@ -50,7 +60,7 @@ def _results(
     with upstream.running() as base:
         prepared = requests.tables(base)
         whole = loop.run_until_complete(prepared.__aenter__())
-        for table in (*bodies.tables(loop), *whole):
+        for table in (*bodies.tables(loop), decisions.table(), *whole):
             if only and not any(word in table.title for word in only):
                 continue
             result = Result(table, measure(loop, table.variants, effort), _layers(loop, table))

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, total_ordering
 from typing import Any, TypeAlias
@@ -49,12 +49,23 @@ Find: TypeAlias = Callable[
 Rank: TypeAlias = tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    ranked: Sequence[tuple[Rank, records.File]]
+    warnings: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Lists files by two calls of whoever knows where they are."""
+    """
+    Lists files by two calls of whoever knows where they are, for the length of one request.
+
+    What was read whole is kept meanwhile: going on in it reads nothing again.
+    """
 
     children: Children
     find: Find
+    _held: dict[object, "_Gathered"] = field(default_factory=dict, repr=False)
 
     async def page(
         self,
@@ -116,6 +127,27 @@ class Listing:
         cursor: str | None,
         wanted: AbstractSet[str],
     ) -> Page[records.File]:
+        gathered = await self._gather(places, query, wanted)
+        ranks = [key for key, _ in gathered.ranked]
+        start = 0 if cursor is None else bisect_right(ranks, _read_rank(cursor, query.order))
+        chosen = gathered.ranked[start : start + query.limit]
+        cursors = tuple(f"g{_write_rank(one, query.order)}" for _, one in chosen)
+        more = start + query.limit < len(gathered.ranked)
+        return Page(
+            items=tuple(one for _, one in chosen),
+            places=cursors,
+            next=cursors[-1] if more and cursors else None,
+            calls=1,
+            warnings=gathered.warnings,
+        )
+
+    async def _gather(
+        self, places: Sequence[ItemKey], query: FileQuery, wanted: AbstractSet[str]
+    ) -> "_Gathered":
+        """Read and sort everything, once."""
+        known = (tuple(places), replace(query, limit=0), wanted)
+        if known in self._held:
+            return self._held[known]
         answers = await every([self._all(place, query, wanted) for place in places])
         failures = [one for one in answers if isinstance(one, ProviderFailure)]
         if failures and len(failures) == len(places):
@@ -130,18 +162,8 @@ class Listing:
             if not complete:
                 warnings.append("A folder or a search holds more than can be sorted at once.")
         ranked = sorted((rank(one, query.order), one) for one in found.values())
-        ranks = [key for key, _ in ranked]
-        start = 0 if cursor is None else bisect_right(ranks, _read_rank(cursor, query.order))
-        chosen = ranked[start : start + query.limit]
-        cursors = tuple(f"g{_write_rank(one, query.order)}" for _, one in chosen)
-        more = start + query.limit < len(ranked)
-        return Page(
-            items=tuple(one for _, one in chosen),
-            places=cursors,
-            next=cursors[-1] if more and cursors else None,
-            calls=1,
-            warnings=tuple(dict.fromkeys(warnings)),
-        )
+        self._held[known] = _Gathered(ranked, tuple(dict.fromkeys(warnings)))
+        return self._held[known]
 
     async def _all(
         self, place: ItemKey, query: FileQuery, wanted: AbstractSet[str]
