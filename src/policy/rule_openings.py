@@ -30,17 +30,30 @@ def _blocking(rules: Sequence[Rule], about: Sequence[Facts]) -> list[Rule]:
     whole = Index()
     for rule in blocks:
         whole.add(rule)
-    kinds = {
-        kind
-        for facts in about
-        for kind in whole.least
-        if MATCHERS[kind](whole, facts) is not None or SUSPECTS[kind](whole, facts) is not None
-    }
-    return [
-        rule
-        for rule in blocks
-        if rule.rule_type in kinds and any(_blocks(rule, facts) for facts in about)
-    ]
+    found = dict[int, Rule]()
+    for facts in about:
+        sure = {one for one in whole.least if MATCHERS[one](whole, facts) is not None}
+        lost = {one for one in whole.least if SUSPECTS[one](whole, facts) is not None}
+        named = _named(facts)
+        for rule in blocks:
+            kind, pattern = rule.rule_type, rule.pattern
+            # There may be 100,000 of them: few are looked at closely.
+            near = kind in sure and ("*" in pattern or pattern.casefold() in named)
+            if (near or kind in lost) and _blocks(rule, facts):
+                found[rule.id] = rule
+    return [found[rule_id] for rule_id in sorted(found)]
+
+
+def _named(facts: Facts) -> set[str]:
+    """Return every pattern without an asterisk that can be about these facts."""
+    found = [facts.drive_id, facts.site_id, facts.list_id, facts.list_item_id, facts.mime_type]
+    found += [facts.content_type_id, f"{facts.list_id}:{facts.list_item_id}"]
+    items = [] if facts.ancestors is UNKNOWN else list(facts.ancestors)
+    if facts.item is not UNKNOWN and facts.item is not None:
+        items.append(facts.item)
+    found += [text for drive, item in items for text in (item, f"{drive}:{item}")]
+    found += [] if facts.label_ids is UNKNOWN else facts.label_ids
+    return {text.casefold() for text in found if isinstance(text, str)}
 
 
 def _blocks(rule: Rule, facts: Facts) -> bool:

@@ -546,6 +546,7 @@ async def test_the_level_of_a_calendar_is_its_operation(explain, agendas):
         ({"method": "GET", "path": "/api/access-tokens"}, "path"),
         ({"method": "GET", "path": "/api/access/email/ä"}, "path"),
         ({**LIST, "headers": {}}, "headers"),
+        ({**LIST, "address": "here"}, "address"),
     ],
 )
 async def test_what_cannot_be_asked_is_400(world, asked, field):

@@ -243,6 +243,40 @@ def test_every_rule_that_blocks_goes_at_once_and_no_other():
         assert not RuleSet.compile(kept, allow_by_default=True).decide(FILE).allowed
 
 
+PATTERNS = {
+    RuleType.FILE_ID: ("i", "d:i", "I", "e:i"),
+    RuleType.FOLDER: ("f", "d:f", "d:i", "x"),
+    RuleType.DRIVE_ID: ("d", "e"),
+    RuleType.SITE_ID: ("s", "S", "t"),
+    RuleType.LIST_ID: ("l", "m"),
+    RuleType.LIST_ITEM_ID: ("4", "l:4", "m:4", "5"),
+    RuleType.MIME_TYPE: ("text/plain", "text/*", "*", "image/*"),
+    RuleType.SENSITIVITY_LABEL_ID: ("g", "h"),
+    RuleType.CONTENT_TYPE_ID: ("0x01", "0X01", "0x02"),
+}
+blocks = st.sampled_from([(kind, one) for kind, many in PATTERNS.items() for one in many])
+lost = st.sets(st.sampled_from(["item", "ancestors", "list_id", "mime_type", "label_ids"]))
+
+
+@given(patterns=st.lists(blocks, unique=True, max_size=8), lost=lost, labelled=st.booleans())
+def test_the_rules_that_go_are_those_that_each_block_alone(patterns, lost, labelled):
+    rules = [rule(number, *one) for number, one in enumerate(patterns, 1)]
+    facts = replace(FILE, content_type_id="0x01", label_ids=frozenset("g" if labelled else ""))
+    facts = replace(facts, **dict.fromkeys(lost, UNKNOWN))
+    decided = RuleSet.compile(rules, allow_by_default=True).decide(facts)
+    if decided.allowed:
+        return
+
+    [found] = openings(Blocked(decided.rule_id, facts=facts), standing(rules=rules))
+
+    alone = [
+        one
+        for one in rules
+        if not RuleSet.compile([one], allow_by_default=True).decide(facts).allowed
+    ]
+    assert [part.rule for part in found] == alone
+
+
 def test_a_rule_that_cannot_be_ruled_out_blocks_too():
     rules = [rule(1, RuleType.SENSITIVITY_LABEL_ID, "g"), rule(2, RuleType.LIST_ID, "m")]
     lost = replace(FILE, label_ids=UNKNOWN)

@@ -67,7 +67,7 @@ def hidden(course: Course) -> Mapping[Surface, list[Field]]:
     operation = course.play.operation
     if operation is None:
         return {}
-    return masks.words(coordinates(operation), course.play.subject.caller().grant)
+    return masks.words(coordinates(operation), course.play.subject.caller.grant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _connections(course: Course) -> _Ground:
 
 
 def _operation(course: Course) -> _Ground:
-    caller = course.play.subject.caller()
+    caller = course.play.subject.caller
     needs = [one for one in _needs(course.play) if one.operations]
     if not needs:
         return _Ground("No operation is needed.", passed=False)
@@ -129,7 +129,7 @@ def _input(_: Course) -> _Ground:
 
 
 def _usable(course: Course) -> _Ground:
-    caller = course.play.subject.caller()
+    caller = course.play.subject.caller
     surfaces = _surfaces(course.play)
     if not surfaces:
         return _Ground("No connection is needed.", passed=False)

@@ -99,7 +99,7 @@ class Stage:
         try:
             await self._under_limits(play, self._of_address(play.address, costs, mount))
             subject.require_alive()
-            caller = subject.caller()
+            caller = subject.caller
             await self._under_limits(play, _of_quota(subject, caller, sum(costs.values())))
         except Refusal as refusal:
             play.refusal = refusal

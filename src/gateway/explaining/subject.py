@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from gateway import callers
@@ -11,7 +12,7 @@ from gateway.moments import from_ms
 from gateway.tables import AccessToken
 from policy import changes
 from policy.caller import Caller
-from policy.changes import Part, Until
+from policy.changes import Allowed, Part, Removed, Until
 from policy.grants import Grant
 from policy.refusals import Unauthenticated
 from policy.rules import Decision, Facts, Rule, RuleSet
@@ -49,6 +50,7 @@ class Subject:
     rules: Sequence[Rule] | None
     now: int
     parts: tuple[Part, ...] = ()
+    _compiled: dict[object, RuleSet] = field(default_factory=dict, repr=False)  # shared by copies
 
     @classmethod
     async def read(cls, token: AccessToken, known: Callers, now: int) -> "Subject":
@@ -65,12 +67,12 @@ class Subject:
         """Return the token with *parts* instead of any change before."""
         return replace(self, parts=tuple(parts))
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """The settings, changes included."""
         return changes.settings_with(self.token.settings, self.parts)
 
-    @property
+    @cached_property
     def all_rules(self) -> Sequence[Rule]:
         """The rules, changes included; none when they cannot be read."""
         return () if self.rules is None else changes.rules_with(self.rules, self.parts)
@@ -94,11 +96,11 @@ class Subject:
         if expires_at is not None and expires_at <= self.now:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
 
+    @cached_property
     def caller(self) -> Caller:
-        """Return who calls with the token, as `gateway.callers` would."""
+        """Who calls with the token, as `gateway.callers` would have it."""
         token, settings = self.token, self.settings
         grant = Grant.read(settings)
-        rules = None if self.rules is None else self.all_rules
         expires_at = token.expires_at
         return Caller(
             token_id=token.id or 0,
@@ -109,6 +111,15 @@ class Subject:
             operator_id=token.operator_id,
             grant=grant,
             settings=settings,
-            rules=NotingRules(**vars(callers.compiled(grant, rules))),
+            rules=NotingRules(**vars(self._ruleset(grant))),
             connections=self.connections,
         )
+
+    def _ruleset(self, grant: Grant) -> RuleSet:
+        """Compile the rules, once for all copies that have the same."""
+        changed = tuple(one for one in self.parts if isinstance(one, Allowed | Removed))
+        known = (changed, grant.collab_enabled, grant.collab_allow_all)
+        if known not in self._compiled:
+            rules = None if self.rules is None else self.all_rules
+            self._compiled[known] = callers.compiled(grant, rules)
+        return self._compiled[known]

@@ -7,6 +7,7 @@ import orjson
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
+from gateway import addresses
 from gateway.explaining.explainer import Explainer
 from gateway.explaining.question import Call, Document, Question
 from gateway.management.admission import Process
@@ -56,7 +57,7 @@ async def explain(
     question = questioned(asked)
     async with process.database.reading() as session:
         token = await known(session, token_id)
-    return await explainer.explain(token, question, address=asked.address)
+    return await explainer.explain(token, question, address=_address(asked.address))
 
 
 def questioned(asked: Asked) -> Question:
@@ -84,6 +85,16 @@ def questioned(asked: Asked) -> Question:
         query="&".join(filter(None, (behind, _query(asked.query)))),
         body=b"" if asked.body is None else orjson.dumps(asked.body),
     )
+
+
+def _address(given: str | None) -> str | None:
+    """Return what an address is counted under."""
+    if given is None:
+        return None
+    found = addresses.bucket({"client": (given, 0)}, ())
+    if found == addresses.UNKNOWN:
+        raise invalid("address", "must be an IP address")
+    return found
 
 
 def _query(given: Query | None) -> str:
