@@ -43,7 +43,7 @@ def milliseconds(moment: datetime) -> int:
 
 def moment(received_ms: int) -> datetime:
     """Return milliseconds since the epoch as UTC."""
-    return EPOCH + timedelta(milliseconds=received_ms)
+    return EPOCH + timedelta(0, 0, 0, received_ms)  # by keyword it would cost half as much again
 
 
 def whole_milliseconds(moment: datetime) -> datetime:

@@ -95,9 +95,10 @@ def _read(answer: Answer) -> dict[int, Answer]:
         place, status = _PART_ID.search(outer), _STATUS.match(head)
         if place is None or status is None:
             raise Broken
-        wait = _WAIT.search(head)
+        code = int(status[1])
+        wait = _WAIT.search(head) if code >= 300 else None
         headers = {"retry-after": wait[1].decode()} if wait else {}
-        found[int(place[1])] = Answer(int(status[1]), headers, body.strip())
+        found[int(place[1])] = Answer(code, headers, body)
     return found
 
 

@@ -46,6 +46,10 @@ def emails(
         given["sent_at"] = [
             sent or one.received_at for sent, one in zip(given["sent_at"], opened, strict=True)
         ]
+    if "attachments" in wanted:
+        attached = [_attachments(one.leaves.files) for one in opened]
+        given["attachments"] = attached
+        given["has_attachments"] = [not all(one.is_inline for one in files) for files in attached]
     if "labels" in wanted:
         given["labels"] = [_labels(one.message, labels) for one in opened]
     if "body" in wanted:
@@ -122,6 +126,8 @@ def _body_type(one: Opened) -> str | None:
 
 
 def _attachments(files: Sequence[Part]) -> tuple[records.Attachment, ...]:
+    if not files:
+        return ()
     return tuple(
         [
             records.Attachment(
@@ -163,7 +169,6 @@ _EMAILS = Columns(
         "has_attachments": member(
             "leaves.files", lambda files: not all(one.is_inline for one in files)
         ),
-        "attachments": member("leaves.files", _attachments),
     },
     always=frozenset({"id", "provider", "thread_id", "received_at", "is_read", "has_attachments"}),
 )
