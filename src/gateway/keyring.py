@@ -91,15 +91,14 @@ class Keyring:
         Raises:
             ValueError: Not one of ours, damaged, or made for another *context*.
         """
-        try:
-            sealed = base64.b64decode(
-                token + "=" * (-len(token) % 4), altchars=b"-_", validate=True
-            )
-        except ValueError as damage:
-            raise ValueError("not sealed text") from damage
-        if base64.urlsafe_b64encode(sealed).rstrip(b"=").decode() != token:
-            raise ValueError("not sealed text")
+        sealed = _read(token)
         return _open(self._key_of(sealed).tokens, sealed, context)
+
+    def reseal(self, token: str, *, context: bytes) -> str | None:
+        """Seal what `seal` made again under the first key; None when it is so already."""
+        if self._key_of(_read(token)).id == self._first.id:
+            return None
+        return self.seal(self.unseal(token, context=context), context=context)
 
     def sign(self, payload: bytes, *, context: bytes) -> str:
         """Return the signature of *payload*, URL-safe: the same one every time."""
@@ -128,6 +127,17 @@ def new_secret() -> str:
 def place(table: str, row: int, column: str) -> str:
     """Name where a sealed value belongs."""
     return f"{table}:{row}:{column}"
+
+
+def _read(token: str) -> bytes:
+    """Decode sealed text; anything but its one spelling is a ValueError."""
+    try:
+        sealed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except ValueError as damage:
+        raise ValueError("not sealed text") from damage
+    if base64.urlsafe_b64encode(sealed).rstrip(b"=").decode() != token:
+        raise ValueError("not sealed text")
+    return sealed
 
 
 def _seal(key_id: bytes, cipher: AESGCM, plain: bytes, bound_to: bytes) -> bytes:

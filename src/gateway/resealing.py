@@ -1,5 +1,5 @@
 """
-Sealing again, under the first key, what older keys sealed: whatever the tables keep sealed.
+Sealing again, under the first key, what older keys sealed.
 
 Every batch is a transaction of its own, and what is under the first key already is passed over: a
 run that was cut off is simply started again, while the gateway serves.
@@ -14,7 +14,7 @@ from sqlmodel import SQLModel, col, select
 
 from gateway.database import Database
 from gateway.keyring import Keyring, place
-from gateway.tables import ConnectionRow, Delivery, OAuthAttempt
+from gateway.tables import ConnectionRow
 
 Told = Callable[[int, int | None], None]
 
@@ -26,24 +26,34 @@ class Sealed:
 
     Attributes:
         before: A key before all others of the table.
+        context: What a row's value is sealed for when it is text (`Keyring.seal`); None for bytes,
+            which are sealed for their place.
     """
 
     table: type[SQLModel]
     column: str
     before: int | str
+    context: Callable[[Any], bytes] | None = None
 
     @property
     def name(self) -> str:
         """The table's name, as the sealed values' places have it."""
         return str(self.table.__tablename__)
 
+    def renewed(self, row: Any, keyring: Keyring) -> bytes | str | None:
+        """
+        Return the value of *row* under the first key; None when it is so already.
+
+        Raises:
+            ValueError: No key of the ring opens it.
+        """
+        value = getattr(row, self.column)
+        if self.context is not None:
+            return keyring.reseal(value, context=self.context(row))
+        return keyring.rotate(value, place=place(self.name, row.id, self.column))
+
 
 CREDENTIALS = Sealed(table=ConnectionRow, column="credentials", before=0)
-EVERYTHING = (
-    CREDENTIALS,
-    Sealed(table=Delivery, column="outcome", before=0),
-    Sealed(table=OAuthAttempt, column="secret", before=""),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +92,7 @@ async def reseal(
             for row in rows:
                 last = row.id  # type: ignore[attr-defined]  # every table's key
                 try:
-                    renewed = keyring.rotate(
-                        getattr(row, sealed.column), place=place(sealed.name, last, sealed.column)
-                    )
+                    renewed = sealed.renewed(row, keyring)
                 except ValueError:
                     unreadable.append(last)
                     continue

@@ -124,3 +124,14 @@ def test_new_secrets_are_strong_enough():
     assert first != second
     assert len(first) == 43
     Keyring([first, second])
+
+
+def test_sealed_text_is_sealed_again_for_the_same_context():
+    sealed = OLD_RING.seal(b"secret", context=b"c")
+    renewed = RING.reseal(sealed, context=b"c")
+
+    assert renewed is not None
+    assert Keyring([NEW]).unseal(renewed, context=b"c") == b"secret"
+    assert RING.reseal(renewed, context=b"c") is None
+    with pytest.raises(ValueError, match="damaged"):
+        RING.reseal(sealed, context=b"another")

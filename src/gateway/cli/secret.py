@@ -36,9 +36,9 @@ def rotate(as_json: AsJson = False) -> None:
         give_json(done)
     else:
         say(f"{done['connections']['sealed']} credentials sealed again.")
-        for table in ("deliveries", "oauth_attempts"):
-            if done[table]["sealed"]:
-                say(f"{done[table]['sealed']} of {table} sealed again.")
+        for table, rows in done.items():
+            if table != "connections" and rows["sealed"]:
+                say(f"{rows['sealed']} of {table} sealed again.")
     lost = {table: rows["unreadable"] for table, rows in done.items() if rows["unreadable"]}
     for table, rows in lost.items():
         say(f"Sealed with a key that is not in AGW_SECRET_KEYS: {table} {', '.join(rows)}")

@@ -4,7 +4,19 @@ from typing import Any
 
 from gateway.cli.store import opened
 from gateway.cli.talk import Told
-from gateway.resealing import EVERYTHING, reseal
+from gateway.resealing import CREDENTIALS, Sealed, reseal
+from gateway.rulebook import sealed_for
+from gateway.tables import Delivery, OAuthAttempt, RuleIntent
+
+# Whatever the tables keep sealed.
+EVERYTHING = (
+    CREDENTIALS,
+    Sealed(table=Delivery, column="outcome", before=0),
+    Sealed(table=OAuthAttempt, column="secret", before=""),
+    Sealed(
+        table=RuleIntent, column="trace", before=0, context=lambda row: sealed_for(row.token_id)
+    ),
+)
 
 
 async def rotated(told: Told) -> dict[str, Any]:

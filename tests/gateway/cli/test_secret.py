@@ -10,7 +10,16 @@ from sqlmodel import select
 from gateway import connections, resealing
 from gateway.database import Database
 from gateway.keyring import Keyring, place
-from gateway.tables import AccessToken, ConnectionRow, Delivery, OAuthAttempt, Operator, Resource
+from gateway.rulebook import sealed_for
+from gateway.tables import (
+    AccessToken,
+    ConnectionRow,
+    Delivery,
+    OAuthAttempt,
+    Operator,
+    Resource,
+    RuleIntent,
+)
 
 OLD, NEW = "the old key of the tests", "the new key of the tests"
 on_both = pytest.mark.parametrize(
@@ -90,12 +99,24 @@ def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
             expires_at=9,
         )
     )
+    three.add(
+        RuleIntent(
+            token_id=1,
+            rule_type="file_id",
+            place="d:f",
+            created_at=0,
+            trace=Keyring([OLD]).seal(b"trace", context=sealed_for(1)),
+            lease_until=0,
+            look_at=0,
+        )
+    )
     environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
 
     assert told(run("secret", "rotate", "--json")) == {
         "connections": {"sealed": 3, "unreadable": []},
         "deliveries": {"sealed": 1, "unreadable": []},
         "oauth_attempts": {"sealed": 1, "unreadable": []},
+        "rule_intents": {"sealed": 1, "unreadable": []},
     }
     new = Keyring([NEW])
     for number, kept in three.all(select(ConnectionRow.id, ConnectionRow.credentials)):
@@ -105,6 +126,8 @@ def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
     assert new.decrypt(outcome, place=place("deliveries", 1, "outcome")) == b"secret"
     [secret] = three.all(select(OAuthAttempt.secret))
     assert new.decrypt(secret, place=place("oauth_attempts", "a", "secret")) == b"secret"
+    [trace] = three.all(select(RuleIntent.trace))
+    assert new.unseal(trace, context=sealed_for(1)) == b"trace"
     environment.setenv("AGW_SECRET_KEYS", NEW)
     again = run("secret", "rotate")
     assert (again.exit_code, again.stderr) == (0, "0 credentials sealed again.\n")

@@ -36,7 +36,7 @@ def secrets(settings: Settings) -> Finding:
     """Check the admin token and the secret keys."""
     try:
         settings.ready_to_serve()
-        keys = keyring_of(settings)
+        keyring_of(settings)
     except (NotConfigured, WeakSecret) as problem:
         return fail("secrets", str(problem), "`access-gateway secret new` makes one.")
     texts = [part.strip() for part in _keys(settings).split(",") if part.strip()]
@@ -46,7 +46,6 @@ def secrets(settings: Settings) -> Finding:
         return warn("secrets", "the admin token is a secret key, too", remedy)
     if len(set(texts)) < len(texts):
         return warn("secrets", "a secret key is there twice", "Take one of them away.")
-    del keys
     return ok("secrets", f"an admin token; secret keys: {len(texts)}")
 
 
