@@ -12,7 +12,7 @@ from sqlalchemy import update
 from sqlmodel import select
 
 from gateway import sqlite as sqlite3
-from gateway.cli import revisions
+from gateway.cli import backups, revisions
 from gateway.tables import AccessToken, Operator, Resource
 
 NEWEST = revisions.known()[0]
@@ -142,6 +142,22 @@ def test_a_lost_file_is_made_from_its_copy(run, deployed, rows, file, tmp_path):
     assert told(run("db", "restore", file, "--yes", "--json"))["revived"] == []
     assert rows.all(select(Resource.name)) == ["kept"]
     assert stat.S_IMODE((tmp_path / "gateway.db").stat().st_mode) == 0o600
+
+
+def test_a_restore_that_is_cut_off_has_changed_nothing(run, deployed, rows, file):
+    rows.add(Resource(name="x" * 3_000_000, created_at=0))
+    told(run("db", "backup", file, "--json"))
+    rows.add(Resource(name="later", created_at=0))
+    heard = []
+
+    def cut_off(done, total):
+        heard.append((done, total))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        backups.restore(deployed, file, cut_off)
+    assert heard[0][0] == backups.PAGES < heard[0][1]
+    assert rows.all(select(Resource.id)) == [1, 2]
 
 
 def test_a_damaged_store_is_replaced_or_must_be_moved_away(run, deployed, rows, file, tmp_path):
