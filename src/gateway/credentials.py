@@ -7,6 +7,7 @@ opened is kept beside what it was opened from, which is another text after every
 it knows.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -21,8 +22,9 @@ from gateway.database import Database, StorageUnavailable
 from gateway.keyring import Keyring, place
 from gateway.leases import Leases
 from gateway.lookup import Lookup
+from gateway.overload import Overloaded
 from gateway.reconnecting import ReconnectLinks
-from providers.failures import NeedsReauth, Unreachable
+from providers.failures import NeedsReauth
 from providers.http import Credentials
 from providers.oauth import (
     ClientCredentials,
@@ -33,6 +35,7 @@ from providers.oauth import (
 )
 
 _LEASE = "refresh:{}"
+_STORE_AGAIN = (0.1, 0.3, 1.0, 3.0, 5.0, 10.0)  # seconds between tries; a lease lasts 30
 _SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
 
 _OWNER = "SELECT provider, mode FROM connections WHERE id = :id"
@@ -87,12 +90,12 @@ class Vault:
 
         Raises:
             NeedsReauth: Nothing is stored, or it cannot be opened.
-            Unreachable: The database did not answer.
+            Overloaded: The database did not answer; the provider is not to blame.
         """
         try:
             rows = await self._lookup.rows(_SEALED, {"id": connection_id})
         except StorageUnavailable as failure:
-            raise Unreachable from failure
+            raise Overloaded from failure
         if not rows or rows[0][0] is None:
             self._opened.pop(connection_id, None)
             raise NeedsReauth
@@ -130,23 +133,36 @@ class Vault:
         self._opened.pop(connection_id, None)
 
     async def save(self, connection_id: int, new: StoredCredentials, expected: int) -> bool:
-        """Store renewed tokens when the stored version is still *expected*."""
+        """
+        Store renewed tokens when the stored version is still *expected*.
+
+        Raises:
+            Overloaded: The database did not answer, and again and again: the tokens are lost.
+        """
         renewed = {
             "accessToken": new.access_token,
             "refreshToken": new.refresh_token,
             "expiresAt": None if new.expires_at is None else moments.to_ms(new.expires_at),
             "version": new.version,
         }
-        try:
-            saved = await connections.store_credentials(
-                self._database, connection_id, renewed, self._keyring, expected_version=expected
-            )
-        except StorageUnavailable as failure:
-            raise Unreachable from failure
+        saved = await self._store(connection_id, renewed, expected)
         kept = self._kept.get(connection_id)
         if saved and kept is not None:
             self._kept[connection_id] = (new.version, kept[1])
         return saved
+
+    async def _store(self, connection_id: int, renewed: Mapping[str, Any], expected: int) -> bool:
+        """Store them, and do not give up soon: the provider has taken the old ones back."""
+        left = list(_STORE_AGAIN)
+        while True:
+            try:
+                return await connections.store_credentials(
+                    self._database, connection_id, renewed, self._keyring, expected_version=expected
+                )
+            except StorageUnavailable as failure:
+                if not left:
+                    raise Overloaded from failure
+            await asyncio.sleep(left.pop(0))
 
     async def refused(self, connection_id: int, version: int) -> None:
         """Note that a person must reconnect the account, unless newer credentials are stored."""

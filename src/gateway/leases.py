@@ -13,7 +13,8 @@ from sqlalchemy import text
 
 from gateway.database import Database, StorageUnavailable
 from gateway.moments import now_ms
-from providers.failures import TimedOut, Unreachable
+from gateway.overload import Overloaded
+from providers.failures import TimedOut
 
 LONGEST = 30.0  # seconds; a holder that crashed is not waited for any longer
 _PAUSE = 0.05  # seconds between two tries
@@ -44,7 +45,7 @@ class Leases:
 
         Raises:
             TimedOut: Somebody held it for too long.
-            Unreachable: The database did not answer.
+            Overloaded: The database did not answer.
         """
         holder = secrets.token_hex(16)
         try:
@@ -54,7 +55,7 @@ class Leases:
         except TimeoutError:
             raise TimedOut(sent=False) from None
         except StorageUnavailable as failure:
-            raise Unreachable from failure
+            raise Overloaded from failure
         try:
             yield
         finally:

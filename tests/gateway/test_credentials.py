@@ -3,10 +3,12 @@
 import pytest
 from sqlmodel import select
 
-from gateway import connections
+from gateway import connections, credentials
 from gateway.credentials import Vault
+from gateway.database import StorageUnavailable
 from gateway.keyring import Keyring
 from gateway.lookup import open_lookup
+from gateway.overload import Overloaded
 from gateway.tables import ConnectionRow, Operator, Resource
 from providers.failures import NeedsReauth
 from providers.tokens import Tokens
@@ -40,10 +42,10 @@ async def row(database):
     return made
 
 
-async def put(database, keyring, **credentials):
+async def put(database, keyring, **given):
     async with database.writing() as session:
         row = await session.get(ConnectionRow, 1)
-        connections.replace(row, credentials, keyring)
+        connections.replace(row, given, keyring)
         session.add(row)
 
 
@@ -104,9 +106,9 @@ async def test_what_was_opened_is_opened_again_only_after_a_change(
 
 async def test_an_api_token_stands_alone(database, keyring, vault):
     await put(database, keyring, apiToken="secret")
-    credentials = vault.of(1, scheme="")
+    bare = vault.of(1, scheme="")
 
-    assert (credentials.scheme, await credentials.token()) == ("", "secret")
+    assert (bare.scheme, await bare.token()) == ("", "secret")
 
 
 async def test_a_rejected_fixed_token_leaves_the_connection_in_use(database, keyring, vault):
@@ -130,6 +132,46 @@ async def test_a_refused_token_is_renewed_and_stored(database, keyring, vault):
     assert (stored["accessToken"], stored["refreshToken"]) == ("second", "next")
     assert await vault.of(1).token() == "second"
     assert vault.endpoint.asked == ["renew"]
+
+
+async def test_a_renewed_token_is_stored_although_the_database_was_away(
+    database, keyring, vault, monkeypatch
+):
+    """The provider has taken the old refresh token back: without the new one all is lost."""
+    monkeypatch.setattr(credentials, "_STORE_AGAIN", (0.0, 0.0, 0.0))
+    store, tries = connections.store_credentials, []
+
+    async def away_twice(*arguments, **options):
+        tries.append(1)
+        if len(tries) < 3:
+            raise StorageUnavailable
+        return await store(*arguments, **options)
+
+    monkeypatch.setattr(connections, "store_credentials", away_twice)
+    vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
+    await put(database, keyring, accessToken="first", refreshToken="renew")
+
+    assert await vault.of(1).token(rejected="first") == "second"
+    assert (await vault.read(1))["refreshToken"] == "next"
+    assert vault.endpoint.asked == ["renew"]
+
+
+async def test_a_database_that_stays_away_is_no_fault_of_the_provider(
+    database, keyring, vault, monkeypatch
+):
+    async def away(*_arguments, **_options):
+        raise StorageUnavailable
+
+    monkeypatch.setattr(credentials, "_STORE_AGAIN", ())
+    monkeypatch.setattr(connections, "store_credentials", away)
+    vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
+    await put(database, keyring, accessToken="first", refreshToken="renew")
+    with pytest.raises(Overloaded):
+        await vault.of(1).token(rejected="first")
+
+    monkeypatch.setattr(vault._lookup, "rows", away)
+    with pytest.raises(Overloaded):
+        await vault.of(1).token()
 
 
 async def test_a_dead_refresh_token_needs_a_person(database, keyring, vault):
