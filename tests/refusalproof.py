@@ -35,7 +35,7 @@ SURFACES = ("/api/access/", "/internal/api/access/")
 NOT_REPEATED = {b"host", b"authorization", b"idempotency-key", b"prefer", b"if-match"}
 MOST = int(os.environ.get("REFUSAL_PROOFS", "0"))  # of one test; 0 proves all
 
-# Their worlds are made in another event loop than they run in, which does not bear more than they do.
+# Their worlds are made in another event loop than they run in, and bear no more than they ask.
 TWO_LOOPS = ("test_several_connections_do_not_tell_which_of_them_sees_a_file",)
 
 _seen: list["Refused"] = []
