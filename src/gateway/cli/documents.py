@@ -42,13 +42,22 @@ def read(model: type[Model], text: str) -> Model:
         value = json.loads(text, object_pairs_hook=_once)
     except ValueError as problem:
         raise CannotDo(f"The file is not JSON: {problem}.") from None
+    return checked(model, value, subject="The file")
+
+
+def checked(model: type[Model], value: Any, *, subject: str = "What was given") -> Model:
+    """
+    Read *value* as *model*; *subject* is what the refusal calls it.
+
+    Raises:
+        InvalidInput: `VALIDATION_ERROR`, one detail per complaint.
+    """
     try:
         return model.model_validate(value)
     except ValidationError as problem:
         details = details_of(problem.errors(include_url=False, include_input=False))
-        raise InvalidInput(
-            "The file cannot be used.", code=Code.VALIDATION_ERROR, details=details
-        ) from None
+        message = f"{subject} cannot be used."
+        raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

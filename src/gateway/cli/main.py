@@ -12,6 +12,7 @@ from gateway.cli import (
     demo,
     doctor,
     explain,
+    people,
     policy,
     query,
     rule,
@@ -62,6 +63,8 @@ app.add_typer(token.app, name="token", rich_help_panel=ACCESS)
 app.add_typer(rule.app, name="rule", rich_help_panel=ACCESS)
 app.add_typer(policy.app, name="policy", rich_help_panel=ACCESS)
 app.add_typer(decisions.app, name="decisions", rich_help_panel=ACCESS)
+app.add_typer(people.operators, name="operator", rich_help_panel=ACCOUNTS)
+app.add_typer(people.resources, name="resource", rich_help_panel=ACCOUNTS)
 app.add_typer(connection.app, name="connection", rich_help_panel=ACCOUNTS)
 app.add_typer(sandbox.app, name="sandbox", rich_help_panel=ACCOUNTS)
 app.command("seed", rich_help_panel=ACCOUNTS)(seed.seed)

@@ -1,0 +1,74 @@
+"""What the `operator` and `resource` commands do on the store."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlmodel import col, select
+
+from gateway import moments
+from gateway.cli.documents import checked
+from gateway.cli.store import opened
+from gateway.management.operators import NewOperator, view
+from gateway.management.resources import NewResource
+from gateway.tables import Operator, OperatorResource, Resource
+from policy.refusals import NotFound
+from policy.vocabulary import Code
+
+
+async def operator_added(email: str, name: str) -> dict[str, Any]:
+    """Add an operator; return them."""
+    new = checked(NewOperator, {"email": email, "displayName": name})
+    row = Operator(
+        id=str(uuid.uuid4()),
+        email=new.email,
+        display_name=new.display_name,
+        created_at=moments.now_ms(),
+    )
+    async with opened() as (database, _, _settings), database.writing() as session:
+        session.add(row)
+    return view(row)
+
+
+async def operators_listed() -> list[dict[str, Any]]:
+    """Return operators, oldest first."""
+    async with opened() as (database, _, _settings), database.reading() as session:
+        rows = await session.exec(
+            select(Operator).order_by(col(Operator.created_at), col(Operator.id))
+        )
+        return [view(row) for row in rows]
+
+
+async def resource_added(name: str, operator_ids: Sequence[str]) -> dict[str, Any]:
+    """Add a resource of these operators; return it."""
+    new = checked(NewResource, {"name": name, "operatorIds": list(operator_ids)})
+    row = Resource(name=new.name, created_at=moments.now_ms())
+    async with opened() as (database, _, _settings), database.writing() as session:
+        session.add(row)
+        await session.flush()
+        for operator_id in dict.fromkeys(new.operator_ids):
+            if await session.get(Operator, operator_id) is None:
+                message = f"There is no operator {operator_id}."
+                raise NotFound(message, code=Code.OPERATOR_NOT_FOUND)
+            session.add(OperatorResource(operator_id=operator_id, resource_id=row.id or 0))
+    return _resource(row, new.operator_ids)
+
+
+async def resources_listed() -> list[dict[str, Any]]:
+    """Return resources by id."""
+    async with opened() as (database, _, _settings), database.reading() as session:
+        rows = (await session.exec(select(Resource).order_by(col(Resource.id)))).all()
+        links: dict[int, list[str]] = defaultdict(list)
+        for link in await session.exec(select(OperatorResource)):
+            links[link.resource_id].append(link.operator_id)
+    return [_resource(row, links[row.id or 0]) for row in rows]
+
+
+def _resource(row: Resource, operator_ids: Iterable[str]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "operatorIds": sorted(set(operator_ids)),
+        "createdAt": moments.text(row.created_at),
+    }
