@@ -1,14 +1,17 @@
 """The benchmarks compare like with like: both sides of a table answer the same."""
 
+import json
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import bodies, whole
+from benchmarks import bodies, requests, whole
 from benchmarks.corpus import Corpus
+from benchmarks.inside import Inside
 from benchmarks.requests import A_PAGE, AN_EMAIL
 
 
@@ -39,3 +42,36 @@ async def test_whole_requests_are_answered_equally(provider):
             for name, token in us.tokens.items():
                 ours = await asgi.call(us.gateway, "GET", target, token)()
                 assert whole.same(ours, await asgi.call(them, "GET", target, f"token-{name}")())
+
+
+async def test_the_plain_application_knows_the_tokens_of_the_gateway():
+    import httpx
+    from benchmarks import asgi
+    from benchmarks.baselines.sqlmodel_store import Models
+    from benchmarks.baselines.stores import File
+
+    base, memory = "http://upstream.invalid", whole.FromMemory(Corpus())
+    async with (
+        whole.ours(base, providers=["PROVIDER_B"], transport=memory) as us,
+        httpx.AsyncClient(transport=memory) as client,
+    ):
+        for name in ("plain", "masked"):
+            call = ("GET", AN_EMAIL, us.tokens[name])
+            ours = await asgi.call(us.gateway, *call)()
+            for kind in (File, Models):
+                them = whole.beside(us, base, client, provider="b", kind=kind)
+                assert whole.same(ours, await asgi.call(them, *call)())
+
+
+@pytest.mark.filterwarnings("ignore:Passing an extension instance")  # its caches live in it
+async def test_frameworks_alone_and_both_graphql_endpoints_answer_equally():
+    async with AsyncExitStack() as stack:
+        alone = await requests._one_email_alone(stack)
+        theirs, theirs_masked, ours, ours_masked = [await run() for run in alone.variants.values()]
+        assert whole.same(ours, theirs)
+        assert whole.same(ours_masked, theirs_masked)
+
+    posted = requests._graphql(await Inside().records(50))
+    theirs, theirs_masked, ours, ours_masked = [await run() for run in posted.variants.values()]
+    assert json.loads(ours)["data"] == json.loads(theirs)["data"]
+    assert json.loads(ours_masked)["data"] == json.loads(theirs_masked)["data"]
