@@ -98,6 +98,32 @@ async def test_one_flag_suffices(still, method, path, flags):
         }
 
 
+def wrong(path):
+    """Write a path whose ids, or whose query, are wrong."""
+    path = path.replace("{notes}", "bad").replace("{yard}", "bad").replace("{berths}", "bad")
+    return path if "bad" in path else f"{path}?limit=0&folderId=bad&fileName=x"
+
+
+@EVERY
+async def test_the_layers_answer_in_their_order(still, method, path, flags):
+    """Everything is wrong with the call; one thing after the other is mended."""
+    steps = [
+        ({"collabAccessEnabled": False}, "COLLAB_NOT_ENABLED"),
+        ({"allowedCollabOperations": [], "resources": (EMPTY,)}, "NO_COLLAB_PROVIDER"),
+        ({"allowedCollabOperations": [], "resources": (BROKEN,)}, "OPERATION_NOT_ALLOWED"),
+        ({"resources": (BROKEN,)}, None),
+    ]
+    still.forget_calls()
+    told = []
+    for settings, _ in steps:
+        answer = await still.call(method, wrong(path), await still.token(**settings))
+        told.append((answer.status_code, answer.json()["error"]))
+
+    assert [error for _, error in told][:3] == [error for _, error in steps][:3]
+    assert told[3] == (403, "NO_PROVIDER") if path == "/sensitivity-labels" else told[3][0] == 400
+    assert still.calls() == []
+
+
 @pytest.mark.parametrize(("composite", "opened"), COLLAB_COMPOSITES.items())
 async def test_a_composite_opens_exactly_its_flags(still, composite, opened):
     token = await still.token(allowedCollabOperations=[composite], resources=(BROKEN,))
