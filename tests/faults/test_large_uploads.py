@@ -120,16 +120,40 @@ def test_one_byte_more_is_told_413_and_leaves_nothing(both, token, chunked):
     assert left_behind(both) - kept < PIECE
 
 
+def head(both, token, name, size, *more):
+    """Write the head of an upload."""
+    query = f"fileName={name}&folderId={both.ids['houses']}"
+    lines = (
+        f"POST /api/access/collab/files/upload?{query} HTTP/1.1",
+        "Host: gateway.test",
+        f"Authorization: Bearer {token}",
+        f"Content-Length: {size}",
+        *more,
+    )
+    return "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n"
+
+
+def connected(both):
+    return socket.create_connection(("127.0.0.1", int(both.base.rpartition(":")[2])), 30)
+
+
+def test_who_reads_nothing_before_everything_is_sent_is_told_413_as_well(both, token):
+    with connected(both) as client:
+        client.sendall(head(both, token, "blind.bin", MOST + 1, "Connection: close"))
+        for piece in pieces("blind", MOST + 1):
+            client.sendall(piece)
+        with client.makefile("rb") as answer:
+            told = answer.read()
+
+    assert told.startswith(b"HTTP/1.1 413 ")
+    assert b'"errorCode":"TOO_LARGE"' in told
+    assert "blind.bin" not in both.names("houses")
+
+
 def test_a_cut_connection_leaves_nothing(both, token):
     there, kept = both.names("houses"), left_behind(both)
-    query = f"fileName=cut.bin&folderId={both.ids['houses']}"
-    head = (
-        f"POST /api/access/collab/files/upload?{query} HTTP/1.1\r\nHost: gateway.test\r\n"
-        f"Authorization: Bearer {token}\r\nContent-Length: {3 * MOST // 4}\r\n\r\n"
-    )
-    port = int(both.base.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), 30) as client:
-        client.sendall(head.encode())
+    with connected(both) as client:
+        client.sendall(head(both, token, "cut.bin", 3 * MOST // 4))
         for piece in pieces("cut", MOST // 2):
             client.sendall(piece)
         assert left_behind(both) > kept + PIECE  # some of it is upstream already
