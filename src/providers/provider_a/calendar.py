@@ -6,10 +6,11 @@ from datetime import datetime
 
 from providers.failures import TooMuch
 from providers.http import Upstream
+from providers.paging import Pages
 from providers.ports_calendar import MOST_EVENTS, EventList, Span
 from providers.provider_a import calendar_fields, calendar_mapping
 from providers.provider_a.calendar_shapes import Entries, Event, Events
-from providers.provider_a.paging import P, Pages
+from providers.provider_a.paging import P, pages
 from providers.records_calendar import Calendar
 from providers.records_calendar import Event as EventRecord
 
@@ -97,7 +98,7 @@ class Calendars:
     def _pages(
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
     ) -> Pages[P]:
-        return Pages(self._upstream, (*ROOT, *path), params, shape)
+        return pages(self._upstream, (*ROOT, *path), params, shape)
 
 
 def _rfc3339(moment: datetime) -> str:

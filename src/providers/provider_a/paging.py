@@ -1,10 +1,11 @@
-"""Provider A's listings, page by page: each page tells a token for the next. Wire report, 1A.1."""
+"""Provider A's listings: each page tells a token for the next. Source: wire report, 1A.1."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeVar
 
-from providers.failures import Broken
+from providers.answers import Answer
 from providers.http import Upstream
+from providers.paging import Pages
 
 
 class Continued(Protocol):
@@ -16,46 +17,17 @@ class Continued(Protocol):
 P = TypeVar("P", bound=Continued)
 
 
-class Pages(AsyncIterator[P]):
-    """
-    The pages of one listing, asked for one by one.
+def pages(
+    upstream: Upstream, path: Sequence[str], params: Sequence[tuple[str, str]], shape: type[P]
+) -> Pages[P]:
+    """Read what lies at *path*."""
 
-    No generator: one that nobody reads to its end costs the loop a task that closes it.
-    """
+    def first() -> Awaitable[Answer]:
+        return upstream.call("GET", *path, params=params)
 
-    def __init__(
-        self,
-        upstream: Upstream,
-        path: Sequence[str],
-        params: Sequence[tuple[str, str]],
-        shape: type[P],
-    ) -> None:
-        self._upstream = upstream
-        self._path = path
-        self._params = params
-        self._shape = shape
-        self._page: P | None = None
-        self._tokens: set[str] = set()
+    def further(token: str) -> Awaitable[Answer]:
+        return upstream.call("GET", *path, params=(*params, ("pageToken", token)))
 
-    async def __anext__(self) -> P:
-        """
-        Read the next page.
-
-        Raises:
-            Broken: It was read already.
-        """
-        params = (*self._params, *self._more(self._page))
-        answer = await self._upstream.call("GET", *self._path, params=params)
-        self._page = page = answer.decode(self._shape)
-        return page
-
-    def _more(self, last: P | None) -> Sequence[tuple[str, str]]:
-        if last is None:
-            return ()
-        token = last.next_page_token
-        if not token:
-            raise StopAsyncIteration
-        if token in self._tokens:
-            raise Broken
-        self._tokens.add(token)
-        return (("pageToken", token),)
+    return Pages(
+        shape, first=first, further=further, mark=lambda page: page.next_page_token or None
+    )

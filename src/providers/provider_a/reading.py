@@ -10,11 +10,12 @@ from providers.answers import Answer
 from providers.failures import Broken
 from providers.http import Upstream
 from providers.ids import is_provider_a
+from providers.paging import Pages
 from providers.provider_a import batch, fields, mapping
 from providers.provider_a.batch import ROOT
 from providers.provider_a.memory import Memory
 from providers.provider_a.message import Content, Listing, Message, Opened
-from providers.provider_a.paging import Pages
+from providers.provider_a.paging import pages
 from providers.provider_a.query import Search
 from providers.unread import Unread
 
@@ -63,7 +64,7 @@ class Reader:
 
     def listings(self, params: Sequence[tuple[str, str]]) -> Pages[Listing]:
         """Return one page of ids after the other, as upstream gives them."""
-        return Pages(self._upstream, (*ROOT, "messages"), params, Listing)
+        return pages(self._upstream, (*ROOT, "messages"), params, Listing)
 
     async def messages(self, message_ids: Sequence[str], wanted: AbstractSet[str]) -> list[Message]:
         """

@@ -9,11 +9,12 @@ from providers import freebusy
 from providers.failures import Broken, TooMuch
 from providers.http import Upstream
 from providers.ids import is_provider_b
+from providers.paging import Pages
 from providers.ports_calendar import MOST_EVENTS, EventList, Span
 from providers.provider_b import calendar_fields, calendar_mapping
 from providers.provider_b.calendar_shapes import Entries, Event, Events
 from providers.provider_b.memory import ROOT
-from providers.provider_b.paging import P, Pages
+from providers.provider_b.paging import P, pages
 from providers.records_calendar import Calendar
 from providers.records_calendar import Event as EventRecord
 
@@ -112,7 +113,7 @@ class Calendars:
     def _pages(
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
     ) -> Pages[P]:
-        return Pages(self._upstream, path, params, shape, headers=PREFER)
+        return pages(self._upstream, path, params, shape, headers=PREFER)
 
 
 def _utc(moment: datetime) -> str:

@@ -21,6 +21,7 @@ _MEMBERS = {
 }
 # What ordering and leaving out drafts, junk and trash need.
 _ALWAYS = ("id", "receivedDateTime", "isDraft", "parentFolderId")
+_BROUGHT = frozenset({*_MEMBERS, "attachments"})
 _ATTACHMENTS = "attachments($select=id,name,contentType,size,isInline)"
 
 Params = tuple[tuple[str, str], ...]
@@ -38,4 +39,4 @@ def message(wanted: AbstractSet[str]) -> Params:
 
 def brought(wanted: AbstractSet[str]) -> frozenset[str]:
     """Return which of the attributes cost upstream anything."""
-    return frozenset(wanted & {*_MEMBERS, "attachments"})
+    return _BROUGHT & wanted

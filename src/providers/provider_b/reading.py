@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from providers import records, scanning
 from providers.failures import Broken, Refused
 from providers.http import Upstream
+from providers.paging import Pages
 from providers.ports import MailPosition
 from providers.provider_b import batch, fields, mapping
 from providers.provider_b.memory import PREFER
 from providers.provider_b.message import Listing, Message
-from providers.provider_b.paging import Pages
+from providers.provider_b.paging import pages
 from providers.provider_b.query import Filter
 
 MOST_FOUND = 1000  # by one search, over all its pages; wire report 1A.2
@@ -97,7 +98,7 @@ class Reader:
 
     def listings(self, params: Sequence[tuple[str, str]]) -> Pages[Listing]:
         """Return one page after the other of the place, as upstream gives them."""
-        return Pages(self._upstream, self._place.path, params, Listing, headers=PREFER)
+        return pages(self._upstream, self._place.path, params, Listing, headers=PREFER)
 
     async def conversation(
         self, thread_id: str, wanted: AbstractSet[str], *, most: int
