@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 from servers import free_port, wait_for
 
-from providers.sandbox.ground import open_ground
+from providers.sandbox.ground import Ground, open_ground
 from providers.sandbox.world import mail
 from providers.sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
@@ -85,6 +85,7 @@ class Upstreams:
     """The sandbox in a process of its own, and the settings that lead a gateway to it."""
 
     process: Process
+    ground: Ground
     tokens: Mapping[str, str]
 
     @property
@@ -112,7 +113,7 @@ def upstreams(folder: Path, *, latency: float = 0.0) -> Iterator[Upstreams]:
     script = str(Path(__file__).with_name("sandboxed.py"))
     process = Process(script, "{port}", str(store), str(latency), folder=folder)
     try:
-        yield Upstreams(process, tokens)
+        yield Upstreams(process, ground, tokens)
     finally:
         process.end()
 

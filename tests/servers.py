@@ -100,6 +100,10 @@ class PostgresServer:
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self._data), "-w", "-m", "immediate", "stop")
 
+    def kill(self) -> None:
+        """End it as a loss of power would."""
+        self._signal("KILL")
+
     def freeze(self) -> None:
         self._signal("STOP")
 

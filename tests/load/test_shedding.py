@@ -15,17 +15,18 @@ pytestmark = pytest.mark.slow
 
 CALLERS = 400
 SECONDS = float(os.environ.get("LOAD_SECONDS", "5"))
+REQUESTS = int(os.environ.get("LOAD_REQUESTS", "2000"))
 TRIES = 4  # a machine that is busy with something else is no reason
 LATENCY = 0.05  # seconds that the upstream takes
 GROWTH = 16 * 1024 * 1024  # bytes of memory, over the whole run
 ROOT = Path(__file__).parents[1]
 
 
-def crowd(port, requests):
+def crowd(port, requests, *, callers=CALLERS):
     """Let them all ask, in a process of their own; return the figures of each status."""
     script = [sys.executable, str(ROOT / "load" / "callers.py")]
     done = subprocess.run(
-        [*script, str(port), str(CALLERS), str(SECONDS)],
+        [*script, str(port), str(callers), str(SECONDS)],
         input=json.dumps([one.decode() for one in requests]),
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
         capture_output=True,
@@ -59,4 +60,25 @@ def test_those_who_are_let_in_are_answered_within_a_second(provider, tmp_path):
 
     assert {status for run in runs for status in run} == {"200", "503"}
     assert runs[-1]["200"]["p99"] <= 1, runs
+    assert grown < GROWTH
+
+
+def test_memory_is_flat_over_many_requests(tmp_path):
+    with (
+        upstreams(tmp_path, latency=0.001) as upstream,
+        serving(tmp_path, AGW_RATE_LIMITS="off", **upstream.settings) as gateway,
+    ):
+        made = prepare(gateway.base, upstream.tokens)
+        requests = [request(f"{MESSAGES}?limit=10", made.bearer)]
+        answered = 0
+        while answered < REQUESTS // 4:  # what is filled once is there from now on
+            answered += crowd(gateway.port, requests, callers=30)["200"]["count"]
+        before, answered = gateway.resident(), 0
+        while answered < REQUESTS:
+            figures = crowd(gateway.port, requests, callers=30)
+            assert set(figures) == {"200"}
+            answered += figures["200"]["count"]
+        grown = gateway.resident() - before
+        tell(requests=answered, before=before, grown=grown)
+
     assert grown < GROWTH
