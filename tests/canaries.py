@@ -25,9 +25,8 @@ SHORTEST = 5  # characters; shorter texts stand in anything
 LONGEST = 256 * 1024  # bytes of a body that are looked at
 _ROOT = Path(__file__).parent.parent
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)+)"')
-_PLAIN = re.compile(
-    r"[\"\d.:tz+-]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-)  # numbers, times, UUIDs
+# Numbers, times, UUIDs.
+_PLAIN = re.compile(r"[\"\d.:tz+-]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OURS = {"requestId"}  # members of answers that may be told
 
 
