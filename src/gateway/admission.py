@@ -66,20 +66,23 @@ class Admission:
 
     def leave(self) -> None:
         """Give the place to who is next."""
-        if not self._waiting:
-            self._free += 1
-            self._pace = _Pace()
-            return
+        while self._waiting:
+            turn, now = self._next()
+            if not turn.done():  # else it was cancelled, and is not told yet
+                turn.set_result(True)
+                self._pace.left(now)
+                return
+        self._free += 1
+        self._pace = _Pace()
+
+    def _next(self) -> tuple[asyncio.Future[bool], float]:
+        """Take the next one out of the queue; return it and the time."""
         turn, since = next(iter(self._waiting.items()))
         now = turn.get_loop().time()
-        self._pace.left(now)
         if now - since >= LONG_SECONDS:
             turn = next(reversed(self._waiting))
         del self._waiting[turn]
-        if turn.done():  # cancelled, and not told yet
-            self.leave()
-        else:
-            turn.set_result(True)
+        return turn, now
 
     def _patience(self) -> float:
         """Return how long one may wait to be answered in time, as answers come at present."""
