@@ -184,6 +184,7 @@ class Content:
         *,
         cursor: str | None,
         wanted: AbstractSet[str],
+        going_on: bool = False,
     ) -> Page[records.File]:
         """
         List or search files in order; see `FileQuery`.
@@ -193,6 +194,7 @@ class Content:
             query: What to look for.
             cursor: Where to go on: one of a page's *places*, or its *next*.
             wanted: Attributes of `records.File`.
+            going_on: Whether what was read whole for the page before is good enough.
 
         Raises:
             InvalidCursor: *cursor* is not of this listing.
@@ -200,7 +202,9 @@ class Content:
         """
         if not places:
             return Page(items=(), places=(), next=None, calls=0)
-        page = await self._listing.page(places, query, cursor=cursor, wanted=wanted)
+        page = await self._listing.page(
+            places, query, cursor=cursor, wanted=wanted, going_on=going_on
+        )
         if query.text is not None and _THIN & wanted:
             page = await self._completed(page, wanted)
         return page

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, total_ordering
 from typing import Any, TypeAlias
@@ -51,8 +51,25 @@ Rank: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
+    """Everything there is of a listing, in order."""
+
     ranked: Sequence[tuple[Rank, records.File]]
     warnings: tuple[str, ...]
+
+    def page(self, query: FileQuery, cursor: str | None) -> Page[records.File]:
+        """Return what comes after a cursor."""
+        ranks = [key for key, _ in self.ranked]
+        start = 0 if cursor is None else bisect_right(ranks, _read_rank(cursor, query.order))
+        chosen = self.ranked[start : start + query.limit]
+        cursors = tuple(f"g{_write_rank(one, query.order)}" for _, one in chosen)
+        more = start + query.limit < len(self.ranked)
+        return Page(
+            items=tuple(one for _, one in chosen),
+            places=cursors,
+            next=cursors[-1] if more and cursors else None,
+            calls=1,
+            warnings=self.warnings,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +77,7 @@ class Listing:
     """
     Lists files by two calls of whoever knows where they are, for the length of one request.
 
-    What was read whole is kept meanwhile: going on in it reads nothing again.
+    What was read whole is kept meanwhile for those who go on in it.
     """
 
     children: Children
@@ -74,9 +91,12 @@ class Listing:
         *,
         cursor: str | None,
         wanted: AbstractSet[str],
+        going_on: bool = False,
     ) -> Page[records.File]:
         """
         Return the files of some places in order.
+
+        *going_on*: what was read whole for the page before is not read again.
 
         Raises:
             InvalidCursor: *cursor* is not of this listing.
@@ -96,7 +116,10 @@ class Listing:
                     raise
         if way not in ("", "g"):
             raise InvalidCursor
-        return await self._gathered(places, query, rest, needed)
+        known = (tuple(places), query, needed)
+        if not going_on or known not in self._held:
+            self._held[known] = await self._gather(places, query, needed)
+        return self._held[known].page(query, rest)
 
     async def _upstream(
         self, folder: ItemKey, query: FileQuery, cursor: str | None, wanted: AbstractSet[str]
@@ -120,34 +143,10 @@ class Listing:
             calls=calls,
         )
 
-    async def _gathered(
-        self,
-        places: Sequence[ItemKey],
-        query: FileQuery,
-        cursor: str | None,
-        wanted: AbstractSet[str],
-    ) -> Page[records.File]:
-        gathered = await self._gather(places, query, wanted)
-        ranks = [key for key, _ in gathered.ranked]
-        start = 0 if cursor is None else bisect_right(ranks, _read_rank(cursor, query.order))
-        chosen = gathered.ranked[start : start + query.limit]
-        cursors = tuple(f"g{_write_rank(one, query.order)}" for _, one in chosen)
-        more = start + query.limit < len(gathered.ranked)
-        return Page(
-            items=tuple(one for _, one in chosen),
-            places=cursors,
-            next=cursors[-1] if more and cursors else None,
-            calls=1,
-            warnings=gathered.warnings,
-        )
-
     async def _gather(
         self, places: Sequence[ItemKey], query: FileQuery, wanted: AbstractSet[str]
     ) -> "_Gathered":
-        """Read and sort everything, once."""
-        known = (tuple(places), replace(query, limit=0), wanted)
-        if known in self._held:
-            return self._held[known]
+        """Read and sort everything."""
         answers = await every([self._all(place, query, wanted) for place in places])
         failures = [one for one in answers if isinstance(one, ProviderFailure)]
         if failures and len(failures) == len(places):
@@ -162,8 +161,7 @@ class Listing:
             if not complete:
                 warnings.append("A folder or a search holds more than can be sorted at once.")
         ranked = sorted((rank(one, query.order), one) for one in found.values())
-        self._held[known] = _Gathered(ranked, tuple(dict.fromkeys(warnings)))
-        return self._held[known]
+        return _Gathered(ranked, tuple(dict.fromkeys(warnings)))
 
     async def _all(
         self, place: ItemKey, query: FileQuery, wanted: AbstractSet[str]

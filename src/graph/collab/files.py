@@ -176,7 +176,11 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
 
     async def turn(at: str | None) -> Page[File]:
         return await context.content.files(
-            places, query, cursor=at, wanted=fields | reach.survey.file_wants
+            places,
+            query,
+            cursor=at,
+            wanted=fields | reach.survey.file_wants,
+            going_on=at != cursor,
         )
 
     page = await asked(fill(turn, reach.files, limit=size, cursor=cursor))
