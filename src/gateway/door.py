@@ -181,7 +181,7 @@ _SURFACES = frozenset(surface.value for surface in Surface)
 def _way(scope: Scope, mount: str) -> Way:
     if mount:
         return Way.INTERNAL
-    return Way.GRAPHQL if bucket_of(scope["path"])[0] == "graphql" else Way.REST
+    return Way.GRAPHQL if bucket_of(scope.get("path", ""))[0] == "graphql" else Way.REST
 
 
 def _token_charges(caller: Caller, cost: int) -> list[Charge]:
