@@ -35,6 +35,5 @@ def test_every_refusal_is_explained_and_lifted_by_the_change_that_is_proposed(tm
     lines = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
 
     assert [line for line in lines if "mismatch" in line] == []
-    assert run.returncode == 0, run.stdout[-5000:]
     proved = [line for line in lines if line["exception"] is None]
-    assert len(proved) >= (500 if everything else 50)
+    assert len(proved) >= (650 if everything else 150), run.stdout[-5000:]
