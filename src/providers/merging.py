@@ -184,12 +184,13 @@ def prefixed(
 ) -> list[records.Email]:
     """Prefix the ids; the received time, which is always read, stays only when it is wanted."""
     dated = "received_at" in wanted
+    prefix = ids.join_mail(provider, "")
     return [
         structs.replace(
             email,
-            id=ids.join_mail(provider, email.id),
+            id=prefix + email.id,
             provider=provider,
-            thread_id=email.thread_id and ids.join_mail(provider, email.thread_id),
+            thread_id=email.thread_id and prefix + email.thread_id,
             received_at=email.received_at if dated else None,
         )
         for email in emails
