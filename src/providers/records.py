@@ -7,7 +7,6 @@ not tell, is None; sequences are tuples. Times are aware, UTC. Source: contract,
 their fields"; decisions 6, 7.2, 8.
 """
 
-from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
@@ -89,28 +88,6 @@ class Email(Record, frozen=True):
     attachments: tuple[Attachment, ...] | None = None
     labels: tuple[str, ...] | None = None
     importance: str | None = None
-
-
-_MAY_BE_ABSENT = (
-    "subject",
-    "from_",
-    "to",
-    "cc",
-    "bcc",
-    "body_preview",
-    "body",
-    "body_type",
-    "sent_at",
-    "attachments",
-    "labels",
-    "importance",
-)
-
-
-def only(email: Email, wanted: AbstractSet[str]) -> Email:
-    """Return a message without the attributes that were read but not wanted."""
-    extra = {name: None for name in _MAY_BE_ABSENT if name not in wanted}
-    return msgspec.structs.replace(email, **extra)
 
 
 class Thread(Record, frozen=True):

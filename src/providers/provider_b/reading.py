@@ -137,7 +137,7 @@ class Filtered(AsyncIterator[scanning.Page[Message]]):
         except Refused as refusal:
             if refusal.word != _TOO_COMPLEX or self._asked.simple == self._asked.text:
                 raise
-            self._asked = replace(self._asked, text=self._asked.simple)
+            self._asked = replace(self._asked, text=self._asked.simple)  # once only
             self._listings = self._filtered(self._asked.simple)
             listing = await anext(self._listings)
         if listing.count is not None:
