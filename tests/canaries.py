@@ -174,6 +174,6 @@ def _vocabulary() -> str:
     """Everything that is said in our own name."""
     files = [_ROOT / name for name in ("openapi.json", "schema.graphql")]
     files += [_ROOT / "src/policy/vocabulary.py", _ROOT / "src/providers/registry.py"]
-    files += [_ROOT / "src/gateway/probes.py", _ROOT / "src/gateway/front.py"]
+    files += [_ROOT / "src/gateway/probes.py", _ROOT / "src/gateway/pages.py"]
     files += (_ROOT / "src/gateway/management").glob("*.py")
     return "\n".join(file.read_text() for file in files).lower()

@@ -104,19 +104,24 @@ async def store_credentials(
 
 
 async def set_status(
-    database: Database, connection_id: int, status: str, detail: str | None, *, seen: int
+    database: Database,
+    connection_id: int,
+    status: str,
+    detail: str | None,
+    *,
+    seen: int | None = None,
 ) -> None:
     """
     Write down how a connection fares; an operator's `disabled` is not overruled.
 
     What went wrong is news of the connection as it was when it was updated at *seen*: of one that
-    was changed meanwhile, reconnected perhaps, it tells nothing.
+    was changed meanwhile, reconnected perhaps, it tells nothing. None: of the connection as it is.
     """
     async with database.writing() as session:
         row = await session.get(ConnectionRow, connection_id, with_for_update=True)
         if row is None or row.status == "disabled":
             return
-        if status != "active" and row.updated_at != seen:
+        if status != "active" and seen not in {None, row.updated_at}:
             return
         row.status, row.status_detail = status, detail
         if status == "active":

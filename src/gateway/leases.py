@@ -50,7 +50,7 @@ class Leases:
         holder = secrets.token_hex(16)
         try:
             async with asyncio.timeout(LONGEST):
-                while not await self._take(name, holder, LONGEST):  # noqa: ASYNC110 - it is in a database
+                while not await self._take(name, holder):  # noqa: ASYNC110 - it is in a database
                     await asyncio.sleep(_PAUSE)
         except TimeoutError:
             raise TimedOut(sent=False) from None
@@ -85,7 +85,7 @@ class Leases:
             connection = await session.connection()
             await connection.execute(_SWEEP, {"before": self._clock() - _FORGOTTEN})
 
-    async def _take(self, name: str, holder: str, seconds: float) -> bool:
+    async def _take(self, name: str, holder: str, seconds: float = LONGEST) -> bool:
         now = self._clock()
         until = now + round(seconds * 1000)
         values = {"name": name, "holder": holder, "until": until, "now": now}
