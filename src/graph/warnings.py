@@ -36,8 +36,9 @@ def warnings(
     sentences = [(one.connection.id, _sentence(one)) for one in failed]
     for connection in context.caller.connections:
         problem = _OUT_OF_ORDER.get(connection.status)
-        mine = connection.kind == surface and not context.caller.excludes(connection)
-        if mine and problem is not None:
+        if problem is None or connection.kind != surface:
+            continue
+        if not context.caller.excludes(connection):
             sentences.append((connection.id, _told_of(connection, problem)))
     if not sentences:
         return None

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+import msgspec
+
 from providers import records
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailQuery:
+class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A search over mail. All parts are ANDed; None restricts nothing.
 
@@ -52,8 +53,7 @@ class MailQuery:
     limit: int = 20
 
 
-@dataclass(frozen=True, slots=True)
-class MailPosition:
+class MailPosition(msgspec.Struct, frozen=True):
     """
     Where in the order of a mailbox a reader stands: everything up to here has been consumed.
 
@@ -79,8 +79,7 @@ class MailPosition:
         return -self.received_ms, self.id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailSlice:
+class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
     """
     What one mailbox has after a position.
 

@@ -1,7 +1,8 @@
 """Paging over many mailboxes, with ports that obey the contract and misbehave within it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -170,7 +171,7 @@ async def test_of_many_mailboxes_only_what_is_shown_becomes_records():
                 read.extend(one.id for one in emails)
                 return emails
 
-            return replace(answer, emails=Unread(answer.emails, made))
+            return msgspec.structs.replace(answer, emails=Unread(answer.emails, made))
 
     shelves = [Lazy([(ms, f"{place}-{ms:02}") for ms in range(place, 60, 3)]) for place in range(3)]
     mailbox = Mailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])

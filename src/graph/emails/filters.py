@@ -1,9 +1,10 @@
 """From the arguments of `emails` to a `MailQuery`: limits, ranges, and no side doors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
+
+import msgspec
 
 from graph.context import Context
 from policy.refusals import FieldNotVisible, InvalidInput
@@ -29,8 +30,7 @@ _SEARCHED: Mapping[EmailField, str] = MappingProxyType(
 _SEARCHED_BEYOND = (EmailField.ATTACHMENTS, EmailField.BCC, EmailField.LABELS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """The filters as the caller gave them; an empty text is no filter (decisions 0)."""
 
     q: str | None
@@ -97,10 +97,10 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
     return MailQuery(
         text=text,
         text_fields=_searched(context) if text else frozenset(),
-        text_beyond=not any(_conceals(context, word) for word in _SEARCHED_BEYOND),
+        text_beyond=not (text and any(_conceals(context, word) for word in _SEARCHED_BEYOND)),
         sender=filters.sender or None,
         recipient=filters.recipient or None,
-        recipient_in_cc=not _conceals(context, EmailField.CC),
+        recipient_in_cc=not (filters.recipient and _conceals(context, EmailField.CC)),
         subject=filters.subject or None,
         label=filters.label or None,
         unread=bool(filters.unread),

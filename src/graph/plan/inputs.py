@@ -40,7 +40,8 @@ from graphql.execution.values import (
 )
 
 # Scalars whose values of this very type are read as they are.
-_EXACT: Mapping[str, type] = {"String": str, "ID": str, "Boolean": bool}
+_EXACT: Mapping[str, type] = {"String": str, "ID": str, "Boolean": bool, "Int": int}
+_INT = range(-(2**31), 2**31)  # of the specification; other integers are refused
 _UNCHANGING = (str, int, float, Enum, datetime, type(None))  # may be shared between requests
 
 
@@ -97,8 +98,8 @@ class Variables:
             signature = self.signatures.get(name)
             if signature is None:
                 continue  # nobody asked for it
-            value = raw
-            if type(raw) is not self.exact.get(name):
+            value, exact = raw, self.exact.get(name)
+            if type(raw) is not exact or (exact is int and raw not in _INT):
                 value = coerce_input_value(raw, signature.type)
                 if value is Undefined:
                     return None

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 Read = Callable[[Any], Any]
+_UTC = {UTC}
+_zone = attrgetter("tzinfo")
 
 
 class Unexpected(Exception):
@@ -59,9 +62,11 @@ def check_moments(objects: Iterable[Any], places: Iterable[Place]) -> None:
         if place.below:
             check_moments(list(filter(None, values)), place.below)
             continue
-        for value in values:
-            if value is not None and value.tzinfo is not UTC and value.utcoffset():
-                raise Unexpected
+        moments = list(filter(None, values))
+        if set(map(_zone, moments)) <= _UTC:
+            continue
+        if any(moment.utcoffset() for moment in moments):
+            raise Unexpected
 
 
 def count(objects: Sequence[Any], places: Iterable[Place]) -> int:
