@@ -1,8 +1,9 @@
-"""Small writes that no answer waits for: last use of a token, health of a connection."""
+"""What no answer waits for: small writes, and watches that go on while the process serves."""
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 from gateway.database import StorageUnavailable
@@ -29,6 +30,20 @@ class Background:
         """Wait for everything that was started."""
         while self._jobs:
             await asyncio.gather(*self._jobs.values(), return_exceptions=True)
+
+
+@asynccontextmanager
+async def meanwhile(*watches: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run *watches*, which go on until they are cancelled, for as long as the block runs."""
+    tasks = [asyncio.create_task(watch) for watch in watches]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        for ended in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(ended, Exception):
+                log.error("a watch broke off", extra={"kind": type(ended).__name__})
 
 
 async def _quietly(job: Coroutine[Any, Any, None]) -> None:

@@ -13,7 +13,6 @@ Every step is one statement that compares and sets, so that two processes never 
 """
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import secrets
@@ -25,6 +24,7 @@ from sqlalchemy import delete, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
+from gateway.background import meanwhile
 from gateway.database import Database, StorageUnavailable
 from gateway.keyring import Keyring, place
 from gateway.moments import now_ms
@@ -100,13 +100,8 @@ class Deliveries:
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
         """Renew the leases of this process's tries and sweep old entries, meanwhile."""
-        watch = asyncio.create_task(self._watch())
-        try:
+        async with meanwhile(self._watch()):
             yield
-        finally:
-            watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watch
 
     async def _watch(self) -> None:
         loop = asyncio.get_running_loop()

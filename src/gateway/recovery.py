@@ -8,7 +8,6 @@ agreed by leases; a dead refresh token is offered rarely, and never in a loop (r
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from typing import Any
 
 from sqlmodel import col, select
 
+from gateway.background import meanwhile
 from gateway.database import Database
 from gateway.leases import Leases
 from gateway.tables import ConnectionRow
@@ -42,13 +42,8 @@ class Recovery:
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
         """Look again and again, meanwhile."""
-        watch = asyncio.create_task(self._watch())
-        try:
+        async with meanwhile(self._watch()):
             yield
-        finally:
-            watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watch
 
     async def look(self) -> int:
         """

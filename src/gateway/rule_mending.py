@@ -10,7 +10,6 @@ compares and sets, so that of many processes one looks at a time. Decisions 4; A
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from typing import Protocol
 from sqlalchemy import delete, update
 from sqlmodel import col, select
 
+from gateway.background import meanwhile
 from gateway.database import Database
 from gateway.keyring import Keyring
 from gateway.moments import from_ms, now_ms
@@ -68,13 +68,8 @@ class Mending:
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
         """Look now, and again and again."""
-        watch = asyncio.create_task(self._watch())
-        try:
+        async with meanwhile(self._watch()):
             yield
-        finally:
-            watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watch
 
     async def mend(self) -> int:
         """

@@ -17,6 +17,7 @@ from sqlalchemy import delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.background import meanwhile
 from gateway.database import Database, StorageUnavailable
 from gateway.keyring import Keyring
 from gateway.moments import now_ms
@@ -122,13 +123,10 @@ class Rulebook:
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
         """Renew and retry, meanwhile; retry once more at the end."""
-        watch = asyncio.create_task(self._watch())
         try:
-            yield
+            async with meanwhile(self._watch()):
+                yield
         finally:
-            watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watch
             with contextlib.suppress(StorageUnavailable):
                 await self.retry()
 

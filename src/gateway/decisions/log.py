@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.dialects import postgresql, sqlite
 
+from gateway.background import meanwhile
 from gateway.database import Database, StorageUnavailable
 from gateway.decisions.chain import Chain
 from gateway.decisions.decision import Decision, formed
@@ -135,13 +136,10 @@ class DecisionLog:
         if not self._days:
             yield
             return
-        tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._retention.watch())]
         try:
-            yield
+            async with meanwhile(self._watch(), self._retention.watch()):
+                yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             try:
                 async with asyncio.timeout(FAREWELL):
                     await self.flush()
