@@ -104,6 +104,20 @@ def test_documents_come_from_files(environment, tmp_path):
     assert [one["field"] for one in found["fields"]] == ["accessToken"]
 
 
+def test_what_the_call_would_not_show_is_told_by_surface(environment):
+    seeing = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
+    seeing["visibleEmailFields"] = ["subject"]
+    assert run("token", "change", 1, "--settings", json.dumps(seeing)).exit_code == 0
+    told = run("explain", 1, *LIST, "--query", "to=a@b.example")
+
+    assert told.exit_code == 1, told.exception
+    assert told.stdout.splitlines()[13:15] == [
+        "Refused: 403 FIELD_NOT_VISIBLE",
+        "Hidden on email: from, to, cc, bcc, body_preview, body, sent_at, received_at, "
+        "attachments, labels, importance",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
