@@ -122,4 +122,6 @@ class Store:
 def open_store(data_dir: Path) -> Store:
     """Open the store file of *data_dir*, creating both when missing."""
     data_dir.mkdir(parents=True, exist_ok=True)
-    return Store(data_dir / FILE_NAME)
+    file = data_dir / FILE_NAME
+    file.touch(mode=0o600)  # imported mail may be real; SQLite's side files take its mode
+    return Store(file)

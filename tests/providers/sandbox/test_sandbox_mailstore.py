@@ -54,6 +54,14 @@ def test_a_move_renames_a_message_of_provider_b_only(mails):
     assert mails.update("provider-a", other.id, folder="trash", new_id=True).id == other.id
 
 
+def test_the_file_is_readable_by_its_owner_alone(tmp_path: Path):
+    mails = MailStore(open_store(tmp_path))
+    mails.add("provider-a", FIRST, folder="inbox")
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["sandbox.db", "sandbox.db-shm", "sandbox.db-wal"]
+    assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 3
+
+
 def test_writes_of_another_process_are_seen(tmp_path: Path):
     here, there = MailStore(open_store(tmp_path)), MailStore(open_store(tmp_path))
     kept = here.add("provider-a", FIRST, folder="inbox")
