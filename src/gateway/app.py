@@ -245,7 +245,8 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
         openapi_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
-        telemetry={"logs": False, "operation_spans": False, "auto_configure": False},
+        # Its spans would carry paths and queries to whatever provider the process has.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     answers.install(app)
     for router in _MANAGED:

@@ -1,6 +1,7 @@
 """Spans tell the route, the provider and the end; nothing of anybody."""
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -121,3 +122,14 @@ async def test_no_id_word_or_address_is_in_a_span(world, client, token, spans):
     assert len(spans()) > 4
     for secret in ("asked-1", CANARY, CANARY.replace("-", "_"), token.lower(), "example"):
         assert secret not in written
+
+
+async def test_a_tracer_of_the_process_is_told_nothing(world, monkeypatch):
+    everything = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(everything))
+    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
+    answer = await world.admin.get(f"/api/operators?pageToken={CANARY}")
+
+    assert answer.status_code == 400
+    assert everything.get_finished_spans() == ()
