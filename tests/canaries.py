@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
+from prometheus_client import GCCollector, ProcessCollector
 
 from gateway import app, observability
 from gateway.decisions.log import DecisionLog
@@ -165,8 +166,13 @@ def _collect_decisions(canaries: Canaries) -> None:
 
 
 def _figures(metrics: Metrics) -> list[str]:
-    lines = metrics.exposition().decode().splitlines()
-    return [line for line in lines if line.startswith("agw_")]
+    """Return each series by its name and labels: where a text could stand, without the numbers."""
+    return [
+        f"{one._name} {dict(zip(one._labelnames, labels, strict=True))}"
+        for one in metrics._registry._collector_to_names
+        if not isinstance(one, GCCollector | ProcessCollector)  # no labels of ours
+        for labels in list(one._metrics if one._labelnames else ())
+    ]
 
 
 @cache
