@@ -1,7 +1,10 @@
 """Fixtures and settings of the whole suite: the world, the caller, the client."""
 
 import asyncio
+import gc
+import importlib.util
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +20,16 @@ settings.register_profile(
     max_examples=int(os.environ.get("EXAMPLES", "40")),
 )
 settings.load_profile("gateway")
+
+# httpx's ASGI transport asks for it at every request: a search of the whole path when it is absent.
+if importlib.util.find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None
+
+
+def pytest_collection_finish():
+    """Let the garbage collector pass over what stays to the end: modules, items, marks."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
