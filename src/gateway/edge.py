@@ -138,9 +138,9 @@ class Edge:
                     finally:
                         current.span.answered(method, _route(scope), current.status)
         finally:
-            seconds = time.perf_counter() - began
-            self._metrics.answered(method, _route(scope), current.status, seconds)
-            _tell(method, _route(scope), current, seconds)
+            route, seconds = _route(scope), time.perf_counter() - began
+            self._metrics.answered(method, route, current.status, seconds)
+            _tell(method, route, current, seconds)
             observability.request_id.reset(named)
 
     async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -57,7 +57,7 @@ class MailPosition(msgspec.Struct, frozen=True):
     """
     Where in the order of a mailbox a reader stands: everything up to here has been consumed.
 
-    The order is received time descending, then id ascending; `key` sorts a position that way.
+    The order is received time descending, then id ascending; `rank` sorts a position that way.
 
     Attributes:
         received_ms: Milliseconds since the epoch, UTC. A message without a received time counts
@@ -71,11 +71,6 @@ class MailPosition(msgspec.Struct, frozen=True):
     @property
     def rank(self) -> tuple[int, str]:
         """What to sort by: newest first, then by id."""
-        return -self.received_ms, self.id
-
-    @property
-    def key(self) -> tuple[int, str]:
-        """Sorts newest first, then by id."""
         return -self.received_ms, self.id
 
 
