@@ -85,55 +85,72 @@ class PostgresServer:
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.url = f"postgresql+asyncpg://postgres@127.0.0.1:{self.port}/postgres"
-        self._data = folder / "cluster"
+        self._data = str(folder / "cluster")
         # The server refuses to run as root.
         self._user = "postgres" if os.getuid() == 0 else None
         if self._user:
             shutil.chown(folder, self._user)
-        self._run("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-N")
+        with self._begin("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-N") as made:
+            assert made.wait() == 0, "initdb failed"
         self.start()
 
     def start(self) -> None:
-        settings = f"-p {self.port} -h 127.0.0.1 -c unix_socket_directories= -c fsync=off"
-        self._run("pg_ctl", "-D", str(self._data), "-w", "-o", settings, "-l", "/dev/null", "start")
+        """Start it, as a child of ours: pg_ctl's would be buried by whom no test can wait for.
+
+        While a killed server is not buried, the next one takes its folder for a running one's.
+        """
+        where = ("-D", self._data, "-p", str(self.port), "-h", "127.0.0.1")
+        settings = ("-c", "unix_socket_directories=", "-c", "fsync=off")
+        self._process = self._begin("postgres", *where, *settings)
+        until = time.monotonic() + 30
+        while self._begin("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)).wait():
+            assert self._process.poll() is None, "PostgreSQL ended"
+            assert time.monotonic() < until, "PostgreSQL does not answer"
+            time.sleep(0.02)
 
     def stop(self) -> None:
-        self._run("pg_ctl", "-D", str(self._data), "-w", "-m", "immediate", "stop")
+        """End it and its children at once; what is committed stays."""
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(30)
 
     def kill(self) -> None:
         """End it as a loss of power would."""
-        self._signal("KILL")
+        self._signal(signal.SIGKILL)
+        self._process.wait(10)
 
     def freeze(self) -> None:
-        self._signal("STOP")
+        self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        self._signal("CONT")
+        self._signal(signal.SIGCONT)
 
-    def _signal(self, name: str) -> None:
-        """Signal the server and its children, which are in sessions of their own."""
-        main = int((self._data / "postmaster.pid").read_text().split()[0])
+    def _signal(self, number: signal.Signals) -> None:
+        """Signal the server's children, which are in sessions of their own, and then the server.
+
+        While the server is stopped it starts no child and buries none, so every listed one is
+        there to be signalled.
+        """
+        server = self._process.pid
+        os.kill(server, signal.SIGSTOP)
         listed = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(main)], capture_output=True, text=True, check=False
+            ["ps", "-o", "pid=", "--ppid", str(server)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        for pid in [main, *map(int, listed.stdout.split())]:
-            os.kill(pid, getattr(signal, f"SIG{name}"))
+        for pid in [*map(int, listed.stdout.split()), server]:
+            os.kill(pid, number)
 
-    def _run(self, name: str, *arguments: str) -> None:
+    def _begin(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:
         folders = [str(one) for one in Path("/usr/lib/postgresql").glob("*/bin")]
-        with tempfile.TemporaryFile("w+") as said:
-            done = subprocess.run(
-                [program(name, *folders), *arguments],
-                user=self._user,
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                check=False,
-            )
-            if done.returncode:
-                said.seek(0)
-                raise RuntimeError(f"{name} failed:\n{said.read()}")
+        return subprocess.Popen(
+            [program(name, *folders), *arguments],
+            user=self._user,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
 
 @contextmanager
