@@ -92,6 +92,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.NO_CALENDAR_PROVIDER: 422,
         Code.NO_TASK_PROVIDER: 422,
         Code.NO_COLLAB_PROVIDER: 422,
+        Code.MAILBOX_LIMIT: 422,
         Code.RULE_LIMIT: 422,
         Code.RATE_LIMITED: 429,
         Code.INTERNAL_ERROR: 500,
@@ -127,6 +128,8 @@ FAILURE_CODES: Mapping[type[ProviderFailure], Code] = MappingProxyType(
         ProviderFailure: Code.PROVIDER_ERROR,
     }
 )
+
+LONGEST_MESSAGE = 500  # characters of an error that quotes the document
 
 INTERNAL = "Something went wrong here. The request id names the case."
 
@@ -194,8 +197,11 @@ def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -
 
 
 def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dict[str, Any]:
-    """Turn an error of the document itself into what callers see; its message stays readable."""
-    described: dict[str, Any] = {"message": error.message}
+    """Turn an error of the document itself into what callers see; a long quotation is cut."""
+    said = error.message
+    if len(said) > LONGEST_MESSAGE:
+        said = said[: LONGEST_MESSAGE - 1] + "…"
+    described: dict[str, Any] = {"message": said}
     if error.locations:
         described["locations"] = [
             {"line": location.line, "column": location.column} for location in error.locations

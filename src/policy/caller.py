@@ -47,8 +47,7 @@ class Caller:
         Raises:
             Refusal: The first layer that refuses (decisions 2, steps 4 to 6).
         """
-        call = gates.Call(surface=surface, operations=operations)
-        gates.admit(call, self.grant, self.connections)
+        gates.admit(gates.Call(surface, operations), self.grant, self.connections)
 
     def allows(self, operation: Operation) -> bool:
         """Say whether the token has the flag of *operation*."""

@@ -9,9 +9,8 @@ The first refusal wins, so a token without the flag learns nothing about paramet
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from policy.grants import Grant
 from policy.refusals import AccessDenied, NoSuchProvider, OperationNotAllowed, SurfaceNotEnabled
@@ -46,8 +45,7 @@ class Connection(Protocol):
     def reconnect_url(self) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(NamedTuple):
     """What is asked: *operations* are alternatives, one suffices; none means none is needed."""
 
     surface: Surface

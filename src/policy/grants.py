@@ -8,7 +8,7 @@ decisions 3.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeVar
@@ -65,6 +65,7 @@ class Grant:
         visible_*: The mask words that are visible; all others are hidden.
         calendar_ids, task_boards, connection_ids: None is no restriction, empty is none at all.
         writable_task_fields: Column ids, or None for all.
+        default_task_provider: What `auto` means; None when the connections decide.
     """
 
     email_enabled: bool
@@ -88,6 +89,15 @@ class Grant:
     connection_ids: frozenset[int] | None
     mask_mode: MaskMode
     quota: TokenQuota
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values = tuple([getattr(self, one.name) for one in fields(self) if one.compare])
+        object.__setattr__(self, "_hash", hash(values))
+
+    def __hash__(self) -> int:
+        """Return what was worked out once: every request looks several things up by its grant."""
+        return self._hash
 
     @classmethod
     def read(cls, settings: Mapping[str, object]) -> "Grant":
@@ -209,7 +219,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "taskBoards": (),
         "visibleTaskFields": (),
         "writableTaskFields": (),
-        "defaultTaskProvider": None,
+        "defaultTaskProvider": "",  # no provider's code, so `auto` finds none
         "collabAccessEnabled": False,
         "allowedCollabOperations": (),
         "collabAllowAllDefault": False,

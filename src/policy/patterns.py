@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from policy.refusals import InvalidInput
+from policy.rules import ROOT
 from policy.vocabulary import Code, RuleAction, RuleType
 
 MAX_PATTERN_LENGTH = 1024  # characters; decisions 4
@@ -54,7 +55,13 @@ def _invalid(message: str) -> InvalidInput:
     return InvalidInput(message, code=Code.INVALID_PATTERN)
 
 
-def _item(text: str) -> str | None:
+def _file(text: str) -> str | None:
+    """Read what names one item; the root folder has an id of its own, which this would not meet."""
+    raw = _folder(text)
+    return None if raw is None or raw.rpartition(":")[2] == ROOT else raw
+
+
+def _folder(text: str) -> str | None:
     found = _ITEM.match(text)
     if not found:
         return None
@@ -106,8 +113,8 @@ TAKES: Mapping[RuleType, str] = MappingProxyType(
 
 _NORMALISERS: Mapping[RuleType, Callable[[str], str | None]] = MappingProxyType(
     {
-        RuleType.FILE_ID: _item,
-        RuleType.FOLDER: _item,
+        RuleType.FILE_ID: _file,
+        RuleType.FOLDER: _folder,
         RuleType.DRIVE_ID: _group(_DRIVE, fold=False),
         RuleType.SITE_ID: _group(_SITE_ID, fold=True),
         RuleType.LIST_ID: _group(_LIST, fold=True),

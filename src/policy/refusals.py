@@ -18,7 +18,7 @@ What the caller may not do, as exceptions.
     ├── Blocked                404  a collab rule, or the block-all default
     ├── NotFound               404  nothing there for this token
     │   └── OutsideCalendars         a calendar that does not exist for it, or its event
-    └── Conflict               409, 412, 413: the state of things forbids it
+    └── Conflict               409, 412, 413, 422: the state of things forbids it
 
 A refusal is an answer, not a fault: it carries its code word, a sentence that is safe to show, and
 never reaches the error log. What it was about is kept beside that, for `policy.openings`. Statuses

@@ -27,6 +27,7 @@ class Lost(Enum):
 UNKNOWN: Final = Lost.UNKNOWN
 MaybeText: TypeAlias = str | Literal[Lost.UNKNOWN] | None
 
+ROOT = "root"  # stands for a library's root folder where a folder is named; decisions 16
 MAX_TYPES_MET = 4096  # upstream invents types; what was compared is not remembered without end
 
 # An item id within its drive; item ids are unique only there.
@@ -329,9 +330,10 @@ def _folder(index: Index, facts: Facts) -> int | None:
         return None
     if not index.folders and not index.folder_keys:
         return None
+    drive = next(iter(facts.ancestors))[0]
     found = [
         rule_id
-        for ancestor in facts.ancestors
+        for ancestor in (*facts.ancestors, (drive, ROOT))  # the root by either of its ids
         for rule_id in (index.folder_keys.get(ancestor), index.folders.get(ancestor[1]))
         if rule_id is not None
     ]

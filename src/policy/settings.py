@@ -24,6 +24,7 @@ from policy.vocabulary import (
     MaskMode,
     TaskField,
     TaskOp,
+    TaskProvider,
 )
 
 MAX_WORDS = 1000  # entries of one list: far above any real setting, far below a burden
@@ -103,6 +104,14 @@ def text(value: object) -> str:
     return value
 
 
+def task_provider(value: object) -> str:
+    """Read a task provider's code, in any case as calls give it (decisions 7.1)."""
+    return _CODE(value.strip().upper() if isinstance(value, str) else value)
+
+
+_CODE = one_of(TaskProvider)
+
+
 def boards(value: object) -> list[dict[str, object]]:
     """Read `taskBoards`; `allowCreate` is true unless said."""
     if not isinstance(value, list | tuple) or len(value) > MAX_WORDS:
@@ -113,10 +122,10 @@ def boards(value: object) -> list[dict[str, object]]:
 def _board(value: object) -> dict[str, object]:
     if not isinstance(value, Mapping) or set(value) - {"boardId", "provider", "allowCreate"}:
         raise Unreadable("Each board takes boardId, provider and allowCreate, nothing else.")
-    board: dict[str, object] = {"boardId": text(value.get("boardId"))}
+    board: dict[str, object] = {"boardId": _part("boardId", text, value.get("boardId"))}
     if value.get("provider") is not None:
-        board["provider"] = text(value["provider"])
-    board["allowCreate"] = boolean(value.get("allowCreate", True))
+        board["provider"] = _part("provider", task_provider, value["provider"])
+    board["allowCreate"] = _part("allowCreate", boolean, value.get("allowCreate", True))
     return board
 
 
@@ -126,7 +135,15 @@ def quota(value: object) -> dict[str, object]:
     if not isinstance(value, Mapping) or set(value) - set(windows):
         raise Unreadable("It takes perMinute, perHour and perDay, nothing else.")
     read = whole_number(1_000_000_000)
-    return {name: read(value[name]) for name in windows if value.get(name) is not None}
+    return {name: _part(name, read, value[name]) for name in windows if value.get(name) is not None}
+
+
+def _part(name: str, read: Callable[[object], object], value: object) -> object:
+    """Read one member of a setting, and name it when it cannot be read."""
+    try:
+        return read(value)
+    except Unreadable as problem:
+        raise Unreadable(f"{name}: {problem}") from None
 
 
 _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
@@ -143,7 +160,7 @@ _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
     ("taskBoards", None, boards),
     ("visibleTaskFields", [ALL], words_of(*TaskField, ALL)),
     ("writableTaskFields", [ALL], texts),
-    ("defaultTaskProvider", None, text),
+    ("defaultTaskProvider", None, task_provider),
     ("collabAccessEnabled", False, boolean),
     ("allowedCollabOperations", [READ_ONLY], words_of(*CollabOp, *COLLAB_COMPOSITES)),
     ("collabAllowAllDefault", False, boolean),

@@ -22,11 +22,18 @@ class Surface(StrEnum):
 
 
 class Provider(StrEnum):
-    """The `provider` codes that are closed sets; task providers bring codes of their own."""
+    """The `provider` codes of mail, calendars and collaboration content."""
 
     PROVIDER_A = "PROVIDER_A"
     PROVIDER_B = "PROVIDER_B"
     COLLAB = "COLLAB"
+
+
+class TaskProvider(StrEnum):
+    """The `provider` codes of tasks. Decisions 7.1."""
+
+    BOARDS = "BOARDS"
+    PROJECTS = "PROJECTS"
 
 
 class EmailOp(StrEnum):
@@ -295,6 +302,7 @@ class Code(StrEnum):
     NO_CALENDAR_PROVIDER = "NO_CALENDAR_PROVIDER"
     NO_TASK_PROVIDER = "NO_TASK_PROVIDER"
     NO_COLLAB_PROVIDER = "NO_COLLAB_PROVIDER"
+    MAILBOX_LIMIT = "MAILBOX_LIMIT"
     RULE_LIMIT = "RULE_LIMIT"
     INVALID_RULE_TYPE = "INVALID_RULE_TYPE"
     INVALID_PATTERN = "INVALID_PATTERN"
@@ -380,6 +388,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.NO_PROVIDER,
         Code.READ_ONLY,
         Code.CONNECTION_NOT_FOUND,
+        Code.MAILBOX_LIMIT,
     ),
     Layer.SCOPE: (
         Code.ACCESS_DENIED,

@@ -18,6 +18,7 @@ from providers.http import Upstream
 T = TypeVar("T")
 
 GONE = (404, 410)
+_PAUSE = 0.3  # seconds before what was throttled is asked for once more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,6 @@ class Batch(Generic[T]):
         decode: Reads the answer that holds a thing.
         classify: Tells what another answer means.
         most: How many things one call may ask for.
-        pause: Seconds before what was throttled is asked for once more.
     """
 
     upstream: Upstream
@@ -40,7 +40,6 @@ class Batch(Generic[T]):
     decode: Callable[[Answer], T]
     classify: Classify
     most: int
-    pause: float
 
     async def read(self, names: Sequence[str]) -> dict[str, T]:
         """
@@ -60,7 +59,7 @@ class Batch(Generic[T]):
         parts = dict(await self.many(names))
         again = [name for name, part in parts.items() if self._throttle(part)]
         if again:
-            await asyncio.sleep(self.pause)
+            await asyncio.sleep(_PAUSE)
             parts |= await self.many(again)
         found: dict[str, T] = {}
         odd: list[str] = []

@@ -68,6 +68,7 @@ class Call:
         public: Whether upstream must not be a machine of this network.
         steps: Seconds per step, as the transport takes them.
         upstream: What a watcher is told it was.
+        connection: Whose credentials go along, as a watcher is told it; None: nobody's.
         sent: Whether a byte of the last try may have left.
         broken: Whether the last try failed on the way.
     """
@@ -89,6 +90,7 @@ class Call:
     public: bool
     upstream: str
     watch: Watch | None
+    connection: int | str | None
     sent: bool = False
     broken: bool = False
 
@@ -172,7 +174,12 @@ async def _paused(call: Call) -> bool:
 
 
 async def _authorised(call: Call) -> Answer:
-    """Make the call, and once more with a new token when the old one is refused."""
+    """
+    Make the call, and once more with a new token when the old one is refused.
+
+    Raises:
+        NeedsReauth: The new one is refused as well; it says where to reconnect.
+    """
     token = await _token(call)
     async with _sent(call, token) as response:
         answer = await _read(call, response)
@@ -180,7 +187,10 @@ async def _authorised(call: Call) -> Answer:
         return answer
     token = await _token(call, rejected=token)
     async with _sent(call, token) as response:
-        return await _read(call, response)
+        answer = await _read(call, response)
+    if answer.status == 401:
+        await _token(call, rejected=token)  # knows where, and raises
+    return answer
 
 
 async def _token(call: Call, *, rejected: str | None = None) -> str | None:
@@ -227,7 +237,7 @@ async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
             if call.watch is not None:
                 ended = time.perf_counter()
                 how = _ending(call, outcome)
-                call.watch(Told(call.upstream, call.method, how, began, ended))
+                call.watch(Told(call.upstream, call.method, how, began, ended, call.connection))
 
 
 def _ending(call: Call, outcome: str) -> str:

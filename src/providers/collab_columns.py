@@ -60,18 +60,21 @@ def share(
 ) -> Share:
     """Part what may be shown from what may not; *select*: the caller's columns, None: all."""
     out = veiled(columns, hidden)
-    keys = list(select) if select is not None else [key for one in columns for key in _keys(one)]
+    keys = list(select) if select is not None else _all_keys(columns)
     nulls = tuple(dict.fromkeys(key for key in keys if key in out))
     asked = [key for key in keys if key not in out]
-    if select is None:
-        asked += [key for key in _UNLISTED if key not in out]
-        if sum(map(len, asked)) > _MOST_ASKED:
-            return Share(None, nulls)
+    if select is None and sum(map(len, asked)) > _MOST_ASKED:
+        return Share(None, nulls)
     return Share(tuple(dict.fromkeys(asked)), nulls)
 
 
+def _all_keys(columns: Collection[Column]) -> list[str]:
+    """Return where upstream puts values when it is asked for all."""
+    return [*(key for one in columns for key in _keys(one)), *_UNLISTED]
+
+
 def _keys(one: Column) -> tuple[str, ...]:
-    """Return where upstream puts the values of a column when it is asked for all."""
+    """Return where upstream puts the values of a column then."""
     if one.column_type not in LOOKUPS:
         return (one.name,)
     looked_up = one.column_type == "lookup" and (one.read_only or one.hidden)  # by upstream itself

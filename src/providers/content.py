@@ -94,8 +94,7 @@ class Content:
         """
         Return a view that remembers nothing of this request and asks every connection by id.
 
-        It reads all folders above a file in one call for every twenty. What reads through it cost
-        does not tell what is there, and where. Source: reliability 4.3.
+        What reads through it cost does not tell what is there, and where. Source: reliability 4.3.
         """
         return Content(self._routes.connections, patience=self._routes.patience, everywhere=True)
 
@@ -242,14 +241,15 @@ class Content:
         """
         Return every folder above each file, the library's root included; UNKNOWN when lost.
 
+        One call reads twenty folders, at whatever depth.
+
         Args:
             keys: Files or folders, none of them ``root``.
             fresh: Forget what this request has read before.
         """
         lineage = Lineage() if fresh else self._lineage
         read = partial(self.items, wanted=_NOTHING)
-        by_path = self._folders if self._routes.everywhere else None
-        return await lineage.above(keys, read, by_path=by_path)
+        return await lineage.above(keys, read, by_path=self._folders)
 
     async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
         """
@@ -380,6 +380,10 @@ class Content:
     ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
         """Read lists by their ids, in batches; see `items`."""
         return await self._routes.merged(keys, lambda port, some: port.lists_by_id(some))
+
+    async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
+        """Return the columns of a list, as they were a minute ago at most."""
+        return await self._routes.first(lambda port: port.columns(key))
 
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]

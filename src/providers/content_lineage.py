@@ -1,8 +1,8 @@
 """
-The folders above files, read level by level, all files at once.
+The folders above files, read by their names or level by level, all files at once.
 
-Upstream tells the names of the folders on the way to a file, so all levels can be read by name in
-one go: the cost does not tell the depth then. What lies in what is decided by the ids that come
+Upstream tells the names of the folders on the way to a file, so all levels are read by name in one
+go: the cost does not tell the depth then. What lies in what is decided by the ids that come
 back; where a name leads elsewhere by now, level by level it is. Source: reliability 4.2: to depth
 64, with a guard against circles; unresolved is unknown.
 """

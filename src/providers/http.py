@@ -289,6 +289,7 @@ class Upstream:
             public=foreign and not self._origins.allow_private,
             upstream=self._name,
             watch=self._origins.watch,
+            connection=self._connection if authorised else None,
         )
 
     def _health(self, origin: str) -> Health:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 
 from providers import records
 from providers.ports import MailQuery
@@ -17,11 +18,28 @@ FOLDER_LABELS = frozenset({"TRASH", "SPAM", "DRAFT"})
 TEXT_FIELDS = frozenset({"subject", "body_preview", "body", "from_", "to", "cc"})
 
 _TERM = re.compile(r'"([^"]*)"?|([^\s"]+)')
-# Letters, digits, and pictures such as emoji, which are words to whoever searches for them.
-_WORD = re.compile("[\\w\u2600-\u27bf\U0001f000-\U0001faff]+")
-_UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
-_INVISIBLE = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"<[^>]*>")
+# Signs that belong to the letter before them, without which Hindi or Thai falls to pieces.
+_MARKS = "".join(
+    one for one in map(chr, range(0x300, 0x1E00)) if unicodedata.category(one)[0] == "M"
+)
+# Pictures such as emoji are words to whoever searches for them, each of them one.
+_PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+_WORD = re.compile(rf"[\w{_MARKS}]+|{_PICTURE.pattern}")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_UNSEEN = re.compile(r"<(?:(script|style|head)\b|!--)", re.IGNORECASE)
+_CLOSING = MappingProxyType(
+    {
+        "--": re.compile("-->"),
+        **{
+            kind: re.compile(rf"</{kind}\s*>", re.IGNORECASE)
+            for kind in ("script", "style", "head")
+        },
+    }
+)
+_TAG = re.compile(r"<[^<>]*>")
 
 
 def folder_label(query: MailQuery) -> str | None:
@@ -50,6 +68,8 @@ def needed(query: MailQuery, *, text: bool) -> frozenset[str]:
     names = {name for name, part in by_part.items() if part}
     if text and query.text:
         names |= query.text_fields
+        if "body" in names:
+            names.add("body_type")  # markup is not searched
     return frozenset(names)
 
 
@@ -106,6 +126,21 @@ def terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term for term in split if term))
 
 
+def tellable(text: str) -> tuple[str, ...]:
+    """
+    Return the terms to ask upstream for: those of a free-text query, parted at their pictures.
+
+    No search language promises to find pictures; see `pictured`.
+    """
+    pieces = (piece.strip() for term in terms(text) for piece in _PICTURE.split(term))
+    return tuple(dict.fromkeys(piece for piece in pieces if piece))
+
+
+def pictured(text: str) -> bool:
+    """Whether a free-text query looks for pictures, which are found here and not upstream."""
+    return _PICTURE.search(text) is not None
+
+
 def fold(text: str) -> str:
     """Make texts comparable whatever their case and their composition of accents."""
     if text.isascii():
@@ -114,8 +149,29 @@ def fold(text: str) -> str:
 
 
 def readable(markup: str) -> str:
-    """Return the text that a reader of an HTML body sees, roughly."""
-    return html.unescape(_TAG.sub(" ", _INVISIBLE.sub(" ", markup)))
+    """
+    Return the text that a reader of an HTML body sees, roughly.
+
+    Whatever the markup, and strangers wrote it, this takes time that grows with its length alone.
+    """
+    return html.unescape(_TAG.sub(" ", " ".join(_seen(markup))))
+
+
+def _seen(markup: str) -> Iterator[str]:
+    """Yield what lies between the parts that no reader sees; one never closed is no such part."""
+    at = 0
+    endless: set[str] = set()  # kinds that are not closed any more
+    for opening in _UNSEEN.finditer(markup):
+        kind = (opening[1] or "--").lower()
+        if opening.start() < at or kind in endless:
+            continue
+        closing = _CLOSING[kind].search(markup, opening.end())
+        if closing is None:
+            endless.add(kind)
+            continue
+        yield markup[at : opening.start()]
+        at = closing.end()
+    yield markup[at:]
 
 
 def _is(wanted: str, participants: Iterable[records.Participant]) -> bool:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from operator import itemgetter
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from providers import ids, records
 from providers.fanout import ConnectionWarning
 from providers.ports import ConnectionInfo, MailPosition, MailSlice
-from providers.scanning import position
+from providers.scanning import position, whole_of
 from providers.unread import placed
 
 Rank = tuple[int, str]
@@ -70,6 +70,21 @@ class MailPage:
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """The last email of a page: its *place* in the mailbox of *info*."""
+
+    place: MailPosition
+    info: ConnectionInfo
+
+    def seen_from(self, info: ConnectionInfo) -> MailPosition:
+        """Return how far the mailbox of *info* is consumed when all up to here is."""
+        if info.provider == self.info.provider:
+            return self.place
+        comes_first = ids.join_mail(info.provider, "") < ids.join_mail(self.info.provider, "")
+        return whole_of(self.place.received_ms) if comes_first else replace(self.place, id="")
+
+
+@dataclass(frozen=True, slots=True)
 class Slice:
     """
     One connection's answer, ready to be merged.
@@ -103,25 +118,45 @@ class Slice:
         """Return the first *count* of its emails, prefixed."""
         return prefixed(self.answer.emails[:count], self.info.provider, wanted)
 
-    def moved(self, count: int) -> ConnectionPosition:
-        """Return where the connection stands after *count* of the emails it brought."""
+    def moved(self, count: int, end: End | None) -> ConnectionPosition:
+        """
+        Return where the connection stands after *count* of the emails it brought.
+
+        *end* is of the page; None when it is empty.
+        """
         old, answer = self.before, self.answer
         used_up = count == len(answer.emails)
-        after = self.place(count)
-        if used_up and answer.scanned_to is not None:
-            after = answer.scanned_to
         total, exact = old.total, old.total_exact
         if not exact and answer.exhausted:
             total, exact = old.returned + len(answer.emails), True
         elif not exact and (answer.total_exact or not total):
             total, exact = old.returned + answer.total, answer.total_exact
         return ConnectionPosition(
-            after=after,
+            after=self._reached(count, end),
             exhausted=answer.exhausted and used_up,
             returned=old.returned + count,
             total=max(total, old.returned + len(answer.emails)),
             total_exact=exact,
         )
+
+    def _reached(self, count: int, end: End | None) -> MailPosition | None:
+        """
+        Return the furthest place up to which everything is consumed.
+
+        That is the end of the page as a rule, for all mailboxes alike: page tokens say it once.
+        """
+        emails = placed(self.answer.emails)
+        own = self.place(count)
+        if count == len(emails) and self.answer.scanned_to is not None:
+            own = self.answer.scanned_to
+        if end is None:
+            return own
+        reached = end.seen_from(self.info)
+        if own is not None and own.rank >= reached.rank:
+            return own
+        # Another mailbox may hold an email of the same time and id, which is still to come.
+        ahead = count < len(emails) and position(emails[count]).rank <= reached.rank
+        return own if ahead else reached
 
     def _rank(self, place: MailPosition) -> Rank:
         return -place.received_ms, ids.join_mail(self.info.provider, place.id)
@@ -168,7 +203,8 @@ def page(
         for one in slices
         if counts[one.info.id]
     }
-    positions = {**before, **{one.info.id: one.moved(counts[one.info.id]) for one in slices}}
+    end = _end(chosen[-1], counts) if chosen else None
+    positions = {**before, **{one.info.id: one.moved(counts[one.info.id], end) for one in slices}}
     return MailPage(
         emails=tuple([next(shown[one.info.id]) for one in chosen]),
         positions=positions,
@@ -179,6 +215,10 @@ def page(
     )
 
 
+def _end(last: Slice, counts: Mapping[int, int]) -> End:
+    return End(position(placed(last.answer.emails)[counts[last.info.id] - 1]), last.info)
+
+
 def prefixed(
     emails: Iterable[records.Email], provider: str, wanted: AbstractSet[str]
 ) -> list[records.Email]:
@@ -186,7 +226,7 @@ def prefixed(
     dated = "received_at" in wanted
     prefix = ids.join_mail(provider, "")
     return [
-        structs.replace(
+        replace(
             email,
             id=prefix + email.id,
             provider=provider,

@@ -403,6 +403,14 @@ class CollabPort(Protocol):
     ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
         """Read lists by their ids, in batches, without columns."""
 
+    async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
+        """
+        Return the columns of a list, as they were a minute ago at most.
+
+        Raises:
+            Missing: The site has no such list.
+        """
+
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:

@@ -218,6 +218,7 @@ class Column(Record, frozen=True):
         multiple: Whether it holds several people or look-ups.
         formula: What it is calculated from; None for what is not calculated.
         looks_up: The column of the other list that a look-up shows.
+        source: GUID of that other list, in lower case; None where upstream names none.
     """
 
     name: str
@@ -231,6 +232,7 @@ class Column(Record, frozen=True):
     multiple: bool = False
     formula: str | None = None
     looks_up: str | None = None
+    source: str | None = None
 
 
 class SiteList(Record, frozen=True):

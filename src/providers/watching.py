@@ -16,6 +16,8 @@ class Told:
             "cancelled" (nobody wanted it any more).
         began: On the `time.perf_counter` scale.
         ended: On the same scale, when the answer was read to its end or given up.
+        connection: Whose credentials went along: a connection's id, or what else is called for
+            ("token:7"); None: nobody's.
     """
 
     upstream: str
@@ -23,6 +25,7 @@ class Told:
     outcome: str
     began: float
     ended: float
+    connection: int | str | None = None
 
 
 Watch = Callable[[Told], None]

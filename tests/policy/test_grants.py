@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.connections import KINDS
 from policy.grants import Grant, effective_operations, merge, validate
 from policy.refusals import InvalidInput
 from policy.settings import DEFAULTS
@@ -14,7 +15,9 @@ from policy.vocabulary import (
     EmailField,
     EmailOp,
     TaskOp,
+    TaskProvider,
 )
+from providers.taskdesk import DISPLAY_NAMES
 
 
 def test_a_new_token_is_useless_until_enabled():
@@ -85,9 +88,14 @@ def test_composites_are_expanded_for_decisions_and_for_display():
         ({"taskBoards": [{}]}, "settings.taskBoards"),
         ({"taskBoards": ["1"]}, "settings.taskBoards"),
         ({"maskMode": "loose"}, "settings.maskMode"),
+        ({"taskBoards": [{"boardId": "1", "provider": "NOBODY"}]}, "settings.taskBoards"),
+        ({"taskBoards": [{"boardId": "1", "provider": "auto"}]}, "settings.taskBoards"),
         ({"quota": {"perSecond": 1}}, "settings.quota"),
         ({"quota": {"perMinute": -1}}, "settings.quota"),
         ({"defaultTaskProvider": " "}, "settings.defaultTaskProvider"),
+        ({"defaultTaskProvider": "NOBODY"}, "settings.defaultTaskProvider"),
+        ({"defaultTaskProvider": "PROVIDER_A"}, "settings.defaultTaskProvider"),
+        ({"defaultTaskProvider": 1}, "settings.defaultTaskProvider"),
     ],
 )
 def test_what_is_not_understood_is_refused_by_name(settings, field):
@@ -96,6 +104,40 @@ def test_what_is_not_understood_is_refused_by_name(settings, field):
 
     assert refused.value.code is Code.VALIDATION_ERROR
     assert [detail.field for detail in refused.value.details] == [field]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (
+            {"taskBoards": [{"boardId": "1"}, {"boardId": "2", "provider": "nobody"}]},
+            "provider: It must be one of: BOARDS, PROJECTS.",
+        ),
+        ({"taskBoards": [{}]}, "boardId: It must be a text of 1 to 255 characters."),
+        ({"quota": {"perHour": "1"}}, "perHour: It must be a whole number from 0 to 1000000000."),
+    ],
+)
+def test_a_member_of_a_setting_is_named(settings, why):
+    with pytest.raises(InvalidInput) as refused:
+        validate(settings)
+
+    assert [detail.message for detail in refused.value.details] == [why]
+
+
+def test_task_providers_are_read_in_any_case_and_kept_in_one():
+    stored = validate(
+        {
+            "defaultTaskProvider": " projects ",
+            "taskBoards": [{"boardId": "1", "provider": "Boards"}],
+        }
+    )
+
+    assert stored["defaultTaskProvider"] == "PROJECTS"
+    assert stored["taskBoards"] == [{"boardId": "1", "provider": "BOARDS", "allowCreate": True}]
+
+
+def test_every_task_provider_is_known_to_settings_connections_and_connectors():
+    assert list(TaskProvider) == list(DISPLAY_NAMES) == list(KINDS["tasks"])
 
 
 def test_every_mistake_is_told_at_once():
@@ -126,6 +168,7 @@ def test_a_stored_value_that_cannot_be_read_grants_nothing():
     assert (grant.past_days, grant.future_days) == (0, 0)
     assert grant.calendar_ids == frozenset()
     assert grant.task_boards == ()
+    assert grant.default_task_provider == ""
     assert grant.connection_ids == frozenset()
     assert grant.collab_allow_all is False
     assert grant.quota.per_minute == 0

@@ -231,6 +231,36 @@ async def test_words_match_in_visible_fields(account, fields, word):
     assert found == ["The lease"]
 
 
+PICTURED = {
+    "a picture": ("🎉", ["Jam 🎉", "News 🎉"]),
+    "a picture with a word": ("🎉 jam", ["Jam 🎉"]),
+    "a picture in a phrase": ('"news 🎉"', ["News 🎉"]),
+    "a picture that nobody sent": ("✨ jam", []),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), PICTURED.values(), ids=PICTURED.keys())
+async def test_pictures_are_words(account, text, found):
+    account.add("Jam 🎉", at=2)
+    account.add("Jam", at=1)
+    account.add("News 🎉", at=0)
+
+    assert await account.subjects(text=text, text_fields=TEXT) == found
+
+
+async def test_markup_is_not_among_the_words_of_a_body(account):
+    account.add(
+        "The lease",
+        author="Marmalade <desk@north.example>",
+        body="Toast.",
+        html='<p class="marmalade">Toast.</p>',
+    )
+    visible = frozenset({"subject", "body"})
+
+    assert await account.subjects(text="marmalade", text_fields=visible) == []
+    assert await account.subjects(text="toast", text_fields=visible) == ["The lease"]
+
+
 # -- one message
 
 

@@ -3,7 +3,7 @@
 import pytest
 from collabworld import key, list_key
 
-from providers.failures import Missing
+from providers.failures import Broken, Missing
 from providers.ports_collab import InvalidSearch, SearchQuery
 from providers.sandbox.collab import records as r
 
@@ -29,6 +29,13 @@ async def test_everything_is_searched(tenant):
     assert ("listItem", "Berth 1") in told(page)
     assert page.total == len(page.hits)
     assert page.more is False
+
+
+async def test_a_search_that_is_not_offered_is_no_missing_thing(tenant):
+    tenant.fault(kind="404", match="search/query")
+
+    with pytest.raises(Broken):
+        await search(tenant.delegated().port, "keel")
 
 
 async def test_a_file_that_is_found_tells_its_facts(tenant):

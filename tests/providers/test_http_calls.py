@@ -226,6 +226,23 @@ async def test_401_without_credentials_needs_a_person():
         await connect(Server(ok(status=401))).call("GET", "a")
 
 
+async def test_401_of_a_new_token_says_where_to_reconnect():
+    class Renewing:
+        scheme = "Bearer"
+
+        async def token(self, *, rejected=None):
+            if rejected == "new":
+                raise NeedsReauth(reconnect_url="https://gw.example/r/1")
+            return "old" if rejected is None else "new"
+
+    server = Server(ok(status=401))
+    with pytest.raises(NeedsReauth) as caught:
+        await connect(server, credentials=Renewing()).call("GET", "a")
+
+    assert caught.value.reconnect_url == "https://gw.example/r/1"
+    assert len(server.asked) == 2
+
+
 @pytest.mark.parametrize(
     ("failure", "expected", "sent"),
     [

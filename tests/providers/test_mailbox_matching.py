@@ -18,7 +18,7 @@ MAIL = Email(
     subject="Straße & Überblick: 日本語の件名 e\u0301tude",
     from_=Participant(email="Ann@North.example", name="Ann O'Author"),
     to=(Participant(email="bob@south.example"),),
-    body="<p>Toast</p><script>hidden()</script><style>p{}</style> &amp; jam 🎉",
+    body="<p>Toast</p><script>hidden()</script><style>p{}</style> &amp; jam 🎉✨ हिन्दी ภาษาไทย",
     body_type="html",
 )
 
@@ -31,6 +31,11 @@ WORDS = {
     "a composed accent": ("\u00e9tude", True),
     "a script without blanks": ("件名", True),
     "an emoji": ("🎉", True),
+    "an emoji after another": ("✨", True),
+    "emojis in another order": ("✨🎉", False),
+    "a word with vowel signs": ("हिन्दी", True),
+    "letters without their vowel signs": ("ह न", False),
+    "words without blanks and with vowel signs": ("ไทย", True),
     "an entity": ('"toast jam"', True),
     "no markup": ("script", False),
     "no hidden text": ("hidden", False),
@@ -48,6 +53,36 @@ def test_a_word_is_found(text, found):
     query = MailQuery(text=text, text_fields=matching.TEXT_FIELDS)
 
     assert matching.passes(MAIL, query, text=True) is found
+
+
+MARKUP = {
+    "a comment with a tag inside": ("a<!-- b <script> -->c", "a c"),
+    "an element in other cases": ("a<SCRIPT>b</script\n>c", "a c"),
+    "an element that is never closed": ("a<style>b<script>c</script>d", "a b d"),
+    "a tag that is never closed": ("a <b", "a <b"),
+    # Each of them took minutes, since every opening looked for its end.
+    "many openings": ("<head>" * 100_000 + "a", "a"),
+    "many comments": ("<!--" * 100_000, "<!--" * 100_000),
+    "many brackets": ("<" * 400_000, "<" * 400_000),
+}
+
+
+@pytest.mark.parametrize(("markup", "text"), MARKUP.values(), ids=MARKUP.keys())
+def test_markup_reads_as_its_text(markup, text):
+    assert " ".join(matching.readable(markup).split()) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("हिन्दी  ที่", ("हिन्दी", "ที่")),
+        ("שָׁלוֹם", ("שָׁלוֹם",)),
+        ("🎉", ()),
+        ('jam🎉 "toast 🎉✨ jam"', ("jam", "toast")),
+    ],
+)
+def test_upstream_is_asked_for_whole_words_and_no_pictures(text, told):
+    assert matching.tellable(text) == told
 
 
 @pytest.mark.parametrize(

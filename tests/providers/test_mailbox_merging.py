@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers import records
+from providers import ids, records
 from providers.failures import Broken, NeedsReauth, ProviderFailure, Throttled, TimedOut
 from providers.mailbox import AllFailed, Mailbox
 from providers.ports import ConnectionInfo, MailPosition, MailQuery, MailSlice
+from providers.scanning import whole_of
 from providers.unread import Unread
 
 WANTED = frozenset({"subject", "received_at"})
@@ -125,6 +126,77 @@ async def test_pages_lose_and_double_nothing_while_mail_arrives_and_mailboxes_fa
     assert sorted(early) == expected
     assert len(set(found)) == len(found)
     assert all(len(page.emails) <= limit for page in pages)
+
+
+# Few times and few names, so that mailboxes share both.
+ALIKE = st.lists(
+    st.tuples(
+        st.sampled_from(["PROVIDER_A", "PROVIDER_B"]),
+        st.sets(st.tuples(st.integers(0, 2), st.sampled_from("abcd"))),
+        st.integers(0, 5),
+        st.sets(st.integers(1, 12), max_size=6),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(ALIKE, st.sampled_from([1, 2, 3, 7]))
+async def test_mailboxes_that_share_times_and_ids_lose_and_double_nothing(made, limit):
+    mailboxes = [
+        (
+            info(place, provider),
+            Shelf([*entries], scans=scans, fails=dict.fromkeys(fails, Broken())),
+        )
+        for place, (provider, entries, scans, fails) in enumerate(made)
+    ]
+
+    pages = await read_to_the_end(Mailbox(mailboxes), limit)
+
+    expected = [
+        (ids.join_mail(one.provider, name), ms)
+        for one, shelf in mailboxes
+        for ms, name in shelf.kept
+    ]
+    found = [
+        (email.id, records.milliseconds(email.received_at))
+        for page in pages
+        for email in page.emails
+    ]
+    assert sorted(found) == sorted(expected)
+
+
+async def test_mailboxes_stand_where_the_page_ended():
+    mailboxes = [
+        (info(1), Shelf([(5, "a"), (1, "b")])),
+        (info(2, "PROVIDER_B"), Shelf([(5, "a"), (1, "b")])),
+        (info(3), Shelf([(5, "m"), (5, "n")])),
+        (info(4), Shelf([(5, "m")])),
+        (info(5), Shelf([(9, "z")], fails={1: Broken()})),
+    ]
+
+    page = await Mailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
+
+    assert [email.id for email in page.emails] == ["providerA:a", "providerA:m"]
+    assert {connection: one.after for connection, one in page.positions.items()} == {
+        1: MailPosition(5, "m"),
+        2: MailPosition(5, ""),  # all of this time is still to come
+        3: MailPosition(5, "m"),
+        4: None,  # the mail of the same time and id is still to come
+        5: None,
+    }
+
+
+async def test_a_mailbox_of_the_provider_that_comes_first_stands_behind_the_whole_time():
+    mailboxes = [
+        (info(1), Shelf([(5, "a"), (1, "b")])),
+        (info(2, "PROVIDER_B"), Shelf([(5, "a"), (1, "b")])),
+    ]
+
+    page = await Mailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
+
+    assert page.positions[1].after == whole_of(5)
+    assert page.positions[2].after == MailPosition(5, "a")
 
 
 @given(SHELVES, st.sampled_from([1, 3, 7, 20]))

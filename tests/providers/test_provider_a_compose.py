@@ -107,6 +107,12 @@ def test_a_domain_of_another_script_is_written_in_its_plain_form():
     assert read(raw)["To"] == "bob@xn--bcher-kva.example"
 
 
+def test_an_address_at_a_number_is_written():
+    raw = write(letter(to=(Participant(email="root@[192.0.2.7]", name="Root"),)))
+
+    assert getaddresses([read(raw)["To"]]) == [("Root", "root@[192.0.2.7]")]
+
+
 def test_a_body_is_kept_as_it_is():
     body = "Grüße\n.\n\n  From here 😀\r\nend\n"
 
@@ -158,9 +164,16 @@ def test_people_of_an_original_who_cannot_be_written_to_are_left_out():
     people = (
         Participant(email="/O=EXCHANGELABS/CN=x"),
         Participant(email="bob@south.example", name="Bob\x00"),
+        Participant(email="carl@bücher.example"),
+        Participant(email="cärl@bücher.example"),
+        Participant(email="root@[192.0.2.7]"),
     )
 
-    assert usable(people) == [Participant(email="bob@south.example", name="Bob ")]
+    assert usable(people) == [
+        Participant(email="bob@south.example", name="Bob "),
+        Participant(email="carl@bücher.example"),
+        Participant(email="root@[192.0.2.7]"),
+    ]
 
 
 ADDRESSES = {
@@ -178,6 +191,18 @@ ADDRESSES = {
     "": [],
     " , ": [],
     "undisclosed-recipients:;": [],
+    '"a, b" <a@x.example>,, c@x.example': [("a, b", "a@x.example"), ("", "c@x.example")],
+    ' "Ann"  <ann@x.example> , Bob B  <bob@y.example> ': [
+        ("Ann", "ann@x.example"),
+        ("Bob B", "bob@y.example"),
+    ],
+}
+# Each of them took minutes, or the whole stack, in one of the ways to read addresses.
+ENDLESS = {
+    "blanks before a bracket": " " * 40_000 + "<",
+    "blanks around a name": " " * 40_000 + '"a"' + " " * 40_000 + "x",
+    "commas in an open quote": '"' + "," * 100_000,
+    "comments in comments": "(" * 40_000,
 }
 
 
@@ -186,6 +211,27 @@ def test_an_address_header_is_read(header, people):
     found = [(one.name or "", one.email) for one in addresses.read(header)]
 
     assert found == people
+
+
+@pytest.mark.parametrize("header", ENDLESS.values(), ids=ENDLESS.keys())
+def test_a_header_without_addresses_is_read_however_long_it_is(header):
+    assert [one for one in addresses.read(header) if "@" in one.email] == []
+
+
+ENCODED = {
+    "=?utf-8?q?Z=C3=BCrich?=": "Zürich",
+    "Möte =?utf-8?q?i_dag=3F?=": "Möte i dag?",
+    "日本 =?utf-8?q?x?= y": "日本 x y",
+    "=?utf-8?b?8J+Y?= =?utf-8?b?gA==?=": "\U0001f600",
+    "=?utf-7?q?+2AA-?=": "\ufffd",
+    "=?unicode_escape?q?=5Cud800?=": "=?unicode_escape?q?=5Cud800?=",
+    "=?nope?q?x?=": "=?nope?q?x?=",
+}
+
+
+@pytest.mark.parametrize(("header", "text"), ENCODED.items())
+def test_encoded_words_are_read(header, text):
+    assert addresses.decoded(header) == text
 
 
 @given(

@@ -6,9 +6,10 @@ from email import message_from_bytes
 import pytest
 from mailworld import ALL, LISTED, TEXT, raw
 
-from providers import delivery
+from providers import delivery, records
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled
 from providers.ports import Draft, Forward, MailChange, MailQuery, Reply
+from providers.provider_a.message import Message
 from providers.records import Participant
 
 BOB = Participant(email="bob@south.example")
@@ -216,7 +217,7 @@ async def test_a_part_that_is_gone_is_left_out(account_a):
 
 
 async def test_a_throttled_part_is_asked_for_once_more(account_a, monkeypatch):
-    monkeypatch.setattr("providers.provider_a.batch._PAUSE", 0)
+    monkeypatch.setattr("providers.batches._PAUSE", 0)
     names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
     account_a.fault(kind="429", match=names[1], count=1)
 
@@ -224,7 +225,7 @@ async def test_a_throttled_part_is_asked_for_once_more(account_a, monkeypatch):
 
 
 async def test_a_part_that_stays_throttled_throttles(account_a, monkeypatch):
-    monkeypatch.setattr("providers.provider_a.batch._PAUSE", 0)
+    monkeypatch.setattr("providers.batches._PAUSE", 0)
     names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
     account_a.fault(kind="403", reason="userRateLimitExceeded", match=names[1])
 
@@ -366,6 +367,74 @@ async def test_a_forwarded_message_stays_a_message(account_a):
     parts = message_from_bytes(mail.raw).get_payload()
     assert [part.get_content_type() for part in parts] == ["text/plain", "message/rfc822"]
     assert parts[1].get_payload(0)["Subject"] == "Inner"
+
+
+async def test_headers_of_raw_letters_are_forwarded_as_they_read(account_a):
+    name = account_a.add("Outer")
+    written = (
+        "From: Åsa <asa@north.example>\r\nSubject: Semlor på fredag\r\nMIME-Version: 1.0\r\n"
+        'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\n\r\nSee below.\r\n'
+        "--b\r\nContent-Type: text/plain\r\n"
+        'Content-Disposition: attachment; filename="räksmörgås.txt"\r\n\r\nx\r\n--b--\r\n'
+    )
+    account_a.sandbox.ground.mails.update("provider-a", name, raw=written.encode())
+
+    sent = await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
+
+    email = await account_a.port.get(sent.email_id, wanted=ALL)
+    assert email.subject == "Fwd: Semlor på fredag"
+    assert "From: Åsa <asa@north.example>" in email.body
+    assert [one.name for one in email.attachments] == ["räksmörgås.txt"]
+
+
+@pytest.mark.parametrize("date", ["", "soon", "-1", "9" * 20, "1" * 5000])
+def test_a_received_time_that_is_none_is_the_beginning(date):
+    message = Message(id="1", internal_date=date)
+
+    assert (message.received_ms, message.received_at) == (0, records.EPOCH)
+
+
+async def test_a_letter_that_is_nested_beyond_reason_is_not_forwarded(account_a):
+    name = account_a.add("Deep")
+    boxes = b"".join(b"Content-Type: message/rfc822\r\n\r\n" for _ in range(2000))
+    account_a.sandbox.ground.mails.update("provider-a", name, raw=b"Subject: Deep\r\n" + boxes)
+
+    with pytest.raises(Broken):
+        await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
+
+    assert account_a.stored(folder="sent") == []
+
+
+LETTERS = {
+    "half a character in a body": (
+        b"Content-Type: text/plain; charset=utf-7\r\n\r\n+2AA-",
+        "\ufffd",
+    ),
+    "escapes of a language": (
+        b"Content-Type: text/plain; charset=unicode_escape\r\n\r\n\\ud800",
+        "\\ud800",
+    ),
+    "a charset of addresses": (
+        b"Content-Type: text/plain; charset=punycode\r\n\r\nbcher-kva",
+        "bcher-kva",
+    ),
+    "a charset nobody knows": (b"Content-Type: text/plain; charset=x-none\r\n\r\nx", "x"),
+}
+
+
+@pytest.mark.parametrize(("rest", "text"), LETTERS.values(), ids=LETTERS.keys())
+async def test_a_letter_never_reads_as_what_cannot_be_answered(account_a, rest, text):
+    name = account_a.add("Odd")
+    head = b"From: eve@north.example\r\nSubject: =?utf-7?Q?+2AA-?=\r\nMIME-Version: 1.0\r\n"
+    account_a.sandbox.ground.mails.update("provider-a", name, raw=head + rest)
+
+    (email,) = await account_a.every(MailQuery(), wanted=ALL)
+    sent = await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
+    passed_on = await account_a.port.get(sent.email_id, wanted=ALL)
+
+    assert (email.subject, email.body) == ("\ufffd", text)
+    assert passed_on.subject == "Fwd: \ufffd"
+    assert passed_on.body.endswith(text)
 
 
 async def test_parts_are_found_however_deep_they_lie(account_a):

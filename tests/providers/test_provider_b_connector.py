@@ -222,7 +222,7 @@ async def test_a_part_that_is_gone_is_left_out(account_b):
 
 
 async def test_a_throttled_part_is_asked_for_once_more(account_b, monkeypatch):
-    monkeypatch.setattr("providers.provider_b.batch._PAUSE", 0)
+    monkeypatch.setattr("providers.batches._PAUSE", 0)
     names = filled(account_b)
     account_b.fault(kind="429", match=names[1], count=1)
 
@@ -232,7 +232,7 @@ async def test_a_throttled_part_is_asked_for_once_more(account_b, monkeypatch):
 
 
 async def test_a_part_that_stays_throttled_throttles_for_as_long_as_it_says(account_b, monkeypatch):
-    monkeypatch.setattr("providers.provider_b.batch._PAUSE", 0)
+    monkeypatch.setattr("providers.batches._PAUSE", 0)
     names = filled(account_b)
     account_b.fault(kind="429", retryAfter=11, match=names[1])
 

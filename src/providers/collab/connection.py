@@ -193,6 +193,10 @@ class Collab:
         """Read lists."""
         return await self._lists.lists_by_id(keys)
 
+    async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
+        """Return the columns of a list."""
+        return await self._lists.columns(key)
+
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:

@@ -117,7 +117,8 @@ class Lists:
         return found
 
     async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
-        """Return the columns of a list, as they were a minute ago at most."""
+        """Return the columns of a list; see `CollabPort.columns`."""
+        self._places.admit_site(key.site)
         known = self._desk.memory.lists.get(key)
         found = known if known is not None else await self.site_list(key)
         return found.columns or ()
@@ -164,7 +165,13 @@ def column(one: wire.Facet) -> records.Column:
         or _facet(one, "personOrGroup").get("allowMultipleSelection") is True,
         formula=_text(_facet(one, "calculated").get("formula")) or None,
         looks_up=_text(_facet(one, "lookup").get("columnName")) or None,
+        source=_source(_facet(one, "lookup")),
     )
+
+
+def _source(lookup: Mapping[str, Any]) -> str | None:
+    told = _text(lookup.get("listId")).strip("{}").lower()
+    return told if collab_ids.is_guid(told) else None
 
 
 def _facet(one: wire.Facet, name: str) -> Mapping[str, Any]:

@@ -141,7 +141,7 @@ def check(
         column = known.get(name)
         if column is None:
             details.append((name, "The list has no such column."))
-        elif column.read_only:
+        elif column.read_only or column.column_type == "calculated":
             details.append((name, "The column is read-only."))
     for column in columns:
         needed = column.required and not column.read_only and not column.hidden

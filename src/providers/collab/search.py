@@ -56,6 +56,8 @@ class Search:
             if refusal.status == 400:
                 raise InvalidSearch("The provider does not understand this search.") from refusal
             raise
+        except Missing as missing:  # the search itself, and not what is searched for
+            raise Broken from missing
         containers = [
             container
             for one in answer.decode(wire.SearchAnswers).value

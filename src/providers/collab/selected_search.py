@@ -6,7 +6,7 @@ their titles. Source: wire report 1D.6; decisions 8.15.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from providers import records_collab as records
@@ -94,12 +94,6 @@ class SelectedSearch:
         return found
 
     def _itself(self, site: records.Site, term: Term) -> list[_Ranked]:
-        told = {
-            "title": site.display_name,
-            "path": site.web_url,
-            "description": site.description,
-            "lastmodifiedtime": _iso(site.last_modified_date_time),
-        }
         hit = records.SearchHit(
             entity_type="site",
             title=site.display_name,
@@ -107,15 +101,9 @@ class SelectedSearch:
             last_modified_date_time=site.last_modified_date_time,
             site=site,
         )
-        return _hits(hit, term, told)
+        return _hits(hit, term, {"description": site.description})
 
     def _list(self, one: records.SiteList, term: Term) -> list[_Ranked]:
-        told = {
-            "title": one.display_name,
-            "path": one.web_url,
-            "description": one.description,
-            "lastmodifiedtime": _iso(one.last_modified_date_time),
-        }
         hit = records.SearchHit(
             entity_type="list",
             title=one.display_name,
@@ -123,7 +111,7 @@ class SelectedSearch:
             last_modified_date_time=one.last_modified_date_time,
             list=one,
         )
-        return _hits(hit, term, told)
+        return _hits(hit, term, {"description": one.description})
 
     async def _in_libraries(self, site: records.Site, term: Term) -> list[_Ranked]:
         drives = (await self._places.drives((site.site,)))[site.site]
@@ -166,13 +154,6 @@ class SelectedSearch:
             if not is_number(each.id):
                 continue
             row = to_row(each, one.key, _OF_ROWS)
-            told = {
-                "title": row.name,
-                "path": row.web_url,
-                "author": row.created_by,
-                "contenttype": row.content_type,
-                "lastmodifiedtime": _iso(row.last_modified_date_time),
-            }
             hit = records.SearchHit(
                 entity_type="listItem",
                 title=row.name,
@@ -180,21 +161,19 @@ class SelectedSearch:
                 last_modified_date_time=row.last_modified_date_time,
                 row=row,
             )
-            found += _hits(hit, term, told)
+            found += _hits(hit, term, {"author": row.created_by, "contenttype": row.content_type})
         return found
 
 
 def _file_hits(file: records.File, branch: frozenset[Said], term: Term) -> list[_Ranked]:
     owner = file.owners[0] if file.owners else None
     name = file.name or ""
-    told = {
+    more = {
         "title": name.rpartition(".")[0] or name,
         "filename": name,
         "filetype": name.rpartition(".")[2] if "." in name else "",
-        "path": file.web_view_link,
         "author": None if owner is None else f"{owner.display_name or ''} {owner.email}",
         "description": file.description,
-        "lastmodifiedtime": _iso(file.modified_time),
     }
     hit = records.SearchHit(
         entity_type="driveItem",
@@ -203,16 +182,24 @@ def _file_hits(file: records.File, branch: frozenset[Said], term: Term) -> list[
         last_modified_date_time=file.modified_time,
         file=file,
     )
-    return _hits(hit, term, told, trusted=branch)
+    return _hits(hit, term, more, trusted=branch)
 
 
 def _hits(
     hit: records.SearchHit,
     term: Term,
-    told: "dict[str, str | None]",
+    more: Mapping[str, str | None],
     *,
     trusted: frozenset[Said] = frozenset(),
 ) -> list[_Ranked]:
+    """Return *hit* if *term* finds it by what it tells, and *more* that is known of it."""
+    changed = hit.last_modified_date_time
+    told = {
+        "title": hit.title,
+        "path": hit.web_url,
+        "lastmodifiedtime": None if changed is None else str(changed),
+        **more,
+    }
     texts = {name: text for name, text in told.items() if text}
     if not language.found(term, Known(fields=texts, trusted=trusted)):
         return []
@@ -222,7 +209,3 @@ def _hits(
 
 def _words(said: Said) -> tuple[str, ...]:
     return said.words
-
-
-def _iso(moment: object) -> str | None:
-    return None if moment is None else str(moment)

@@ -12,12 +12,14 @@ from email.utils import getaddresses
 from functools import lru_cache, partial
 from inspect import signature
 
+from providers.provider_a import charsets
 from providers.records import Participant
 
-_PLAIN = re.compile(r'\s*(?:([^<>"(),:;@\\]*?)\s*<([^<>\s"(),:;\\]+)>|([^<>\s"(),:;\\]+))\s*$')
-_QUOTED = re.compile(r'\s*"([^"\\]*)"\s*<([^<>\s"(),:;\\]+)>\s*$')
+# Both fit pieces without blanks around them, and only in one way, so that they take linear time.
+_PLAIN = re.compile(r'([^<>"(),:;@\\]*)<([^<>\s"(),:;\\]+)>|([^<>\s"(),:;\\]+)')
+_QUOTED = re.compile(r'"([^"\\]*)"\s*<([^<>\s"(),:;\\]+)>')
 # A header of one quoted name with a comma inside must not be split there.
-_COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_PIECE = re.compile(r'(?:[^",]+|"[^"]*"?)+')
 # Newer interpreters drop the whole list over one odd address unless told otherwise.
 _READ = (
     partial(getaddresses, strict=False)
@@ -32,12 +34,12 @@ def read(header: str) -> tuple[Participant, ...]:
     if not header:
         return ()
     found = []
-    for piece in _COMMA.split(header) if '"' in header else header.split(","):
-        match = _QUOTED.match(piece) or _PLAIN.match(piece)
+    for piece in map(str.strip, _PIECE.findall(header) if '"' in header else header.split(",")):
+        match = _QUOTED.fullmatch(piece) or _PLAIN.fullmatch(piece)
         if match is None:
             return _slowly(header)
-        name, address = (match[1], match[2]) if match.lastindex == 2 else (None, match[3])
-        found.append(Participant(email=address, name=decoded(name or "") or None))
+        name, address = (match[1], match[2]) if match.lastindex == 2 else ("", match[3])
+        found.append(Participant(email=address, name=decoded(name.strip()) or None))
     return tuple(found)
 
 
@@ -45,19 +47,24 @@ def decoded(text: str) -> str:
     """Decode the encoded words (RFC 2047) of a header; what cannot be read stays as it is."""
     if "=?" not in text:
         return text
+    # How the standard library hands over what stands between encoded words.
+    between = "ascii" if text.isascii() else "raw-unicode-escape"
     try:
-        pieces = decode_header(text)
         return "".join(
-            piece if isinstance(piece, str) else piece.decode(charset or "ascii", "replace")
-            for piece, charset in pieces
+            charsets.read(piece, charset)
+            if charset
+            else charsets.whole(piece if isinstance(piece, str) else piece.decode(between))
+            for piece, charset in decode_header(text)
         )
     except (HeaderParseError, LookupError, ValueError):
         return text
 
 
 def _slowly(header: str) -> tuple[Participant, ...]:
+    try:
+        pairs = _READ([header])
+    except RecursionError:  # comments within comments, thousands deep
+        return ()
     return tuple(
-        Participant(email=address, name=decoded(name) or None)
-        for name, address in _READ([header])
-        if address
+        Participant(email=address, name=decoded(name) or None) for name, address in pairs if address
     )

@@ -23,7 +23,6 @@ _BOUNDARY = "part_of_one_page"
 _PART_ID = re.compile(rb"content-id:\s*<?(?:response-)?<?item-(\d+)>?", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
 _WAIT = re.compile(rb"retry-after:\s*(\d{1,6})", re.IGNORECASE)
-_PAUSE = 0.3  # seconds before what was throttled is asked for once more
 
 Params = Sequence[tuple[str, str]]
 
@@ -32,21 +31,13 @@ async def messages(
     upstream: Upstream, message_ids: Sequence[str], params: Params
 ) -> dict[str, Message]:
     """Read messages by their ids; see `Batch.read`."""
-
-    async def many(some: Sequence[str]) -> dict[str, Answer]:
-        return await _call(upstream, some, params)
-
-    async def one(name: str) -> Answer:
-        return await upstream.call("GET", *ROOT, "messages", name, params=params, accept=GONE)
-
     batch = Batch(
         upstream=upstream,
-        many=many,
-        one=one,
+        many=lambda some: _call(upstream, some, params),
+        one=lambda name: upstream.call("GET", *ROOT, "messages", name, params=params, accept=GONE),
         decode=lambda answer: answer.decode(Message),
         classify=classify,
         most=PER_CALL,
-        pause=_PAUSE,
     )
     return await batch.read(message_ids)
 

@@ -21,7 +21,7 @@ from providers.ports import UnsafeMessage
 from providers.provider_a.addresses import decoded
 from providers.records import Participant
 
-_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]+")
+_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@(?:[A-Za-z0-9.-]+|\[[A-Za-z0-9.:]+\])")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 _LINE = 76  # characters
@@ -92,7 +92,7 @@ def usable(people: Iterable[Participant]) -> list[Participant]:
         Participant(email=one.email, name=CONTROL.sub(" ", one.name) if one.name else None)
         for one in people
     )
-    return [one for one in cleaned if _ADDRESS.fullmatch(one.email) and "=?" not in one.email]
+    return [one for one in cleaned if _is_writable(one.email)]
 
 
 def cleaned(text: str) -> str:
@@ -149,6 +149,14 @@ def _address(address: str) -> str:
     if len(written) > 320 or not _ADDRESS.fullmatch(written) or "=?" in written:
         raise UnsafeMessage
     return written
+
+
+def _is_writable(address: str) -> bool:
+    try:
+        _address(address)
+    except UnsafeMessage:
+        return False
+    return True
 
 
 def _text(value: str) -> str:

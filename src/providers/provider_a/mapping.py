@@ -10,7 +10,7 @@ from html import unescape
 from providers import records
 from providers.columns import Columns, constant, each, member
 from providers.ids import are_provider_a
-from providers.provider_a import addresses, dates
+from providers.provider_a import addresses, charsets, dates
 from providers.provider_a.message import Message, Opened, Part
 
 PROVIDER = "PROVIDER_A"
@@ -70,10 +70,7 @@ def text_of(part: Part, data: str | None = None) -> str:
     """Read a text part by its charset; *data* (base64url) stands in for bytes kept elsewhere."""
     found = _CHARSET.search(part.header("content-type"))
     content = octets(part.body.data if data is None else data)
-    try:
-        return content.decode(found[1] if found else "utf-8", "replace")
-    except (LookupError, ValueError):
-        return content.decode("utf-8", "replace")
+    return charsets.text(content, found[1] if found else None)
 
 
 def octets(data: str | None) -> bytes:

@@ -104,6 +104,9 @@ class Leaves(NamedTuple):
     cut: bool = False
 
 
+_MOST_DIGITS = 14  # of milliseconds since the epoch: until the year 5138
+
+
 class Message(Wire):
     """A message; *internal_date* is its received time, milliseconds since the epoch, as text."""
 
@@ -117,7 +120,8 @@ class Message(Wire):
     @property
     def received_ms(self) -> int:
         """The received time, 0 when it cannot be read."""
-        return int(self.internal_date) if self.internal_date.isdecimal() else 0
+        date = self.internal_date
+        return int(date) if date.isdecimal() and len(date) <= _MOST_DIGITS else 0
 
     @property
     def received_at(self) -> datetime:

@@ -5,15 +5,24 @@ Tolerant: whatever cannot be read is left out or replaced, since the message may
 """
 
 from collections.abc import Iterator
-from email import message_from_bytes, policy
+from email import message_from_bytes
 from email.message import Message
+from email.policy import Compat32
 from email.utils import collapse_rfc2231_value
 
 from providers import records
-from providers.provider_a import addresses, dates
+from providers.failures import Broken
+from providers.provider_a import addresses, charsets, dates
 from providers.provider_a.compose import File
 from providers.provider_a.mapping import PROVIDER, octets
 from providers.provider_a.message import Wire
+
+
+class _AsWritten(Compat32):
+    """Gives headers as they were written; raw bytes in them, which few may send, as UTF-8."""
+
+    def header_fetch_parse(self, name: str, value: str) -> str:  # noqa: ARG002 - of every header
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class Raw(Wire):
@@ -23,8 +32,19 @@ class Raw(Wire):
 
 
 def read(message: Raw) -> tuple[records.Email, tuple[File, ...]]:
-    """Return the message with its body and people, and its attachments."""
-    root = message_from_bytes(octets(message.raw), policy=policy.compat32)
+    """
+    Return the message with its body and people, and its attachments.
+
+    Raises:
+        Broken: It is nested beyond all reason.
+    """
+    try:
+        return _read(message_from_bytes(octets(message.raw), policy=_AsWritten()))
+    except RecursionError:
+        raise Broken from None
+
+
+def _read(root: Message) -> tuple[records.Email, tuple[File, ...]]:
     leaves = list(_leaves(root))
     body = _body(leaves)
     email = records.Email(
@@ -105,14 +125,16 @@ def _bytes(part: Message) -> bytes:
 
 
 def _text(part: Message) -> str:
-    content = _bytes(part)
+    return charsets.text(_bytes(part), _charset(part))
+
+
+def _charset(part: Message) -> str | None:
     try:
-        return content.decode(part.get_content_charset() or "utf-8", "replace")
+        return part.get_content_charset()
     except (LookupError, ValueError):
-        return content.decode("utf-8", "replace")
+        return None
 
 
 def _header(part: Message, name: str) -> str:
-    """Return a header on one line; raw bytes in it, which no standard allows, as UTF-8."""
-    text = "".join(str(part.get(name, "")).splitlines())
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Return a header on one line."""
+    return "".join(str(part.get(name, "")).splitlines())

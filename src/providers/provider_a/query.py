@@ -80,7 +80,8 @@ def quoted(value: str) -> str:
 
 def _trust(query: MailQuery) -> Trust:
     fields = query.text_fields
-    if not query.text or (fields >= matching.TEXT_FIELDS and query.text_beyond):
+    everywhere = fields >= matching.TEXT_FIELDS and query.text_beyond
+    if not query.text or (everywhere and not matching.pictured(query.text)):
         return Trust.UPSTREAM
     if "body" in fields:
         return Trust.BODIES
@@ -97,6 +98,7 @@ def _narrow(query: MailQuery, trust: Trust) -> bool:
         and not query.subject
         and query.has_attachment is not False
         and (trust is not Trust.SCAN)
+        and not matching.pictured(query.text or "")
     )
 
 
@@ -108,7 +110,7 @@ def _is_exact(query: MailQuery) -> bool:
 def _words(query: MailQuery, trust: Trust) -> Iterator[str]:
     if not query.text or trust is Trust.SCAN:
         return
-    for term in matching.terms(query.text):
+    for term in matching.tellable(query.text):
         word = term if _SIMPLE.fullmatch(term) else quoted(term)
         if trust is Trust.FIELDS:
             names = [name for field, name in _OPERATOR.items() if field in query.text_fields]

@@ -12,7 +12,6 @@ from providers.provider_b.memory import PREFER, ROOT
 from providers.provider_b.message import Message, Part, Parts
 
 PER_CALL = 20  # wire report 2.2
-_PAUSE = 0.3  # seconds before what was throttled is asked for once more
 
 Params = Sequence[tuple[str, str]]
 
@@ -21,23 +20,15 @@ async def messages(
     upstream: Upstream, message_ids: Sequence[str], params: Params
 ) -> dict[str, Message]:
     """Read messages by their ids; see `Batch.read`."""
-
-    async def many(some: Sequence[str]) -> dict[str, Answer]:
-        return await _call(upstream, some, params)
-
-    async def one(name: str) -> Answer:
-        return await upstream.call(
-            "GET", *ROOT, "messages", name, params=params, headers=PREFER, accept=GONE
-        )
-
     batch = Batch(
         upstream=upstream,
-        many=many,
-        one=one,
+        many=lambda some: _call(upstream, some, params),
+        one=lambda name: upstream.call(
+            "GET", *ROOT, "messages", name, params=params, headers=PREFER, accept=GONE
+        ),
         decode=lambda answer: answer.decode(Message),
         classify=classify,
         most=PER_CALL,
-        pause=_PAUSE,
     )
     return await batch.read(message_ids)
 

@@ -20,12 +20,11 @@ from providers.ports import (
 from providers.provider_b import fields, mapping, query
 from providers.provider_b.memory import PREFER, ROOT, Memory
 from providers.provider_b.message import Message
-from providers.provider_b.reading import Place, Reader
+from providers.provider_b.reading import Place, Reader, most
 from providers.provider_b.sending import Sender
 from providers.rehearsal import rehearsing
 from providers.unread import Unread
 
-WIDE_PAGE = 1000  # messages per page when many of them will not pass
 MOST_IN_THREAD = 1000
 _FOLDERS = {"TRASH": "deleteditems", "SPAM": "junkemail", "DRAFT": "drafts"}
 _STATE = (("$select", "id,conversationId,parentFolderId,categories"),)
@@ -166,7 +165,7 @@ class Mail:
             return _passing(messages, query_, sieve, text=True)
 
         found = await scanning.scan(
-            reader.pages(asked, scanned, query_.limit + 2 if asked.narrow else WIDE_PAGE),
+            reader.pages(asked, scanned, query_.limit + 2 if asked.narrow else most(scanned)),
             after=after,
             limit=query_.limit,
             keep=keep,

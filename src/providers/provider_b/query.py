@@ -47,9 +47,11 @@ def checks_text(query: MailQuery) -> bool:
     Whether the words of the query are to be checked here.
 
     Upstream's hits are confined to the properties it may look into, so they count when the body
-    is among those. A preview without its body cannot be asked for: then all mail is looked at.
+    is among those. A preview without its body cannot be asked for, nor can a picture alone: then
+    all mail is looked at.
     """
-    return bool(query.text) and "body" not in query.text_fields
+    text = query.text or ""
+    return bool(text) and ("body" not in query.text_fields or matching.pictured(text))
 
 
 def search(query: MailQuery, after: MailPosition | None) -> str:
@@ -102,14 +104,15 @@ def filtered(
 
 def _asks_for_words(query: MailQuery) -> bool:
     fields = query.text_fields
-    return bool(query.text) and ("body" in fields or "body_preview" not in fields)
+    askable = "body" in fields or "body_preview" not in fields
+    return askable and bool(matching.tellable(query.text or ""))
 
 
 def _words(query: MailQuery) -> Iterator[str]:
     if not query.text or not _asks_for_words(query):
         return
     names = [name for field, name in _PROPERTY.items() if field in query.text_fields]
-    for term in matching.terms(query.text):
+    for term in matching.tellable(query.text):
         # A star asks for beginnings of words; inside quotes it would be a letter.
         value = f"{term}*" if _SIMPLE.fullmatch(term) else _quoted(term)
         yield _any(names, value)

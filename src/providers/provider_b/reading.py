@@ -16,6 +16,8 @@ from providers.provider_b.paging import pages
 from providers.provider_b.query import Filter
 
 MOST_FOUND = 1000  # by one search, over all its pages; wire report 1A.2
+WIDE_PAGE = 1000  # messages
+BODIES_PAGE = 100  # messages with their bodies, so that no page is too large to be read
 _TOO_COMPLEX = "InefficientFilter"
 
 InSight = Callable[[Message], bool]
@@ -62,7 +64,8 @@ class Reader:
         """
         messages: list[Message] = []
         more = False
-        params = (("$search", text), ("$top", str(MOST_FOUND)), *fields.message(frozenset(wanted)))
+        size = ("$top", str(most(wanted)))
+        params = (("$search", text), size, *fields.message(frozenset(wanted)))
         async for listing in self.listings(params):
             messages += listing.value
             more = listing.next_link is not None
@@ -115,6 +118,11 @@ class Reader:
             if len(found) >= most:
                 break
         return mapping.emails(list(found.values()), wanted)
+
+
+def most(wanted: AbstractSet[str]) -> int:
+    """Return how many messages one page is to hold when many of them will not pass."""
+    return BODIES_PAGE if "body" in wanted else WIDE_PAGE
 
 
 class Filtered(AsyncIterator[scanning.Page[Message]]):

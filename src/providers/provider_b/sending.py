@@ -23,7 +23,7 @@ from providers.records import Participant
 _NOTHING_TOLD = records.SentMessage()
 _FORWARDED = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
 
-_BODY_TAG = re.compile(r"<body[^>]*>", re.IGNORECASE)
+_BODY_TAG = re.compile(r"<body[^<>]*>", re.IGNORECASE)
 
 Json = dict[str, Any]
 People = tuple[Participant, ...]

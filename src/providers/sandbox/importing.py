@@ -61,7 +61,9 @@ def import_path(
 def _importer(into: str, path: Path) -> Importer:
     targets = sorted({target for target, _ in IMPORTERS})
     if into not in targets:
-        raise CannotImport(f"Nothing can be imported into {into!r}, only into {targets}.")
+        raise CannotImport(
+            f"Nothing can be imported into {into!r}, only into {', '.join(targets)}."
+        )
     kind = FOLDER if path.is_dir() else path.suffix.lower()
     found = IMPORTERS.get((into, kind))
     if found is None and kind not in _OWN_KINDS | {FOLDER}:

@@ -95,10 +95,12 @@ class Part:
     def addresses(self, name: str) -> tuple[Address, ...]:
         """Return the mailboxes in every header of this name, in order."""
         raw = [one.raw for one in self.header_all(name)]
+        try:
+            pairs = _READ_ADDRESSES(raw)
+        except RecursionError:  # comments within comments, thousands deep
+            return ()
         return tuple(
-            Address(decode(display), address)
-            for display, address in _READ_ADDRESSES(raw)
-            if address or display
+            Address(decode(display), address) for display, address in pairs if address or display
         )
 
     def walk(self) -> Iterator["Part"]:
@@ -264,10 +266,14 @@ def _unfold(value: object) -> str:
 def _repair(text: str) -> str:
     """Read raw eight-bit header bytes, which the parser keeps as surrogates, as UTF-8."""
     try:
-        text.encode()
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError:
-        return text.encode("ascii", "surrogateescape").decode("utf-8", "replace")
-    return text
+        return _whole(text)
+
+
+def _whole(text: str) -> str:
+    """Replace halves of characters, which UTF-7 can name and no answer can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _words(pieces: Iterable[tuple[bytes | str, str | None]]) -> Iterator[str]:
@@ -302,7 +308,7 @@ def _text(data: bytes, charset: str | None) -> str:
     for codec in (charset, "utf-8", "windows-1252"):
         if codec:
             try:
-                return data.decode(codec, "strict" if codec == "utf-8" else "replace")
+                return _whole(data.decode(codec, "strict" if codec == "utf-8" else "replace"))
             except (LookupError, ValueError):  # a charset with a NUL in its name, say
                 continue
     return data.decode("utf-8", "replace")

@@ -51,6 +51,26 @@ def test_a_charset_that_cannot_be_one_is_read_around(head):
     assert tree.text == "é"
 
 
+def test_comments_in_comments_are_no_addresses():
+    assert parse(b"From: " + b"(" * 40_000 + b"\r\n\r\nx").addresses("from") == ()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"Subject: =?utf-7?Q?+2AA-?=\r\n\r\nx",
+        b"Content-Type: text/plain; charset=utf-7\r\n\r\n+2AA-",
+        b"Content-Disposition: attachment; filename*=utf-7''%2B2AA-\r\n\r\nx",
+    ],
+    ids=["a subject", "a body", "a file name"],
+)
+def test_half_a_character_is_replaced(raw):
+    tree = parse(raw)
+
+    assert "?" in (tree.header("subject") or tree.filename or tree.text)
+    assert "\ud800" not in f"{tree}"
+
+
 WORDS = ("from:", "a", "-", "(", ")", "{", "}", '"', "OR", "in:trash", "after:", "2026/13/45", " ")
 texts = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=5)), max_size=15)
 

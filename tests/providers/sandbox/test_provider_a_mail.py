@@ -522,3 +522,18 @@ async def test_answers_are_compressed_when_both_headers_ask(client, mails):
     assert zipped.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in plain.headers
     assert zipped.json() == plain.json()
+
+
+async def test_messages_are_parsed_once_words_are_asked_for(sandbox, mails, client, monkeypatch):
+    parsed = []
+    of = sandbox.ground.trees.of
+    monkeypatch.setattr(sandbox.ground.trees, "of", lambda mail: parsed.append(mail.id) or of(mail))
+    first, second = (mails.add("provider-a", letter(one), folder="inbox") for one in "ab")
+
+    listed = await client.get(f"{ME}/messages", params={"q": "-in:drafts"})
+    assert sorted(one["id"] for one in listed.json()["messages"]) == sorted([first.id, second.id])
+    assert parsed == []
+
+    found = await client.get(f"{ME}/messages", params={"q": "subject:a -in:drafts"})
+    assert [one["id"] for one in found.json()["messages"]] == [first.id]
+    assert sorted(parsed) == sorted([first.id, second.id])

@@ -31,7 +31,8 @@ class Blobs:
         if self._folder is None:
             self._folder = Path(mkdtemp(prefix="sandbox-"))
             finalize(self, rmtree, self._folder, ignore_errors=True)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        # Imported files may be real: nobody else may look.
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder
 
     def path(self, blob: str) -> Path:
@@ -41,12 +42,12 @@ class Blobs:
     def new(self) -> str:
         """Make an empty blob and return its name."""
         name = uuid4().hex
-        self.path(name).touch()
+        self.path(name).touch(mode=0o600)
         return name
 
     def keep(self, content: bytes) -> str:
         """Make a blob of *content* and return its name."""
-        name = uuid4().hex
+        name = self.new()
         self.path(name).write_bytes(content)
         return name
 

@@ -55,7 +55,9 @@ def values(shelf: Shelf, one: r.SiteList, entry: Entry) -> dict[str, Any]:
     title = entry.fields.get("Title")
     shown = title
     found: dict[str, Any] = {"id": str(entry.number)}
+    inside: list[r.Item] = []
     if isinstance(entry, r.Item):
+        inside = shelf.children(entry)
         shown = entry.name
         found |= {
             "FileLeafRef": entry.name,
@@ -76,33 +78,54 @@ def values(shelf: Shelf, one: r.SiteList, entry: Entry) -> dict[str, Any]:
         "Attachments": False,
         "Edit": "",
         **({} if shown is None else {"LinkTitle": shown, "LinkTitleNoMenu": shown}),
-        "ItemChildCount": "0",
-        "FolderChildCount": "0",
+        "ItemChildCount": str(sum(not item.is_folder for item in inside)),
+        "FolderChildCount": str(sum(item.is_folder for item in inside)),
     }
 
 
 def asked(shelf: Shelf, one: r.SiteList, entry: Entry, select: Sequence[str]) -> dict[str, Any]:
     """Write the field value set, of the columns in *select* alone when there are any."""
-    whole = values(shelf, one, entry)
+    texts = looked_up(shelf, one, entry)
+    whole = {**values(shelf, one, entry), **texts}
     if select and "*" not in select:
-        whole = {**whole, **_looked_up(shelf, one, entry, select)}
         whole = {name: whole[name] for name in select if name in whole}
+    else:  # a look-up of one item is its number, unless its text is asked for by name
+        plain = {column.name for column in columns.all_of(one) if _is_plain_lookup(column)}
+        whole = {name: value for name, value in whole.items() if name not in plain}
     return {"@odata.etag": etag(entry), **whole}
 
 
-def _looked_up(
-    shelf: Shelf, one: r.SiteList, entry: Entry, select: Sequence[str]
-) -> dict[str, Any]:
-    """Return the texts that the selected lookup columns stand for."""
+def looked_up(shelf: Shelf, one: r.SiteList, entry: Entry) -> dict[str, Any]:
+    """
+    Return what the look-up columns of an item repeat of items in other lists.
+
+    A column that `primaryLookupColumnId` names the look-up of shows another text of its item.
+    """
     found: dict[str, Any] = {}
     for column in columns.all_of(one):
-        number = entry.fields.get(f"{column.name}LookupId")
-        if column.kind != "lookup" or column.name not in select or number is None:
+        if column.kind != "lookup":
             continue
-        row = shelf.row(str(column.facet.get("listId", "")), int(number))
-        if row is not None:
-            found[column.name] = row.fields.get(str(column.facet.get("columnName", "Title")))
+        held = entry.fields.get(f"{column.facet.get('primaryLookupColumnId', column.name)}LookupId")
+        numbers = held if isinstance(held, list) else [] if held is None else [held]
+        texts = [
+            {"LookupId": int(number), "LookupValue": row.fields.get(_shown(column))}
+            for number in numbers
+            if (row := shelf.row(str(column.facet.get("listId", "")), int(number))) is not None
+        ]
+        if held is numbers:
+            found[column.name] = texts
+        elif texts:
+            found[column.name] = texts[0]["LookupValue"]
     return found
+
+
+def _shown(column: r.Column) -> str:
+    return str(column.facet.get("columnName", "Title"))
+
+
+def _is_plain_lookup(column: r.Column) -> bool:
+    several = column.facet.get("allowMultipleValues", False)
+    return column.kind == "lookup" and not several and not column.is_read_only
 
 
 def type_of(one: r.SiteList, entry: Entry) -> r.ContentType:

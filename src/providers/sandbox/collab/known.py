@@ -168,7 +168,7 @@ def _of_item(
 def _of_row(shelf: Shelf, site: r.Site, one: r.SiteList, row: r.Row, url: str) -> Known:
     kind = faces.type_of(one, row)
     title = str(row.fields.get("Title") or "")
-    text = " ".join(_texts(row.fields))
+    text = " ".join((*_texts(row.fields), *_looked_up(shelf, one, row)))
     fields = {
         "title": title,
         "author": f"{shelf.name_of(row.author)} {row.author}",
@@ -192,6 +192,17 @@ def _of_row(shelf: Shelf, site: r.Site, one: r.SiteList, row: r.Row, url: str) -
         title=title,
         body=text,
     )
+
+
+def _looked_up(shelf: Shelf, one: r.SiteList, row: r.Row) -> list[str]:
+    """Return the texts of other lists that an item is found by, as upstream finds it."""
+    if not any(column.kind == "lookup" for column in one.columns):
+        return []
+    texts = faces.looked_up(shelf, one, row)
+    several = [
+        each["LookupValue"] for text in texts.values() if isinstance(text, list) for each in text
+    ]
+    return [*_texts(texts), *(str(text) for text in several)]
 
 
 def _texts(fields: dict[str, Any]) -> list[str]:

@@ -246,11 +246,20 @@ def _kept(column: r.Column, name: str, value: Any) -> Any:
             if many or not isinstance(value, str):
                 raise wrong
             return value
-        case "lookup" | "personOrGroup":
-            if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}", str(value)):
+        case "lookup" if column.facet.get("allowMultipleValues"):
+            if not isinstance(value, list):
                 raise wrong
-            return str(int(value))
+            return [_number(one, wrong) for one in value]
+        case "lookup" | "personOrGroup":
+            return _number(value, wrong)
     return value
+
+
+def _number(value: Any, wrong: Exception) -> str:
+    """Return the number of the item that a look-up points at."""
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}", str(value)):
+        raise wrong
+    return str(int(value))
 
 
 def _moment(value: Any, wrong: Exception) -> str:

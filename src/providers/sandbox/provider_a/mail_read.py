@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from providers.sandbox.ground import Ground
@@ -187,7 +188,7 @@ class Reading:
         labels = {one.lower() for one in self._labels(mail)}
         found = Candidate(
             mail=mail,
-            index=index or mail_index.index(self._ground.trees.of(mail)),
+            index=index or mail_index.index(partial(self._ground.trees.of, mail)),
             labels=labels | {normal(name) for name in mail.labels},
         )
         self._candidates[mail.seq] = found

@@ -1,6 +1,6 @@
 """What a client of provider B writes about an event, read over what was there before."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -12,6 +12,8 @@ from providers.sandbox.provider_b.answers import Refusal
 from providers.sandbox.provider_b.calendar_zones import iana
 
 _SHOWS = frozenset({"free", "tentative", "busy", "oof", "workingElsewhere"})
+_SENSITIVE = frozenset({"normal", "personal", "private", "confidential"})
+_IMPORTANT = frozenset({"low", "normal", "high"})
 _RESPONSES: Mapping[str, str] = MappingProxyType(
     {"accepted": "accepted", "declined": "declined", "tentativelyAccepted": "tentative"}
 )
@@ -47,9 +49,9 @@ def content(body: Body, old: Content | None, *, account: Account, seed: str) -> 
         if given["shows_as"] not in _SHOWS:
             raise invalid("showAs")
     if "sensitivity" in body:
-        given["is_private"] = _text(body, "sensitivity") in {"private", "confidential"}
+        given["is_private"] = _word(body, "sensitivity", _SENSITIVE) in {"private", "confidential"}
     if "importance" in body:
-        given["importance"] = _text(body, "importance").lower() or "normal"
+        given["importance"] = _word(body, "importance", _IMPORTANT)
     if "categories" in body:
         names = body["categories"] or []
         if not isinstance(names, list):
@@ -148,6 +150,14 @@ def _reminder(body: Body, base: Content) -> dict[str, Any]:
     if not isinstance(minutes, int):
         raise invalid("reminderMinutesBeforeStart")
     return {"reminder": minutes if is_on else None}
+
+
+def _word(body: Body, name: str, known: Collection[str]) -> str:
+    """Read a word in any case; none is "normal"."""
+    word = _text(body, name).lower() or "normal"
+    if word not in known:
+        raise invalid(name)
+    return word
 
 
 def _text(body: Body, name: str) -> str:

@@ -1,8 +1,11 @@
 """Real folders and tables, loaded into the sandbox and read over its wire."""
 
+import os
+
 import pytest
 
 from providers.sandbox import tables
+from providers.sandbox.collab.shelf import FILES
 from providers.sandbox.importing import import_path
 from providers.sandbox.importreport import CannotImport
 from providers.sandbox.store import open_store
@@ -147,3 +150,18 @@ def test_what_makes_no_sense_is_refused(tmp_path, world, name, content, options)
 
     with pytest.raises(CannotImport):
         bring(world, path, **options)
+
+
+async def test_what_was_loaded_is_readable_by_its_owner_alone(tmp_path, world):
+    source = tmp_path / "Private"
+    source.mkdir()
+    (source / "a.txt").write_text("a")
+    before = os.umask(0o022)
+    try:
+        bring(world, source)
+    finally:
+        os.umask(before)
+    folder = world.ground.store.folder / FILES
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600]

@@ -502,6 +502,8 @@ BAD_BODIES = {
     "no time": timed("soon"),
     "a guest without an address": timed(attendees=[{"type": "required"}]),
     "an unknown way to show": timed(showAs="maybe"),
+    "an unknown importance": timed(importance="9999-12-31"),
+    "an unknown sensitivity": timed(sensitivity="secret"),
     "a list for a word": timed(showAs=["busy"]),
     "an unknown pattern": timed(recurrence={"pattern": {"type": "hourly"}, "range": {}}),
     "a series without occurrences": timed(recurrence=weekly(numberOfOccurrences=0)),
