@@ -153,20 +153,25 @@ class Inside:
         """The coordinates that are hidden."""
         return masks.hidden(self._grant)
 
+    @property
+    def caller(self) -> Caller:
+        """Who asks, made anew as after authentication."""
+        return Caller(
+            token_id=1,
+            token_name="benchmark",  # noqa: S106 - a name
+            key_id="abcdefgh",
+            expires_at=None,
+            policy_rev=1,
+            operator_id="operator",
+            grant=self._grant,
+            settings=self._settings,
+            connections=self._connections,
+        )
+
     def context(self, *, page: MailPage | None = None, kind: type[Context] = Context) -> Context:
         """Make what one request runs in; *page* stands in for all mailboxes."""
         return kind(
-            caller=Caller(
-                token_id=1,
-                token_name="benchmark",  # noqa: S106 - a name
-                key_id="abcdefgh",
-                expires_at=None,
-                policy_rev=1,
-                operator_id="operator",
-                grant=self._grant,
-                settings=self._settings,
-                connections=self._connections,
-            ),
+            caller=self.caller,
             request_id="00000000-0000-0000-0000-000000000000",
             sealer=_KEYRING,
             mail=Mailbox(self._mail) if page is None else cast("Mailbox", Ready(page)),

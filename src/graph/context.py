@@ -8,6 +8,7 @@ from typing import Protocol
 
 from graphql import GraphQLResolveInfo
 from strawberry.types import Info as StrawberryInfo
+from strawberry.utils.str_converters import to_camel_case
 
 from graph import masks
 from graph.loaders import Loaders
@@ -135,3 +136,8 @@ class Info(StrawberryInfo[Context, None]):
     def raw(self) -> GraphQLResolveInfo[Context]:
         """graphql-core's own info: what `wanted` reads."""
         return self._raw_info
+
+    def argument_name(self, python_name: str) -> str:
+        """Return what callers call the argument that the field's resolver calls *python_name*."""
+        named = {one.python_name: one.graphql_name for one in self._field.arguments}
+        return named[python_name] or to_camel_case(python_name)

@@ -19,6 +19,7 @@ from graphql import GraphQLField, GraphQLSchema
 from strawberry.schema_directive import Location
 from strawberry.types.field import StrawberryField
 
+from graph import wellformed
 from graph.coordinates import declaration
 from policy.vocabulary import CalendarOp, CollabOp, EmailOp, Operation, Surface, TaskOp
 
@@ -88,6 +89,7 @@ def guarded(
         async def admitted(*args: P.args, **kwargs: P.kwargs) -> R:
             info = cast("Any", kwargs["info"])
             info.context.caller.admit(opened, *(needed(kwargs)[:1] or operations))
+            wellformed.check(kwargs, called=info.argument_name)
             return await resolver(*args, **kwargs)
 
         return _field(admitted, returns, requirement, [_directive(requirement)])

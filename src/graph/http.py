@@ -1,10 +1,10 @@
 """
 POST /graphql: one operation per request, for power users. Source: decisions 13.
 
-    parse and measure → charge and authenticate (`admit`) → validate → run → answer
+    parse and measure → charge (`admit`) → validate → run → answer
 
-What costs the caller nothing but text comes first and is bounded; validation and everything after
-it happens for authenticated callers alone. Statuses: 200 when executed, 400, 401, 413, 429.
+Whoever calls `respond` knows the caller already: no document of a stranger is read. What it costs
+to find out the charge is bounded. Statuses: 200 when executed, 400, 401, 413, 429.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -60,15 +60,17 @@ class _Prepared:
 
 
 async def respond(
-    graph: Graph, body: bytes, *, admit: Admit, request_id: str, accept: str = ""
+    graph: Graph, body: bytes | Refusal, *, admit: Admit, request_id: str, accept: str = ""
 ) -> Reply:
     """
     Answer one request; *accept* is its `Accept` header.
 
-    *admit* is awaited exactly once with the costs: it charges the buckets, authenticates and
-    builds the context. The refusals that it raises are answered here.
+    *body* may be what kept it from arriving: that is answered as a flaw of it would be.
+
+    *admit* is awaited exactly once with the costs: it charges the buckets and builds the context.
+    The refusals that it raises are answered here.
     """
-    kind = GRAPHQL_TYPE if GRAPHQL_TYPE in accept else JSON_TYPE
+    kind = _kind(accept)
     prepared = _prepare(graph, body)
     costs = prepared.costs if isinstance(prepared, _Prepared) else NOTHING_ASKED
     try:
@@ -87,6 +89,15 @@ async def respond(
         ]
         return _reply(400, {"errors": found}, kind)
     return await _run(graph, prepared.request, document, context, kind)
+
+
+def refused(refusal: Refusal, *, request_id: str, accept: str = "") -> Reply:
+    """Answer a request that was stopped before its document was looked at."""
+    return _refused(refusal, request_id, _kind(accept))
+
+
+def _kind(accept: str) -> str:
+    return GRAPHQL_TYPE if GRAPHQL_TYPE in accept else JSON_TYPE
 
 
 async def _run(
@@ -112,7 +123,9 @@ def _answer(outcome: Outcome) -> dict[str, Any]:
     return answer
 
 
-def _prepare(graph: Graph, body: bytes) -> _Prepared | GraphQLError | Refusal:
+def _prepare(graph: Graph, body: bytes | Refusal) -> _Prepared | GraphQLError | Refusal:
+    if isinstance(body, Refusal):
+        return body
     try:
         request = _read(body)
         document = graph.read(request.query)

@@ -150,6 +150,10 @@ class Operation:
         return trail.askings(self.program.node, self.program.document, self.requirements)
 
     @cached_property
+    def _asked(self) -> frozenset[str]:
+        return frozenset({one.key for one in self.askings})
+
+    @cached_property
     def _needs(self) -> list[Requirement]:
         return [self.requirements[name] for name in self.roots.values()]
 
@@ -160,7 +164,7 @@ class Operation:
         self, result: ExecutionResult, given: Mapping[str, Any], context: Context
     ) -> Outcome:
         ran = result.data
-        if ran is not None and any(one.key not in ran for one in self.askings):
+        if ran is not None and not self._asked <= ran.keys():
             context.trail.askings = tuple(one for one in self.askings if one.key in ran)
         if not result.errors:
             return Outcome(result.data)

@@ -33,6 +33,7 @@ CACHED = 128  # documents
 CACHED_LENGTH = 8_192  # characters; longer ones are parsed every time, so that memory stays small
 INTERNAL_PLANS = 1_024  # of the documents of the table; one per document and set of hidden fields
 PLANS = 256  # of power users' documents
+MOST_ERRORS = 10  # of one document: each may quote a whole input object, which takes its time
 
 
 class Unprepared(ValueError):
@@ -127,7 +128,9 @@ class Graph:
         """Validate *document* once, and keep it."""
         if document.invalid is not None:
             return document
-        found = validate(self.schema, document.node, specified_rules, hide_suggestions=True)
+        found = validate(
+            self.schema, document.node, specified_rules, MOST_ERRORS, hide_suggestions=True
+        )
         kept = len(text) <= CACHED_LENGTH
         done = Document(document.node, document.measures, tuple(found), kept)
         if kept:

@@ -14,6 +14,7 @@ import msgspec
 from graph.context import Context
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
+from providers.failures import TooMuch
 
 MAX_AGE = 24 * 60 * 60  # seconds; decisions 0
 MAX_LENGTH = 4096  # characters; decisions 0
@@ -31,14 +32,15 @@ def seal(context: Context, route: str, filters: Mapping[str, object], state: obj
     Write *state* (anything msgspec can encode) into a page token.
 
     Raises:
-        OverflowError: The token would be longer than 4,096 characters.
+        TooMuch: The token would be longer than 4,096 characters, as what upstream calls things is
+            longer than anybody foresaw. The page can be asked for again.
     """
     sealed = _Sealed(int(context.now().timestamp()), msgspec.Raw(msgspec.msgpack.encode(state)))
     token = context.sealer.seal(
         msgspec.msgpack.encode(sealed), context=_binding(context, route, filters)
     )
     if len(token) > MAX_LENGTH:
-        raise OverflowError("The page token grew too long.")
+        raise TooMuch("The place where this page ends is too long for a page token.")
     return token
 
 

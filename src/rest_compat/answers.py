@@ -1,6 +1,6 @@
 """What goes back to the client: a status, bytes and headers, sent as one ASGI answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.types import Send
 
@@ -9,15 +9,21 @@ JSON = (b"content-type", b"application/json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A whole answer; an empty body has no content type."""
+    """
+    A whole answer; an empty body has no content type.
+
+    Attributes:
+        upload: SHA-256 of the streamed bytes that it answers, to know them again; never sent.
+    """
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
+    upload: bytes = b""
 
     def having(self, *headers: tuple[str, str]) -> "Answer":
         """Return the same answer with further headers."""
-        return Answer(status=self.status, body=self.body, headers=self.headers + headers)
+        return replace(self, headers=self.headers + headers)
 
 
 async def send_answer(answer: Answer, send: Send, *, head: bool) -> None:

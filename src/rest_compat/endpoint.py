@@ -7,6 +7,7 @@ the parameters and the body, then the graph. A POST with a key runs once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -115,7 +116,11 @@ class Responder:
 
         sent = body.fingerprint if body is not None else b""
         return await once(
-            intent(call, visit, key, sent), run, door=self.door, visit=visit, ledger=self.ledger
+            intent(call, visit, key, sent),
+            run,
+            body=body,
+            deliver=partial(self.door.deliver, visit),
+            ledger=self.ledger,
         )
 
     async def _run(

@@ -9,13 +9,18 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from policy.vocabulary import Code
 from rest_compat.answers import Answer
 from rest_compat.call import Call
 from rest_compat.errors import problem
 from rest_compat.ledger import Begun, Done, Intent, Ledger, Reused, Running
-from rest_compat.ports import Door, Visit
+from rest_compat.ports import Problem, Visit
+
+if TYPE_CHECKING:  # uploads read the name of the header here
+    from rest_compat.readers import Body
 
 HEADER = "idempotency-key"
 REPLAYED = ("Idempotent-Replayed", "true")
@@ -59,18 +64,21 @@ async def once(
     wanted: Intent,
     run: Callable[[], Awaitable[Answer]],
     *,
-    door: Door,
-    visit: Visit,
+    body: "Body | None",
+    deliver: Callable[..., None],
     ledger: Ledger,
 ) -> Answer:
     """
     Run *wanted* unless it was run before; then return the answer it had.
+
+    *deliver* is told the try, as `Door.deliver` is.
 
     Raises:
         Problem: 409: the key belongs to another request, or the intent is still running.
     """
     begun = await ledger.begin(wanted)
     if isinstance(begun, Done):
+        await _require_same(begun.answer, body)
         return begun.answer.having(REPLAYED)
     if isinstance(begun, Running):
         raise problem(
@@ -79,20 +87,40 @@ async def once(
             status=409,
         )
     if isinstance(begun, Reused):
-        raise problem(
-            Code.IDEMPOTENCY_KEY_REUSED,
-            "This Idempotency-Key was used with another request.",
-            status=409,
-        )
-    door.deliver(visit, seed=begun.seed, maybe_sent=begun.maybe_sent)
+        raise _reused()
+    deliver(seed=begun.seed, maybe_sent=begun.maybe_sent)
     try:
         answer = await run()
+        if body is not None:
+            answer = replace(answer, upload=body.digest)
         await _close(begun, answer, ledger)
     except BaseException:
         # Whatever ended the run, what it did is unknown: the next try looks it up.
         await asyncio.shield(ledger.abandon(begun))
         raise
     return answer
+
+
+async def _require_same(kept: Answer, body: "Body | None") -> None:
+    """
+    Hold bytes that stream against those that were answered: their size alone was known so far.
+
+    Raises:
+        Problem: 409: they are others; or as `Body.finish`.
+    """
+    if not kept.upload or body is None:
+        return
+    await body.finish()
+    if body.digest != kept.upload:
+        raise _reused()
+
+
+def _reused() -> Problem:
+    return problem(
+        Code.IDEMPOTENCY_KEY_REUSED,
+        "This Idempotency-Key was used with another request.",
+        status=409,
+    )
 
 
 async def _close(begun: Begun, answer: Answer, ledger: Ledger) -> None:

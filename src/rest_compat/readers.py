@@ -22,7 +22,20 @@ class Body(Protocol):
 
     @property
     def fingerprint(self) -> bytes:
-        """What is the same for the same body: the bytes themselves, or a digest of them."""
+        """What is the same for the same body: its bytes, or what is told of them beforehand."""
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of bytes that the fingerprint leaves out; empty: none, or not all were read."""
+
+    async def finish(self) -> None:
+        """
+        Read what is left.
+
+        Raises:
+            Problem: 408, 413.
+            ClientGone: The client hung up.
+        """
 
     @property
     def broken(self) -> Exception | None:
@@ -57,6 +70,10 @@ class JsonBody:
     fingerprint: bytes
     variable: Variable
     broken: Exception | None = None
+    digest: bytes = b""
+
+    async def finish(self) -> None:
+        """Return: all was read."""
 
     def value(self, *, strict: bool) -> Any:
         """Parse, and check against the variable's type; see `Body`."""

@@ -6,6 +6,7 @@ without a byte. Source: decisions 8.5; reference, reliability C2 to C4.
 """
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from policy.vocabulary import Code
 from rest_compat.body import ClientGone
 from rest_compat.call import Call
 from rest_compat.errors import problem
+from rest_compat.idempotency import HEADER
 from rest_compat.ports import Problem, Variable
 
 MAX_UPLOAD = 104_857_600  # bytes, inclusive; contract, Limits
@@ -34,11 +36,24 @@ class StreamedBody:
         self.size = size
         self.mime_type = call.header("content-type")
         self.broken: Exception | None = None
+        # Only those who may try again are told apart by their bytes; for others it would be work.
+        self._digest = hashlib.sha256() if HEADER in call.headers else None
+        self._ended = False
 
     @property
     def fingerprint(self) -> bytes:
         """What can be told of the bytes before they are read."""
         return f"{self.size} {self.mime_type}".encode()
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the bytes; empty until all of them were read, and without a key."""
+        return self._digest.digest() if self._digest is not None and self._ended else b""
+
+    async def finish(self) -> None:
+        """Read what is left; see `rest_compat.readers.Body`."""
+        async for _ in self.chunks():
+            pass
 
     def value(self, *, strict: bool) -> Any:
         """Hand itself over; see `rest_compat.readers.Body`."""
@@ -62,8 +77,7 @@ class StreamedBody:
 
     async def _bounded(self) -> AsyncIterator[bytes]:
         seen = 0
-        more = True
-        while more:
+        while not self._ended:
             try:
                 async with asyncio.timeout(IDLE_SECONDS):
                     message = await self._receive()
@@ -77,9 +91,11 @@ class StreamedBody:
             seen += len(chunk)
             if seen > MAX_UPLOAD:
                 raise too_large()
+            if self._digest is not None:
+                self._digest.update(chunk)
+            self._ended = not message.get("more_body", False)
             if chunk:
                 yield chunk
-            more = message.get("more_body", False)
 
 
 class UploadReader:

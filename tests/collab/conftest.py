@@ -13,8 +13,10 @@ async def standing(world_template, tmp_path_factory):
 
 
 @pytest.fixture
-def still(standing):
-    """The standing world with an empty call log."""
+def still(standing, request):
+    """The standing world with an empty call log, for tests that run in its loop."""
+    loop = request.node.get_closest_marker("asyncio").kwargs.get("loop_scope")
+    assert loop == "session", "what goes on in the background would outlive the test's loop"
     standing.forget_calls()
     return standing
 

@@ -3,6 +3,8 @@
 import pytest
 from contentworld import ADMIN
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 
 async def explained(content, token, method, path, **more):
     """Ask about a call with a token."""

@@ -8,7 +8,10 @@ FILES = ("boats", "inner", "houses", "plan", "sketch", "notes", "house", "hull",
 
 
 def rule(still, kind, name, action="allow"):
-    """Write a rule about something of the world."""
+    """Write a rule about something of the world; "top of" a library: its root."""
+    if isinstance(name, str) and name.startswith("top of "):
+        drive = still.things[name.removeprefix("top of ")].drive_id
+        return (kind, f"collab:drive:{drive}:item:root", action)
     thing = still.things.get(name)
     patterns = {
         "file_id": lambda: still.id(name),
@@ -26,6 +29,8 @@ def rule(still, kind, name, action="allow"):
 MATCHES = (
     ([("file_id", "notes")], {"notes"}),
     ([("folder", "boats")], {"inner", "plan", "sketch"}),
+    ([("folder", "documents")], set(FILES) - {"hull", "letter"}),
+    ([("folder", "top of documents")], set(FILES) - {"hull", "letter"}),
     ([("drive_id", "drawings")], {"hull"}),
     ([("site_id", "mine")], {"letter"}),
     ([("site_id", "yard")], set(FILES) - {"letter"}),

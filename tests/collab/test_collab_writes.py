@@ -1,6 +1,7 @@
 """Changing files and list items: whole bodies, and what is there afterwards."""
 
 import pytest
+from contentworld import column
 
 
 def done(answer):
@@ -33,6 +34,26 @@ async def test_an_upload_stores_the_bytes(content, size):
     )
     link = (await content.get(f"/files/{body['fileId']}/download")).json()["downloadUrl"]
     assert link
+
+
+@pytest.mark.parametrize(
+    ("query", "announced", "sent"),
+    [
+        pytest.param({}, "", "text/plain", id="by its name"),
+        pytest.param({}, "application/octet-stream", "text/plain", id="by its name, not as bytes"),
+        pytest.param({}, "Text/CSV; charset=utf-8", "text/csv", id="as announced"),
+        pytest.param({}, "t\xe9xt/plain", "text/plain", id="by its name, not as an odd header"),
+        pytest.param({"mimeType": "image/PNG"}, "text/csv", "image/png", id="as named"),
+    ],
+)
+async def test_an_upload_is_of_the_type_that_is_told(content, query, announced, sent):
+    params = {"fileName": "new.txt", "folderId": content.id("boats"), **query}
+    headers = {"content-type": announced.encode("latin-1")}
+
+    done(await content.call("POST", "/files/upload", params=params, content=b"x", headers=headers))
+
+    (call,) = [one for one in content.calls() if one["method"] == "PUT"]
+    assert call["headers"]["content-type"] == sent
 
 
 async def test_an_upload_in_chunks_of_unknown_size_is_stored(content):
@@ -73,6 +94,9 @@ async def test_an_announced_upload_that_is_too_large_is_413_and_asks_nothing(con
         pytest.param({"folderId": "boats"}, "INVALID_ID", id="no id"),
         pytest.param({"conflictBehavior": "merge"}, "INVALID_PARAMETER", id="another behaviour"),
         pytest.param({"description": "x" * 1001}, "VALIDATION_ERROR", id="a long description"),
+        pytest.param({"mimeType": "plain"}, "VALIDATION_ERROR", id="a type without subtype"),
+        pytest.param({"mimeType": "text/pl\u00e4in"}, "VALIDATION_ERROR", id="an odd type"),
+        pytest.param({"mimeType": "text/a\r\nb: c"}, "VALIDATION_ERROR", id="a header in a type"),
     ],
 )
 async def test_what_is_no_upload_is_refused(content, query, error):
@@ -157,6 +181,20 @@ async def test_a_file_is_renamed(content):
 
     assert body["fileId"] == content.id("notes")
     assert (await read(content, content.id("notes")))["name"] == "later.txt"
+
+
+async def test_the_top_of_a_library_is_neither_renamed_nor_deleted(content):
+    path = f"/files/{content.id('documents')}"
+    content.forget_calls()
+
+    renamed = await content.call("PATCH", f"{path}/rename", json={"newName": "Other"})
+    deleted = await content.call("DELETE", path)
+
+    for answer, word in ((renamed, "renamed"), (deleted, "deleted")):
+        body = answer.json()
+        assert (answer.status_code, body["error"]) == (400, "INVALID_REQUEST")
+        assert body["message"] == f"The top of a library cannot be {word}."
+    assert {one["method"] for one in content.calls()} == {"GET"}
 
 
 @pytest.mark.parametrize("name", ["ends with a dot.", "CON", "~$notes.txt"])
@@ -253,6 +291,17 @@ async def test_a_file_is_shared_and_the_permission_changed_and_taken_away(conten
         pytest.param({"type": "user", "role": "reader"}, id="a user without an address"),
         pytest.param({"type": "group", "role": "reader"}, id="a group without an address"),
         pytest.param({"type": "domain", "role": "reader"}, id="a domain without its name"),
+        *(
+            pytest.param({"type": "user", "role": "reader", "emailAddress": one}, id=one[:12])
+            for one in (
+                "nobody",
+                "@x.example",
+                "ann@",
+                "a@b@x.example",
+                "a b@x.example",
+                f"{'a' * 320}@x",
+            )
+        ),
         pytest.param({"type": "everybody", "role": "reader"}, id="another type"),
         pytest.param({"type": "anyone", "role": "owner"}, id="another role"),
         pytest.param({"type": "anyone", "role": "reader", "message": "x" * 2001}, id="long"),
@@ -260,12 +309,15 @@ async def test_a_file_is_shared_and_the_permission_changed_and_taken_away(conten
     ],
 )
 async def test_what_is_no_share_is_refused(content, written):
+    content.forget_calls()
+
     answer = await content.call("POST", f"/files/{content.id('house')}/share", json=written)
 
     body = answer.json()
     assert (answer.status_code, body["error"]) == (400, "VALIDATION_ERROR")
     assert (body["success"], body["errorCode"]) == (False, "INVALID_REQUEST")
     assert body["details"]
+    assert content.calls() == []
 
 
 async def test_the_owners_permission_stays(content):
@@ -286,8 +338,11 @@ async def test_a_list_item_is_made_changed_and_deleted(content):
     body = made.json()
     assert (body["name"], body["fields"]["Length"]) == ("New", 9)
     one = f"{path}/{body['id']}"
-    changed = await content.call("PATCH", one, json={"fields": {"Length": None, "Paid": True}})
+    tag = {"if-match": made.headers["etag"]}
+    change = {"fields": {"Length": None, "Paid": True}}
+    changed = await content.call("PATCH", one, json=change, headers=tag)
     assert changed.status_code == 200, changed.text
+    assert (await content.call("PATCH", one, json=change, headers=tag)).status_code == 412
     fields = changed.json()["fields"]
     assert (fields.get("Length"), fields["Paid"]) == (None, True)
     assert (await content.call("DELETE", one)).status_code == 204
@@ -315,6 +370,38 @@ async def test_a_required_column_must_be_there_on_creation(content):
 
     assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
     assert [one["field"] for one in answer.json()["details"]] == ["fields.Phone"]
+
+
+async def test_a_calculated_column_is_named_as_one_that_cannot_be_written(content):
+    content.things["tolls"] = content.make.list_in(
+        content.things["yard"],
+        "Tolls",
+        (column("Fee", "number"), column("Twice", "calculated", facet={"formula": "=Fee*2"})),
+        [{"Title": "T", "Fee": 1}],
+    )
+    content.make.keep()
+    content.forget_calls()
+
+    answer = await content.call("PATCH", content.path("tolls", 1), json={"fields": {"Twice": 4}})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
+    assert answer.json()["details"] == [
+        {"field": "fields.Twice", "message": "The column is read-only."}
+    ]
+    assert {one["method"] for one in content.calls()} == {"GET"}
+
+
+async def test_an_item_of_a_library_is_no_list_item_to_be_made(content):
+    lists = (await content.get(f"/sites/{content.id('yard')}/lists")).json()["lists"]
+    library = next(one["id"] for one in lists if one["displayName"] == "Documents")
+    path = f"/sites/{content.id('yard')}/lists/{library}/items"
+    content.forget_calls()
+
+    answer = await content.call("POST", path, json={"fields": {"Title": "x"}})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
+    assert answer.json()["message"] == "The items of a library are made by uploading files."
+    assert {one["method"] for one in content.calls()} == {"GET"}
 
 
 async def test_a_value_that_the_provider_does_not_take_is_refused(content):

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from agendabook import MemoryIds
 
-from graph.context import Context
+from graph.context import Context, Sealer
 from graph.http import respond
 from graph.operations import Graph
 from graph.schema import build
@@ -163,6 +163,7 @@ class World:
     shelves: dict[int, Shelf] = field(default_factory=dict)
     token_id: int = 7
     now: datetime = NOW
+    sealer: Sealer = field(default_factory=PlainSealer)
     costs: list[Mapping[str, int]] = field(default_factory=list)
 
     def caller(self) -> Caller:
@@ -180,15 +181,16 @@ class World:
         )
 
     def context(self, **changes) -> Context:
+        caller = self.caller()
         usable = [
             (one, self.shelves[one.id])
             for one in self.connections
-            if one.kind == "email" and one.status == "active"
+            if one.kind == "email" and one.status == "active" and not caller.excludes(one)
         ]
         return Context(
-            caller=self.caller(),
+            caller=caller,
             request_id="req-1",
-            sealer=PlainSealer(),
+            sealer=self.sealer,
             mail=Mailbox(usable),
             agenda=Agenda((), MemoryIds()),
             now=lambda: self.now,
@@ -234,6 +236,11 @@ def make_email(name, minutes, **more):
 @pytest.fixture
 def email():
     return make_email
+
+
+@pytest.fixture
+def shelf():
+    return Shelf
 
 
 @pytest.fixture

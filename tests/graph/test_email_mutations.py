@@ -139,6 +139,9 @@ async def test_an_excluded_connection_cannot_send(ask, world):
         pytest.param({"to": [{"email": "a@b@c"}]}, "to[0].email", id="two ats"),
         pytest.param({"to": [{"email": "a b@c"}]}, "to[0].email", id="a blank"),
         pytest.param({"to": [{"email": "a\t@c"}]}, "to[0].email", id="a tab"),
+        pytest.param({"to": [{"email": "(x)a@b"}]}, "to[0].email", id="a comment"),
+        pytest.param({"to": [{"email": "a@b,"}]}, "to[0].email", id="a comma"),
+        pytest.param({"to": [{"email": "a@[b"}]}, "to[0].email", id="half a number"),
         pytest.param({"cc": [{"email": "x" * 320 + "@y"}]}, "cc[0].email", id="too long"),
         pytest.param(
             {"bcc": [{"email": "a@b", "name": "A\r\nBcc: z@z"}]}, "bcc[0].name", id="a header"

@@ -120,6 +120,20 @@ async def test_a_request_that_cannot_be_run_is_400(post, world, body, code, mess
     assert world.shelves[1].calls == []
 
 
+async def test_of_many_errors_ten_are_told_and_none_at_length(post):
+    """Each of them may quote the whole input object: telling all would take seconds."""
+    members = " ".join(f"a{number}: 1" for number in range(600))
+
+    reply = await post({"query": f"mutation {{ sendEmail(input: {{{members}}}) {{ success }} }}"})
+
+    *told, last = [one["message"] for one in json.loads(reply.body)["errors"]]
+    assert reply.status == 400
+    assert len(told) == 10
+    assert told[0].startswith("Expected value of type 'SendEmailInput' to include required field")
+    assert [len(one) for one in told[:3]] == [500, 500, 500]
+    assert last == "Too many validation errors, error limit reached. Validation aborted."
+
+
 async def test_a_body_over_64_kib_is_413(post, world):
     body = {"query": "{ __typename }" + " " * limits.MAX_BYTES}
 

@@ -196,6 +196,16 @@ def required_variable_forgotten(patch):
     )
 
 
+def error_of_the_only_root_lost(patch):
+    original = PlannedExecutor.complete_root
+
+    async def complete_root(self, alone, info, found):
+        kept = None if isinstance(found, Exception) else found
+        return await original(self, alone, info, kept)
+
+    patch.setattr(PlannedExecutor, "complete_root", complete_root)
+
+
 def waiting_fields_left_out(patch):
     async def filled(found, waiting):
         await gather_with_cancel(*waiting.values())
@@ -229,6 +239,7 @@ FAULTS: Mapping[str, Plant] = MappingProxyType(
         "argument lost": argument_lost,
         "unfit variable accepted": unfit_variable_accepted,
         "required variable forgotten": required_variable_forgotten,
+        "error of the only root lost": error_of_the_only_root_lost,
         "waiting fields left out": waiting_fields_left_out,
     }
 )

@@ -1,8 +1,10 @@
 """Which provider a call goes to, and what its failures come to."""
 
 import pytest
+from sqlmodel import col, select
 
 from gateway import connections
+from gateway.tables import AccessToken
 
 BASE = "/api/access/tasks"
 BOARDS = f"{BASE}/boards"
@@ -76,6 +78,22 @@ async def test_a_named_provider_is_asked_alone(tasks, client, given, provider, n
 async def test_the_tokens_default_decides_for_auto(tasks, client):
     assert (await client.get(BOARDS)).json()["provider"] == "PROJECTS"
     assert (await client.get(f"{BOARDS}?provider=boards")).json()["provider"] == "BOARDS"
+
+
+async def test_a_stored_default_that_nobody_has_finds_no_provider(tasks, client, world):
+    token = await world.token({**ALL, "defaultTaskProvider": "BOARDS"})
+    async with world.gateway.parts.database.writing() as session:
+        rows = await session.exec(select(AccessToken).order_by(col(AccessToken.id).desc()))
+        row = rows.first()
+        row.settings = {**row.settings, "defaultTaskProvider": "ELSEWHERE"}
+        row.policy_rev += 1
+    async with world.client(token) as caller:
+        auto = await caller.get(BOARDS)
+        named = await caller.get(f"{BOARDS}?provider=boards&limit=1")
+
+    assert (auto.status_code, auto.json()["error"]) == (400, "INVALID_PROVIDER")
+    assert named.status_code == 200
+    assert len(tasks.documents()) == 1  # of the named one
 
 
 @pytest.mark.caller(**ALL)

@@ -1,6 +1,5 @@
 """Root mutations of files: upload, make, rename, move, delete, share, change permissions."""
 
-import mimetypes
 from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Annotated, Literal, TypeVar, cast
@@ -20,8 +19,10 @@ from graph.collab.inputs import (
     ShareDriveFileInput,
     ShareType,
     UpdateFilePermissionInput,
+    checked_address,
     checked_name,
     checked_text,
+    checked_type,
     required,
 )
 from graph.collab.keeping import FILES, kept
@@ -36,12 +37,10 @@ from policy.vocabulary import Code, CollabOp, Surface
 from providers.collab_ids import ROOT, ItemKey
 from providers.failures import Refused
 from providers.ports_collab import FileQuery, Order, Share, Upload, UploadCut
-from providers.records_collab import media_type
 from providers.traces import FileTrace
 
 MAX_DESCRIPTION = 1000  # characters; decisions 8.5
 MAX_MESSAGE = 2000  # characters; decisions 8.7
-_ANY_BYTES = "application/octet-stream"
 _ETAG = frozenset({"etag"})
 
 Argument = strawberry.argument
@@ -69,14 +68,11 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     context, handle = info.context, cast("Handle", content)
     name = checked_name(file_name, "fileName")
     key = ids.folder(folder_id)
-    kind = media_type(mime_type) or media_type(handle.mime_type)
-    if kind in (None, _ANY_BYTES):
-        kind = mimetypes.guess_type(name)[0] or _ANY_BYTES
     upload = Upload(
         name=name,
         chunks=handle.chunks(),
         size=handle.size,
-        mime_type=kind or _ANY_BYTES,
+        mime_type=checked_type(mime_type, announced=handle.mime_type, name=name),
         description=checked_text(description, "description", most=MAX_DESCRIPTION),
         conflict=(conflict_behavior or ConflictBehavior.FAIL).value,
     )
@@ -146,6 +142,7 @@ async def rename_file(
     context = info.context
     key, name = ids.file(file_id), checked_name(written.new_name, "input.newName")
     found = await asked(writing(context).file(key, wanted=_ETAG))
+    _require_no_top(found, "renamed")
     tag = etag(if_match) or found.file.etag
     made = await changed(context.content.rename(key, name, etag=tag))
     return DriveOperationView(file_id=made.id)
@@ -188,8 +185,7 @@ async def delete_file(
     key = ids.file(file_id)
     reach = writing(context)
     found = await asked(reach.file(key, wanted=_ETAG))
-    if found.file.is_root:
-        raise InvalidInput("The top of a library cannot be deleted.", code=Code.INVALID_REQUEST)
+    _require_no_top(found, "deleted")
     await asked(require_contents(context, reach, found))
     await changed(context.content.delete(key, etag=etag(if_match) or found.file.etag))
     return DriveOperationView(file_id=found.file.id)
@@ -350,6 +346,12 @@ def _below(parent: Reached) -> frozenset[tuple[str, str]] | Literal[Lost.UNKNOWN
     return above if above is UNKNOWN else above | {(parent.file.drive, parent.file.item)}
 
 
+def _require_no_top(found: Reached, done: str) -> None:
+    """Refuse to change a library as if it were a folder."""
+    if found.file.is_root:
+        raise InvalidInput(f"The top of a library cannot be {done}.", code=Code.INVALID_REQUEST)
+
+
 def _require_outside(found: Reached, parent: Reached) -> None:
     """Refuse to move something into itself."""
     mine = (found.file.drive, found.file.item)
@@ -387,7 +389,7 @@ async def _require_given(context: Context, key: ItemKey, permission: str) -> Non
 def _share(written: ShareDriveFileInput) -> Share:
     email = None
     if written.type in (ShareType.USER, ShareType.GROUP):
-        email = required(written.email_address, "input.emailAddress")
+        email = checked_address(written.email_address, "input.emailAddress")
     if written.type is ShareType.DOMAIN:
         required(written.domain, "input.domain")
     return Share(

@@ -105,6 +105,17 @@ class Survey:
         """Return the facts of a list; of a library too, when it is one."""
         return Facts(drive_id=_told(one.drive), site_id=one.site, list_id=one.list)
 
+    def of_rows_in(self, one: SiteList) -> Facts:
+        """Return what all items of a list have in common; the rest is unknown."""
+        face = _FACELESS if one.drive is None else replace(_FACE_LOST, drive_id=_told(one.drive))
+        return replace(
+            face,
+            site_id=one.site,
+            list_id=one.list,
+            list_item_id=UNKNOWN,
+            content_type_id=UNKNOWN,
+        )
+
     def of_drive(self, one: Drive) -> Facts:
         """Return the facts of a library, which is a list too."""
         return Facts(drive_id=one.drive, site_id=_told(one.site), list_id=_told(one.list_id))

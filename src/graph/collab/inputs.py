@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+import mimetypes
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,10 +15,17 @@ from graphql import GraphQLError
 from graph.scalars import JSON
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
+from providers.records_collab import media_type
 
 MAX_INLINE = 4 * 1024 * 1024  # bytes of a file written into a document; decisions 13
 MAX_NAME = 255  # characters; decisions 8.5
+MAX_ADDRESS = 320  # characters; decisions 5.6
 _FORBIDDEN = frozenset('"*:<>?/\\|')
+_ANY_BYTES = "application/octet-stream"
+# type/subtype, each a token; RFC 9110, 8.3.1. Anything else could not be told upstream.
+_MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]{1,127}/[!#$%&'*+.^_`|~0-9a-z-]{1,127}")
+
+_ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
 FileContent = NewType("FileContent", object)
 
@@ -74,7 +83,10 @@ def read_content(value: object) -> Handle:
 
 FILE_CONTENT = strawberry.scalar(
     name="FileContent",
-    description="The bytes of a file: base64, at most 4 MiB. Larger ones are uploaded over REST.",
+    description=(
+        "The bytes of a file: base64, at most 4 MiB, in a request of at most 64 KiB as any other. "
+        "Larger ones are uploaded over REST."
+    ),
     serialize=lambda value: value,
     parse_value=read_content,
 )
@@ -185,6 +197,24 @@ def checked_text(text: str | None, field: str, *, most: int) -> str | None:
     return text or None
 
 
+def checked_type(given: str | None, *, announced: str | None, name: str) -> str:
+    """
+    Return what an upload's bytes are: as given, as announced with them, or as *name* has it.
+
+    Raises:
+        InvalidInput: *given* is no media type. One announced counts as absent then.
+    """
+    kind = media_type(given)
+    if kind is not None and not _MEDIA_TYPE.fullmatch(kind):
+        raise _invalid("mimeType", "It must be a type and a subtype, like text/plain.")
+    told = media_type(announced)
+    if kind is None and told is not None and _MEDIA_TYPE.fullmatch(told):
+        kind = told
+    if kind in (None, _ANY_BYTES):
+        kind = mimetypes.guess_type(name)[0]
+    return kind or _ANY_BYTES
+
+
 def required(value: str | None, field: str) -> str:
     """
     Return a value that is there.
@@ -195,6 +225,19 @@ def required(value: str | None, field: str) -> str:
     if not (value or "").strip():
         raise _invalid(field, "It is required.")
     return (value or "").strip()
+
+
+def checked_address(value: str | None, field: str) -> str:
+    """
+    Return an e-mail address.
+
+    Raises:
+        InvalidInput: It is absent or none; upstream would tell of it as of a policy.
+    """
+    address = required(value, field)
+    if len(address) > MAX_ADDRESS or not _ADDRESS.fullmatch(address):
+        raise _invalid(field, "It must be an e-mail address.")
+    return address
 
 
 def checked_fields(fields: object) -> dict[str, object]:

@@ -185,6 +185,20 @@ class Reach:
         """Keep the lists that may be seen."""
         return [one for one in lists if self.allows(self.survey.of_list(one))]
 
+    async def open_lists(self, keys: Collection[ListKey]) -> frozenset[ListKey]:
+        """Return the lists in which every item may be seen, whatever it is."""
+        read = await self._content.lists_by_id(keys)
+        inside = {
+            key: self.survey.of_rows_in(one)
+            for key, one in read.items()
+            if isinstance(one, SiteList)
+        }
+        return frozenset(
+            key
+            for key, facts in inside.items()
+            if self._rules.blocking(facts) is None and self._rules.allows_place(facts)
+        )
+
     def sites(self, sites: Sequence[Site]) -> list[Site]:
         """Keep the sites that may be seen."""
         return [one for one in sites if self.allows_site(one.site)]

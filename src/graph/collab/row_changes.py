@@ -7,10 +7,10 @@ import strawberry
 from graph.collab import ids
 from graph.collab.asking import asked
 from graph.collab.changes import IfMatch, changed, etag, writing
-from graph.collab.columns import hidden_from
 from graph.collab.contents import FACE, require_row
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, checked_fields
 from graph.collab.keeping import ROWS, kept
+from graph.collab.lookups import hidden_columns
 from graph.collab.reach import Reach
 from graph.collab.rows import ItemId, ListId, asks, completed
 from graph.collab.sites import SiteId
@@ -20,8 +20,9 @@ from graph.collab.views import DeletionView
 from graph.context import Context, Info
 from graph.guards import guarded
 from graph.wanted import wanted
+from policy.refusals import Detail, InvalidInput
 from policy.rules import Facts
-from policy.vocabulary import CollabOp
+from policy.vocabulary import Code, CollabOp
 from providers.failures import ProviderFailure
 from providers.records_collab import Row, SiteList
 from providers.traces import row_trace
@@ -43,7 +44,11 @@ async def create_list_item(
     reach = writing(context)
     of = await asked(reach.site_list(key, inside=True))
     reach.require_creation(reach.survey.of_list(of), _child(of))
-    wants, hidden = _shown(info, context) | reach.survey.row_wants, hidden_from(context.caller)
+    if isinstance(of.drive, str):
+        why = "The items of a library are made by uploading files."
+        raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
+    wants = _shown(info, context) | reach.survey.row_wants
+    hidden = await asked(hidden_columns(context, reach, key, wants))
     made = await kept(
         context,
         ROWS,
@@ -75,8 +80,9 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     reach = writing(context)
     await asked(reach.row(key))
     wants = asks(_shown(info, context) | reach.survey.row_wants | _ETAG)
+    hidden = await asked(hidden_columns(context, reach, key.of, wants))
     changing = context.content.update_row(
-        key, fields, etag=etag(if_match), wanted=wants, hidden=hidden_from(context.caller)
+        key, fields, etag=etag(if_match), wanted=wants, hidden=hidden
     )
     made = await changed(changing)
     context.etag = made.etag
@@ -120,6 +126,7 @@ async def _answered(info: Info, reach: Reach, made: Row, *, list_name_: str | No
     context = info.context
     if not context.caller.allows(CollabOp.READ_LIST_ITEM):
         return _bare(made)
+    context.etag = made.etag
     fields = wanted_of(info)
     (row,) = await completed(context, reach, (made,), fields, list_name=list_name_)
     return row

@@ -1,6 +1,7 @@
 """Root queries about list items: `collabListItems`, `collabListItem`."""
 
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
@@ -11,6 +12,7 @@ from graph.collab import columns, ids
 from graph.collab.asking import asked
 from graph.collab.files import told
 from graph.collab.labels import labelled_rows
+from graph.collab.lookups import hidden_columns
 from graph.collab.paging import applied_limit, fill, text
 from graph.collab.reach import Reach
 from graph.collab.sites import PageToken, SiteId
@@ -82,9 +84,12 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     columns.require_open(context.caller, query.filter, query.order_by, columns=of.columns)
     fields = wanted(info.raw, "CollabListItem")
     asked_for = asks(fields) | reach.survey.row_wants
+    query = replace(query, hidden=await asked(hidden_columns(context, reach, key, fields)))
 
     async def turn(at: str | None) -> Page[Row]:
-        return await context.content.rows(key, query, cursor=at, wanted=asked_for)
+        # Where rules leave a page short, as much as may be is looked at to fill it.
+        wide = query if at == cursor else replace(query, limit=MAX_LIMIT)
+        return await context.content.rows(key, wide, cursor=at, wanted=asked_for)
 
     page = await asked(fill(turn, reach.rows, limit=query.limit, cursor=cursor))
     named = of.display_name if reach.lists([of]) else None
@@ -109,7 +114,9 @@ async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id
     context.caller.usable(Surface.COLLAB)
     reach = Reach(context.content, context.caller.rules)
     fields = wanted(info.raw, "CollabListItem")
-    hidden = columns.hidden_from(context.caller)
+    if "fields" in fields and not reach.unrestricted:
+        await asked(reach.row(key))  # what is not needed for the decision comes after it
+    hidden = await asked(hidden_columns(context, reach, key.of, fields))
     found = (await asked(reach.row(key, wanted=asks(fields) | {"etag"}, hidden=hidden))).row
     context.etag = found.etag
     name = await list_name(context, reach, key.of) if "list_name" in fields else None
@@ -166,6 +173,5 @@ def _query(
         filter=text(filter_, "filter", most=MAX_FILTER),
         order_by=text(order_by, "orderBy", most=MAX_ORDER),
         select=named or None,
-        hidden=columns.hidden_from(context.caller),
         limit=applied_limit(limit, context, default=50, most=MAX_LIMIT),
     )

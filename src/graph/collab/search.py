@@ -125,7 +125,7 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
     page = found.items[0]
     hits = await asked(_visible(reach, context.content, page.hits))
     return SearchPageView(
-        hits=tuple(_view(one, context.caller) for one in hits),
+        hits=tuple(_view(one, context.caller, reach) for one in hits),
         from_=query.start,
         total=page.total,
         more_results_available=query.start + query.limit < page.total,
@@ -171,17 +171,29 @@ def _place(reach: Reach, hit: SearchHit, lists: Mapping[ListKey, SiteList]) -> b
     return hit.site is not None and reach.allows_site(hit.site.site)
 
 
-def _view(hit: SearchHit, caller: Caller) -> SearchHitView:
-    """Show a hit; its summary quotes what words of the mask govern (decisions 8.2), names too."""
-    word = CollabField.FIELD_VALUES if hit.entity_type == "listItem" else CollabField.DESCRIPTION
+def _view(hit: SearchHit, caller: Caller, reach: Reach) -> SearchHitView:
     return SearchHitView(
         entity_type=hit.entity_type,
         id=hit.id,
         title=hit.title,
-        summary=None if caller.hides(word) or caller.hides(CollabField.NAME) else hit.summary,
+        summary=hit.summary if _may_quote(hit, caller, reach) else None,
         web_url=hit.web_url,
         last_modified_date_time=hit.last_modified_date_time,
     )
+
+
+def _may_quote(hit: SearchHit, caller: Caller, reach: Reach) -> bool:
+    """
+    Say whether a summary may be shown: it quotes what words of the mask govern, names too.
+
+    That of a list item also quotes what its look-ups repeat of other lists, and does not tell
+    which words those are. Source: decisions 8.2; ADR 0007.
+    """
+    is_row = hit.entity_type == "listItem"
+    word = CollabField.FIELD_VALUES if is_row else CollabField.DESCRIPTION
+    if caller.hides(word) or caller.hides(CollabField.NAME):
+        return False
+    return reach.unrestricted or not is_row
 
 
 def _text(q: str | None) -> str:

@@ -225,7 +225,12 @@ class CollabListItem:
     content_type: str | None = strawberry.field(description="The name of its content type.")
     created_date_time: datetime | None = strawberry.field(description="When it was made.")
     last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
-    fields: JSON | None = strawberry.field(description="Its values, by API names of columns.")
+    fields: JSON | None = strawberry.field(
+        description=(
+            "Its values, by API names of columns. A look-up is null where the token's rules might "
+            "hide an item of the list that it looks into."
+        )
+    )
     created_by: str | None = strawberry.field(description="Who made it.")
     last_modified_by: str | None = strawberry.field(description="Who changed it last.")
     site_name: str | None = strawberry.field(description="The display name of its site.")
@@ -285,7 +290,12 @@ class CollabSearchHit:
     entity_type: CollabEntityType = strawberry.field(description="What it is.")
     id: str = strawberry.field(description="The id of its kind, with its prefix.")
     title: str | None = strawberry.field(description="The name or title.")
-    summary: str | None = strawberry.field(description="Where the words stand, as plain text.")
+    summary: str | None = strawberry.field(
+        description=(
+            "Where the words stand, as plain text; null for a list item where rules may hide "
+            "anything."
+        )
+    )
     web_url: str | None = strawberry.field(description="Where it opens in a browser.")
     last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
 

@@ -29,6 +29,16 @@ _SEARCHED: Mapping[EmailField, str] = MappingProxyType(
 # What a provider's own search looks at besides.
 _SEARCHED_BEYOND = (EmailField.ATTACHMENTS, EmailField.BCC, EmailField.LABELS)
 
+# Filter -> its argument, and the field that it would reveal.
+_SIDE_DOORS = (
+    ("sender", "from", EmailField.FROM),
+    ("recipient", "to", EmailField.TO),
+    ("subject", "subject", EmailField.SUBJECT),
+    ("label", "label", EmailField.LABELS),
+    ("after", "after", EmailField.RECEIVED_AT),
+    ("before", "before", EmailField.RECEIVED_AT),
+)
+
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """The filters as the caller gave them; an empty text is no filter (decisions 0)."""
@@ -112,17 +122,9 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
 
 
 def _close_side_doors(filters: Filters, context: Context) -> None:
-    caller = context.caller
-    for argument, value, field in (
-        ("from", filters.sender, EmailField.FROM),
-        ("to", filters.recipient, EmailField.TO),
-        ("subject", filters.subject, EmailField.SUBJECT),
-        ("label", filters.label, EmailField.LABELS),
-        ("after", filters.after, EmailField.RECEIVED_AT),
-        ("before", filters.before, EmailField.RECEIVED_AT),
-    ):
-        if value:
-            caller.require_visible(f"The filter {argument}", field)
+    for name, argument, field in _SIDE_DOORS:
+        if getattr(filters, name):
+            context.caller.require_visible(f"The filter {argument}", field)
 
 
 def _conceals(context: Context, word: EmailField) -> bool:

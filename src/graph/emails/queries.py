@@ -5,9 +5,9 @@ from typing import Annotated
 
 import strawberry
 
-from graph import page_tokens
 from graph.context import Context, Info
 from graph.emails import filters as filtering
+from graph.emails import places
 from graph.emails.filters import Filters
 from graph.emails.types import Email, EmailPage, Thread
 from graph.emails.views import EmailPageView, ThreadView, thread_view
@@ -18,8 +18,7 @@ from policy.refusals import NotFound
 from policy.vocabulary import EmailOp, Surface
 from providers import ids, records
 from providers.failures import Missing
-from providers.mailbox import AllFailed, ConnectionPosition, MailPage
-from providers.ports import MailPosition
+from providers.mailbox import AllFailed, MailPage
 
 _BODY = frozenset({"body", "body_type"})
 
@@ -74,15 +73,16 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
     )
     asked.check()
     size = filtering.applied_limit(20 if limit is None else limit, context)
-    positions = _read_positions(context, asked, page_token)
-    context.caller.usable(Surface.EMAIL)
+    positions = places.unseal(context, asked, page_token)
+    places.require_room(context.caller.usable(Surface.EMAIL))
     query = filtering.query(asked, context, limit=size)
     fields = _with_body(wanted(info.raw, "Email"), keep=include_body)
     try:
         page = await context.mail.search(query, positions=positions, wanted=fields)
     except AllFailed as failure:
         raise told(failure) from failure
-    return _view(context, asked, page)
+    token = places.seal(context, asked, {**positions, **page.positions}) if page.has_more else None
+    return _view(context, page, token)
 
 
 @guarded(EmailOp.VIEW_EMAIL, returns=Email)
@@ -139,39 +139,7 @@ def _with_body(fields: frozenset[str], *, keep: bool | None) -> frozenset[str]:
     return fields if keep else fields - _BODY
 
 
-# after (milliseconds, native id), exhausted, returned, total, whether total is exact
-_Place = tuple[tuple[int, str] | None, bool, int, int, bool]
-
-
-def _read_positions(
-    context: Context, asked: Filters, page_token: str | None
-) -> dict[int, ConnectionPosition]:
-    if not page_token:
-        return {}
-    places = page_tokens.unseal(context, "emails", asked.binding(), page_token, dict[int, _Place])
-    return {
-        connection: ConnectionPosition(
-            after=after and MailPosition(*after),
-            exhausted=exhausted,
-            returned=returned,
-            total=total,
-            total_exact=exact,
-        )
-        for connection, (after, exhausted, returned, total, exact) in places.items()
-    }
-
-
-def _place(position: ConnectionPosition) -> _Place:
-    reached = position.after
-    after = (reached.received_ms, reached.id) if reached is not None else None
-    return after, position.exhausted, position.returned, position.total, position.total_exact
-
-
-def _view(context: Context, asked: Filters, page: MailPage) -> EmailPageView:
-    token = None
-    if page.has_more:
-        places = {connection: _place(position) for connection, position in page.positions.items()}
-        token = page_tokens.seal(context, "emails", asked.binding(), places)
+def _view(context: Context, page: MailPage, token: str | None) -> EmailPageView:
     return EmailPageView(
         emails=page.emails,
         total_count=page.total,

@@ -1,5 +1,6 @@
 """From the inputs of the sending mutations to what a mailbox takes. Source: decisions 5.6, 16."""
 
+import re
 import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,11 @@ MAX_ADDRESS = 320  # characters; decisions 5.6
 MAX_SUBJECT = 998  # characters; decisions 5.6, the longest line of RFC 5322
 
 _LINE_BREAKS = "\u2028\u2029"
+
+# What ends an address or begins a comment in a header (RFC 5322): behind it a provider would read
+# another recipient than the caller named. A domain may be a number in brackets.
+_SEPARATOR = re.compile(r"[()<>\[\],;:\\]")
+_NUMBER = re.compile(r"\[[A-Za-z0-9.:]+\]")
 
 
 @dataclass(slots=True)
@@ -190,6 +196,8 @@ def _address_problems(address: str) -> Iterable[str]:
     local, at, domain = address.partition("@")
     if not (local and at and domain) or "@" in domain:
         yield "An address has exactly one @, with text on both sides."
+    if _SEPARATOR.search(local) or (_SEPARATOR.search(domain) and not _NUMBER.fullmatch(domain)):
+        yield "Commas, brackets and other separators are not allowed."
     if len(address) > MAX_ADDRESS:
         yield f"An address has at most {MAX_ADDRESS} characters."
     if unsafe(address) or any(character.isspace() for character in address):

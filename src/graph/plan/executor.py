@@ -9,7 +9,7 @@ from graphql.pyutils import Path, gather_with_cancel
 
 from graph.execution import CountingExecutor
 from graph.plan.inspection import Unexpected
-from graph.plan.planning import Mixture, Plan
+from graph.plan.planning import Alone, Mixture, Plan
 from graph.plan.shapes import spend
 
 
@@ -30,36 +30,32 @@ class PlannedExecutor(CountingExecutor):
 
     async def run(self) -> ExecutionResult:
         """Do what `execute_operation` does, with the root fields that the plan collected."""
+        return await self._result(self._roots())
+
+    async def complete_root(self, alone: Alone, info: Any, found: Any) -> ExecutionResult:
+        """Complete what the only root field *found*; an exception stands for that it was raised."""
+        return await self._result(self._root(alone, info, found))
+
+    async def _result(self, running: Awaitable[dict[str, Any]]) -> ExecutionResult:
         try:
-            data = await (self._one() if len(self.plan.roots) == 1 else self._several())
+            data = await running
         except GraphQLError as error:
             self.collected_errors.add(error, None)
             data = None
         return ExecutionResult(data, self.collected_errors.errors or None)
 
-    async def _one(self) -> dict[str, Any]:
-        root = self.plan.root_type
-        ((key, details),) = self.plan.roots.items()
-        path = Path(None, key, root.name)
-        call = self.plan.calls.get(id(details))
-        arguments = call.arguments(self.variable_values) if call is not None else None
-        if call is None or arguments is None:
-            value = self.execute_field(root, self.root_value, details, path, None)
-            return {key: await value if self.is_awaitable(value) else value}
-        type_ = call.field.type
-        info = self.build_resolve_info(call.field, call.nodes, root, path)
+    async def _root(self, alone: Alone, info: Any, found: Any) -> dict[str, Any]:
+        type_ = alone.call.field.type
         try:
-            resolve = call.field.resolve or self.field_resolver
-            found = await resolve(self.root_value, info, **arguments)
-            value = self.complete_value(type_, details, info, path, found, None)
+            value = self.complete_value(type_, alone.details, info, alone.path, found, None)
             if self.is_awaitable(value):
                 value = await value
         except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
-            self.handle_field_error(error, type_, details, path)
+            self.handle_field_error(error, type_, alone.details, alone.path)
             value = None
-        return {key: value}
+        return {alone.key: value}
 
-    async def _several(self) -> dict[str, Any]:
+    async def _roots(self) -> dict[str, Any]:
         serially = self.operation.operation is OperationType.MUTATION
         data: Any = self.execute_root_grouped_field_set(
             self.plan.root_type, self.root_value, self.plan.roots, serially, None

@@ -28,19 +28,19 @@ class Place:
     Attributes:
         read: Gets it from the object.
         lists: How many lists deep the values lie.
-        moment: Whether they are times.
+        zone: Gets the time zone of a time from the object; None for what is no time.
         below: The places within the values, when these are objects.
     """
 
     read: Read
     lists: int = 0
-    moment: bool = False
+    zone: Read | None = None
     below: tuple["Place", ...] = ()
 
     @property
     def dated(self) -> bool:
         """Whether there are times, here or below."""
-        return self.moment or any(place.dated for place in self.below)
+        return self.zone is not None or any(place.dated for place in self.below)
 
     @property
     def counted(self) -> bool:
@@ -48,7 +48,7 @@ class Place:
         return self.lists > 0 or any(place.counted for place in self.below)
 
 
-def check_moments(objects: Iterable[Any], places: Iterable[Place]) -> None:
+def check_moments(objects: Sequence[Any], places: Iterable[Place]) -> None:
     """
     Check that the times of *places* are written with `Z`; only places that are `dated`.
 
@@ -56,17 +56,24 @@ def check_moments(objects: Iterable[Any], places: Iterable[Place]) -> None:
         Unexpected: One of them has another offset.
     """
     for place in places:
+        if place.zone is not None and _are_utc(objects, place.zone):
+            continue
         values: Iterable[Any] = map(place.read, objects)
         for _ in range(place.lists):
             values = chain.from_iterable(filter(None, values))
+        found = list(filter(None, values))
         if place.below:
-            check_moments(list(filter(None, values)), place.below)
-            continue
-        moments = list(filter(None, values))
-        if set(map(_zone, moments)) <= _UTC:
-            continue
-        if any(moment.utcoffset() for moment in moments):
+            check_moments(found, place.below)
+        elif not _are_utc(found, _zone) and any(moment.utcoffset() for moment in found):
             raise Unexpected
+
+
+def _are_utc(objects: Sequence[Any], zone: Read) -> bool:
+    """Say whether each of *objects* has a time, in UTC: at once, for that is the rule."""
+    try:
+        return set(map(zone, objects)) <= _UTC
+    except AttributeError:  # none, or a list of them
+        return False
 
 
 def count(objects: Sequence[Any], places: Iterable[Place]) -> int:

@@ -30,6 +30,7 @@ from graphql.execution.collect_fields import (
     collect_subfields,
 )
 from graphql.execution.values import VariableValues
+from graphql.pyutils import Path
 
 from graph.coordinates import is_asynchronous
 from graph.plan.inputs import Call
@@ -82,6 +83,22 @@ class Whole:
     mixture: Mixture
 
 
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """
+    The only root field of an operation, when its call is prepared.
+
+    Attributes:
+        reader: Of its value, when reading it is all there is to do; None otherwise.
+    """
+
+    key: str
+    path: Path
+    details: FieldDetailsList
+    call: Call
+    reader: Reader | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """
@@ -97,6 +114,7 @@ class Plan:
         wholes: By the `id` of the field's nodes.
         calls: By the `id` of the field's nodes.
         names: Root response key -> member of its object -> attribute of the shape.
+        alone: None when there are several root fields, or graphql-core must call the one.
     """
 
     root_type: GraphQLObjectType
@@ -108,6 +126,7 @@ class Plan:
     wholes: Mapping[int, Whole]
     calls: Mapping[int, Call]
     names: Mapping[str, Mapping[str, str]]
+    alone: Alone | None
 
 
 @dataclass(kw_only=True)
@@ -151,6 +170,7 @@ class Planner:
                 wholes=self._wholes,
                 calls=self._calls,
                 names={key: self._names(root, one, anatomy) for key, one in roots.items()},
+                alone=self._alone(root, roots),
             )
         except GraphQLError:
             return None
@@ -188,6 +208,16 @@ class Planner:
             call = Call.of(defined, [one.node for one in details])
             if call is not None:
                 self._calls[id(details)] = call
+
+    def _alone(self, owner: GraphQLObjectType, roots: GroupedFieldSet) -> Alone | None:
+        if len(roots) != 1:
+            return None
+        ((key, details),) = roots.items()
+        call, step = self._calls.get(id(details)), self._steps.get(id(details))
+        if call is None or call.field.resolve is None:
+            return None
+        reader = step.reader if step is not None else None
+        return Alone(key, Path(None, key, owner.name), details, call, reader)
 
     def _wanted(
         self, owner: GraphQLObjectType, details: FieldDetailsList

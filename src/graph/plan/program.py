@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import isawaitable
-from typing import Any
+from typing import Any, cast
 
 from graphql import (
     DirectiveNode,
     DocumentNode,
     ExecutionResult,
     FragmentDefinitionNode,
+    GraphQLResolveInfo,
     GraphQLSchema,
     OperationDefinitionNode,
     VariableNode,
@@ -32,7 +33,8 @@ from graph.execution import CountingExecutor
 from graph.plan.cache import Plans
 from graph.plan.executor import PlannedExecutor
 from graph.plan.inputs import Variables
-from graph.plan.planning import Plan, Planner
+from graph.plan.inspection import Unexpected
+from graph.plan.planning import Alone, Plan, Planner
 
 MOST_ERRORS = 50  # of variables, per request; graphql-core's own default
 
@@ -56,9 +58,54 @@ class Program:
         values = self._coerced(given)
         if isinstance(values, list):
             return ExecutionResult(None, values)
-        context.plan = self.plan(values, context.hidden)
-        if context.plan is None:
+        plan = context.plan = self.plan(values, context.hidden)
+        if plan is None:
             return await self.interpret(given, context)
+        alone = plan.alone
+        arguments = alone.call.arguments(values) if alone is not None else None
+        if alone is None or arguments is None:
+            return await self._executor(plan, values, context).run()
+        return await self._one(plan, alone, arguments, values, context)
+
+    async def _one(
+        self,
+        plan: Plan,
+        alone: Alone,
+        arguments: dict[str, Any],
+        values: VariableValues,
+        context: Context,
+    ) -> ExecutionResult:
+        """Call the only root field: when its value is read in one step, nothing is executed."""
+        call, idle = alone.call, self._idle
+        info = GraphQLResolveInfo(
+            call.nodes[0].name.value,
+            call.nodes,
+            call.field.type,
+            plan.root_type,
+            alone.path,
+            self.schema,
+            self._definitions,
+            None,
+            self.node,
+            values,
+            context,
+            idle.is_awaitable,
+            None,
+            idle.async_helpers,
+        )
+        try:
+            found = await cast("Any", call.field.resolve)(None, info, **arguments)
+            if alone.reader is not None:
+                return ExecutionResult({alone.key: alone.reader.read(found, context)}, None)
+        except Unexpected:
+            pass
+        except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
+            found = error
+        return await self._executor(plan, values, context).complete_root(alone, info, found)
+
+    def _executor(
+        self, plan: Plan | None, values: VariableValues, context: Context | None
+    ) -> PlannedExecutor:
         executor = PlannedExecutor(
             self.schema,
             self._definitions,
@@ -72,8 +119,14 @@ class Program:
             default_field_resolver,
             hide_suggestions=True,
         )
-        executor.follow(context.plan)
-        return await executor.run()
+        if plan is not None:
+            executor.follow(plan)
+        return executor
+
+    @cached_property
+    def _idle(self) -> PlannedExecutor:
+        """An executor that never runs: what resolvers are told of theirs is the same of any."""
+        return self._executor(None, VariableValues({}, {}), None)
 
     async def interpret(self, given: Mapping[str, Any], context: Context) -> ExecutionResult:
         """Run it on graphql-core alone: what `run` must agree with in everything but time."""

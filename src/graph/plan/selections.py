@@ -130,7 +130,8 @@ class Anatomy:
     ) -> Member | None:
         """Return the member for a plain attribute; None when what stands below is not plain."""
         named = get_named_type(defined.type)
-        place = Place(attrgetter(attribute), lists=depth(defined.type), moment=is_moment(named))
+        zone = attrgetter(f"{attribute}.tzinfo") if is_moment(named) else None
+        place = Place(attrgetter(attribute), lists=depth(defined.type), zone=zone)
         if not is_object_type(named):
             type_ = leaf(named)
             return type_ and Member(key, attribute, wrapped(defined.type, type_), place=place)

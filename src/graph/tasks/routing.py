@@ -35,7 +35,8 @@ def code(provider: str | None, context: Context) -> str:
     """
     wanted = (provider or AUTO).strip().upper()
     if wanted == AUTO:
-        wanted = (context.caller.grant.default_task_provider or AUTO).strip().upper()
+        default = context.caller.grant.default_task_provider
+        wanted = AUTO if default is None else default
     if wanted != AUTO and wanted not in DISPLAY_NAMES:
         raise InvalidInput(
             f"provider must be auto or one of {', '.join(DISPLAY_NAMES)}.",
@@ -173,7 +174,7 @@ def _seat(usable: Iterable[Connection], context: Context) -> Seat:
 
 
 def _is_of(provider: str | None, code: str) -> bool:
-    return provider is None or provider.strip().upper() == code
+    return provider in {None, code}
 
 
 def _ambiguous(usable: Iterable[Connection]) -> InvalidInput:

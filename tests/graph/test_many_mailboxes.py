@@ -1,0 +1,221 @@
+"""A search over many mailboxes: its page tokens stay short, and its pages hold every mail once."""
+
+import base64
+import hashlib
+
+import pytest
+
+from gateway.keyring import Keyring
+from graph.page_tokens import MAX_LENGTH
+from providers.failures import Broken
+from providers.ports import ConnectionInfo, MailPosition, MailSlice
+
+PAGE = """query ($token: String, $limit: Int = 50) {
+    emails(pageToken: $token, limit: $limit) {
+        emails { id } totalCount hasMore nextPageToken authWarnings
+    }
+}"""
+PREFIXES = {"PROVIDER_A": "providerA:", "PROVIDER_B": "providerB:"}
+
+
+def native(provider, mailbox, place):
+    """An id as long as the provider makes them, 16 or 152 characters, and like no other."""
+    digest = hashlib.shake_256(f"{mailbox}/{place}".encode()).digest(114)
+    if provider == "PROVIDER_A":
+        return digest[:8].hex()
+    return base64.urlsafe_b64encode(digest).decode()
+
+
+@pytest.fixture
+def inhabit(world, shelf, email):
+    """Give the world *count* mailboxes of both providers; *mails* each, three in a minute."""
+    world.sealer = Keyring(["a secret that is long enough for a ring"])
+
+    def run(count, mails):
+        world.connections, world.shelves = [], {}
+        for number in range(30_001, 30_001 + count):
+            provider = list(PREFIXES)[number % 2]
+            world.connections.append(
+                ConnectionInfo(
+                    id=number,
+                    resource_id=1,
+                    kind="email",
+                    provider=provider,
+                    account_email=f"me{number}@example.com",
+                )
+            )
+            kept = [
+                email(native(provider, number, place), place // 3, provider=provider)
+                for place in range(mails)
+            ]
+            world.shelves[number] = shelf(kept)
+
+    return run
+
+
+async def page(ask, token=None, **variables):
+    status, body = await ask(PAGE, {"token": token, **variables})
+    assert status == 200
+    assert "errors" not in body, body["errors"]
+    return body["data"]["emails"]
+
+
+async def walk(ask, between=lambda pages: None):
+    """Read to the end; *between* is told after each page how many were read."""
+    pages, token = [], None
+    while not pages or pages[-1]["hasMore"]:
+        pages.append(await page(ask, token))
+        between(len(pages))
+        token = pages[-1]["nextPageToken"]
+    return pages
+
+
+def ids(pages):
+    return [one["id"] for page in pages for one in page["emails"]]
+
+
+def in_order(world):
+    """The ids of everything there is, newest first."""
+    everything = [one for shelf in world.shelves.values() for one in shelf.emails]
+    ranked = sorted(
+        (world.now - one.received_at, PREFIXES[one.provider] + one.id) for one in everything
+    )
+    return [name for _, name in ranked]
+
+
+async def test_fifty_mailboxes_are_read_to_the_end_once_and_in_order(ask, world, inhabit):
+    inhabit(50, 7)
+
+    pages = await walk(ask)
+
+    assert ids(pages) == in_order(world)
+    assert [len(page["emails"]) for page in pages] == [50] * 7
+    assert [page["totalCount"] for page in pages] == [350] * 7
+    assert max(len(page["nextPageToken"] or "") for page in pages) <= MAX_LENGTH
+
+
+async def test_mailboxes_that_fail_on_different_pages_lose_and_double_nothing(ask, world, inhabit):
+    inhabit(50, 7)
+    everything = in_order(world)
+    shelves = list(world.shelves.values())
+
+    def fail_one_more(read):
+        for at, one in enumerate(shelves[:5]):
+            one.failure = Broken() if at < read < 6 else None
+
+    pages = await walk(ask, fail_one_more)
+
+    assert sorted(ids(pages)) == sorted(everything)
+    assert [len(page["authWarnings"] or ()) for page in pages[:7]] == [0, 1, 2, 3, 4, 5, 0]
+
+
+async def test_a_mailbox_that_is_out_of_order_for_a_page_goes_on_where_it_was(ask, world, inhabit):
+    inhabit(3, 60)
+    first = await page(ask)
+    lost, *others = world.connections
+    world.connections = others
+    second = await page(ask, first["nextPageToken"])
+    world.connections = [lost, *others]
+
+    rest = [await page(ask, second["nextPageToken"])]
+    while rest[-1]["hasMore"]:
+        rest.append(await page(ask, rest[-1]["nextPageToken"]))
+
+    assert sorted(ids([first, second, *rest])) == sorted(in_order(world))
+
+
+async def test_places_beyond_all_room_are_a_failure_after_which_the_page_can_be_asked_again(
+    ask, world, inhabit
+):
+    inhabit(40, 2)
+    everything = in_order(world)
+    shelves = list(world.shelves.values())
+    found, token, error = [], None, None
+    for failing in range(1, 40):
+        _, body = await ask(PAGE, {"token": token, "limit": 1})
+        if "errors" in body:
+            error = body["errors"][0]["extensions"]["code"]
+            break
+        found.append(body["data"]["emails"])
+        token = found[-1]["nextPageToken"]
+        shelves[failing].failure = Broken()
+    for one in shelves:
+        one.failure = None
+
+    found.append(await page(ask, token))
+    while found[-1]["hasMore"]:
+        found.append(await page(ask, found[-1]["nextPageToken"]))
+
+    assert error == "PROVIDER_ERROR"
+    assert sorted(ids(found)) == sorted(everything)
+
+
+async def test_a_hundred_mailboxes_fit_wherever_each_of_them_stands(ask, world, inhabit):
+    inhabit(100, 1)
+    for at, one in enumerate(world.shelves.values()):
+        one.emails = one.emails[:1] if at == 0 else []
+        one.search = scanning(one, MailPosition(10**12 + at, "~"))
+
+    first = await page(ask, limit=1)
+    second = await page(ask, first["nextPageToken"])
+
+    assert [len(first["emails"]), len(second["emails"])] == [1, 0]
+    assert 3000 < len(first["nextPageToken"]) <= MAX_LENGTH
+    assert len(second["nextPageToken"]) <= MAX_LENGTH
+
+
+def scanning(shelf, scanned_to):
+    """A search that finds what is there, reads far beyond it, and promises ten million more."""
+
+    async def search(_query, *, after, wanted):
+        del wanted
+        return MailSlice(
+            emails=tuple(shelf.emails) if after is None else (),
+            scanned_to=scanned_to,
+            exhausted=False,
+            total=10_000_000,
+            total_exact=False,
+        )
+
+    return search
+
+
+async def test_more_than_a_hundred_mailboxes_are_refused_before_one_is_asked(ask, world, inhabit):
+    inhabit(101, 1)
+
+    status, body = await ask(PAGE)
+
+    assert (status, body["data"]) == (200, {"emails": None})
+    (error,) = body["errors"]
+    assert error["message"] == (
+        "A search goes over 100 mailboxes at most, and this token has 101; "
+        "allowedConnectionIds chooses among them."
+    )
+    assert error["extensions"] == {
+        "code": "MAILBOX_LIMIT",
+        "httpStatus": 422,
+        "requestId": "req-1",
+    }
+    assert [one.calls for one in world.shelves.values()] == [[]] * 101
+
+
+async def test_a_token_with_more_mailboxes_may_be_narrowed_to_a_hundred(ask, world, inhabit):
+    inhabit(101, 1)
+    world.settings["allowedConnectionIds"] = [one.id for one in world.connections[1:]]
+
+    assert (await page(ask))["totalCount"] == 100
+
+
+async def test_an_id_that_no_token_has_room_for_is_the_providers_failure(ask, world, email):
+    world.shelves[1].emails = [email("x" * 4000, 1), email("y" * 4000, 2)]
+
+    status, body = await ask(PAGE, {"limit": 1})
+
+    assert (status, body["data"]) == (200, {"emails": None})
+    (error,) = body["errors"]
+    assert error["message"] == "The place where this page ends is too long for a page token."
+    assert error["extensions"] == {
+        "code": "PROVIDER_ERROR",
+        "httpStatus": 502,
+        "requestId": "req-1",
+    }
