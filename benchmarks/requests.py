@@ -24,6 +24,7 @@ from benchmarks.rounds import Run
 from benchmarks.table import Promise, Table
 from gateway import graphql_endpoint
 from graph.context import Context
+from policy.caller import Caller
 from providers.http import Upstream
 from providers.origins import Origins
 from providers.provider_a.batch import ROOT, Params
@@ -219,11 +220,16 @@ def _graphql(page: Any) -> Table:
 def our_graphql(inside: Inside, page: Any) -> asgi.App:
     """Return the gateway's endpoint; who comes in has *page* for a mailbox."""
 
-    async def opened(*_: Any) -> Context:
+    async def caller(*_: Any) -> Caller:
+        return inside.caller
+
+    async def let_in(*_: Any) -> Context:
         return inside.context(page=page)
 
     door: Any = SimpleNamespace(
-        open=opened,
+        request_id=lambda _: "00000000-0000-0000-0000-000000000000",
+        caller=caller,
+        let_in=let_in,
         recorder=SimpleNamespace(graphql=lambda *_: None),  # no decision log
     )
     answer = graphql_endpoint.endpoint(door, inside.graph)

@@ -1,46 +1,20 @@
 """
 What a token is shown of a generated world, by every path of REST and by GraphQL, held against what
 the oracle allows: shown is exactly what is allowed, and nothing tells of the rest.
-
-A container that is not allowed itself may be listed as long as something below it is; whether it
-answers when nothing is is not fixed (decisions 4: "when an allow rule can match below it").
 """
 
-import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import httpx
 from ruledcontent import Ruled
+from showndocuments import ShownByGraphQL
 
-WORD = re.compile(r"\bn\d+n\b")
-# Addresses hold the names of all folders on the way (contract); a library that rules can match in
-# is listed whether or not they do (decisions 16).
-TELLS_PLACES = frozenset({"webUrl", "webViewLink", "downloadUrl", "rootFolderId"})
 KINDS = ("driveItem", "listItem", "list", "site")
-PER_DOCUMENT = 20  # fields of one document that touch upstream; decisions 13
 
 
-@dataclass
-class Shown:
-    """
-    Looks at everything with one token, and notes what is wrong.
-
-    Attributes:
-        allowed: What the oracle lets the token see.
-        unblocked: What no block rule of the token matches.
-        found: What search tells a token that sees everything.
-        wrong: A sentence per mismatch.
-    """
-
-    ruled: Ruled
-    token: str
-    allowed: set[str]
-    unblocked: set[str]
-    found: dict[str, set[str]]
-    wrong: list[str] = field(default_factory=list)
-    calls: int = 0
+class Shown(ShownByGraphQL):
+    """Looks at everything with one token."""
 
     async def everything(self) -> list[str]:
         """Look by every path; return what is wrong."""
@@ -200,119 +174,7 @@ class Shown:
             if not body["moreResultsAvailable"]:
                 return found
 
-    # -- GraphQL
-
-    async def graphql(self) -> None:
-        """Read everything by id and by lists in documents of many aliases."""
-        asks: dict[str, tuple[str, str]] = {}  # field -> the thing, and where its id stands
-        for file in self.ruled.files:
-            of = f'(fileId: "{file}")'
-            members = "id name parentFolderId parentFolderName labels { sensitivityLabelId }"
-            asks[f"collabFile{of} {{ file {{ {members} }} }}"] = (file, "file")
-            asks[f"collabFileLink{of} {{ fileName webViewLink downloadUrl }}"] = (file, "")
-            asks[f"collabFilePermissions{of} {{ permissions {{ id }} }}"] = (file, "")
-            asks[f"fileSensitivityLabel{of} {{ labelId }}"] = (file, "")
-        for site in self.ruled.sites:
-            asks[f'collabSite(siteId: "{site}") {{ id name displayName }}'] = (site, "*")
-        for one, site in self.ruled.lists.items():
-            of = f'(siteId: "{site}", listId: "{one}")'
-            asks[f"collabList{of} {{ id displayName siteName }}"] = (one, "*")
-        for row in self.ruled.rows:
-            one = self.list_of(row)
-            of = f'(siteId: "{self.ruled.lists[one]}", listId: "{one}", itemId: "{row}")'
-            members = "id name siteName listName fields labels { sensitivityLabelName }"
-            asks[f"collabListItem{of} {{ {members} }}"] = (row, "*")
-        fields = list(asks)
-        for at in range(0, len(fields), PER_DOCUMENT):
-            some = fields[at : at + PER_DOCUMENT]
-            document = " ".join(f"a{n}: {text}" for n, text in enumerate(some))
-            body = await self.ask(f"{{ {document} }}")
-            codes = {one["path"][0]: one["extensions"]["code"] for one in body.get("errors", ())}
-            for n, text in enumerate(some):
-                self.aliased(text, *asks[text], body["data"][f"a{n}"], codes.get(f"a{n}"))
-        await self.graphql_lists()
-
-    def aliased(self, text: str, thing: str, at: str, value: Any, code: str | None) -> None:
-        """Look at one alias: what is not allowed is null, with the code BLOCKED."""
-        if thing not in self.allowed:
-            if value is not None or code != "BLOCKED":
-                self.wrong.append(f"{text} of what is not allowed: {value} {code}")
-        elif value is None:
-            # A folder has no bytes, and some labels cannot be read.
-            if code not in ("INVALID_REQUEST", "PROVIDER_ERROR"):
-                self.wrong.append(f"{text} of what is allowed: {code}")
-        elif at and (value if at == "*" else value[at])["id"] != thing:
-            self.wrong.append(f"{text} shows {value}")
-
-    async def graphql_lists(self) -> None:
-        tops, sites = self.ruled.tops, self.ruled.sites
-        body = await self.ask(
-            """{ files: collabFiles(q: "keel", limit: 100) { ...F }
-                 again: collabFiles(limit: 100) { ...F }
-                 sites: collabSites(limit: 100) { sites { id displayName } } }
-               fragment F on DriveFilePage { hasMore files { ... on DriveFile {
-                 id name folder: parentFolderId called: parentFolderName } } }"""
-        )
-        data = body["data"]
-        at_top = {one for top in tops for one in self.ruled.inside(top)}
-        everywhere = {one for one in self.ruled.files if one not in tops}
-        for name, wanted in (("files", everywhere), ("again", at_top)):
-            if not data[name]["hasMore"]:
-                self.compare(f"GraphQL {name}", _ids(data[name]["files"]), wanted & self.allowed)
-        shown = _ids(data["sites"]["sites"])
-        self.compare("GraphQL sites", shown, set(sites) & self.allowed)
-        for one, site in self.ruled.lists.items():
-            body = await self.ask(
-                f"""{{ items: collabListItems(siteId: "{site}", listId: "{one}", limit: 100) {{
-                    items {{ id name siteName listName fields }} }} }}"""
-            )
-            rows = {row for row in self.ruled.rows if self.list_of(row) == one}
-            items = body["data"]["items"]
-            if items is not None:
-                self.compare(f"GraphQL items of {one}", _ids(items["items"]), rows & self.allowed)
-            elif self.opens(one, rows):
-                self.wrong.append(f"GraphQL items of {one}: {body['errors']}")
-
     # -- parts
-
-    async def get(self, path: str) -> httpx.Response:
-        answer = await self.ruled.content.get(path, self.token)
-        self.calls += 1
-        if answer.status_code not in (200, 400, 404, 502):
-            self.wrong.append(f"{path}: {answer.status_code} {answer.text}")
-        self.no_leak(path, answer.json())
-        return answer
-
-    async def ask(self, document: str) -> Any:
-        body = await self.ruled.content.ask(document, self.token)
-        self.calls += 1
-        self.no_leak(document, body)
-        return body
-
-    def no_leak(self, path: str, body: object) -> None:
-        """Look for names and ids of what may not be seen anywhere in an answer."""
-        for key, text in leaves(body):
-            if key in TELLS_PLACES:
-                continue
-            if text in self.ruled.things and text not in self.allowed and text not in self.holders:
-                self.wrong.append(f"{path}: {key} is the id of what is not allowed: {text}")
-            for word in WORD.findall(text):
-                if word not in self.seen_words:
-                    self.wrong.append(f"{path}: {key} tells the name of what is not allowed")
-
-    @property
-    def holders(self) -> set[str]:
-        """The tops of libraries that hold something unblocked: they stand for the library."""
-        return {
-            top
-            for top in self.ruled.tops
-            if any(self.same_drive(top, one) for one in self.unblocked if self.is_file(one))
-        }
-
-    @property
-    def seen_words(self) -> set[str]:
-        """The words of what is allowed, and of libraries that hold something unblocked."""
-        return {self.ruled.words[self.face(one)] for one in self.allowed | self.holders}
 
     async def exactly(
         self,
@@ -342,50 +204,6 @@ class Shown:
             self.wrong.append(f"{path}: something twice")
         self.compare(path, set(shown), set(things) & self.allowed)
 
-    def answers(self, answer: httpx.Response, opens: bool | None, path: str) -> bool:
-        """Say whether a container answered, and note when it had to do otherwise."""
-        blocked = answer.status_code == 404 and answer.json()["error"] == "BLOCKED"
-        if not blocked and answer.status_code != 200:
-            self.wrong.append(f"{path}: {answer.status_code} {answer.text}")
-        elif opens is blocked:
-            self.wrong.append(f"{path}: should {'answer' if opens else 'be blocked'}")
-        return answer.status_code == 200
-
-    def opens(self, place: str, below: Collection[str]) -> bool | None:
-        """Say whether a container must answer; None: it may."""
-        if place in self.allowed:
-            return True
-        if place not in self.unblocked:
-            return False
-        return True if self.allowed & {self.face(one) for one in below} else None
-
-    def compare(self, path: str, shown: set[str], wanted: set[str]) -> None:
-        if shown - wanted:
-            self.wrong.append(f"{path}: shows too much: {sorted(shown - wanted)}")
-        if wanted - shown:
-            self.wrong.append(f"{path}: shows too little: {sorted(wanted - shown)}")
-
-    def face(self, one: str) -> str:
-        return self.ruled.faces.get(one, one)
-
-    def list_of(self, row: str) -> str:
-        return row.partition(":item:")[0]
-
-    def items_path(self, one: str) -> str:
-        return f"/sites/{self.ruled.lists[one]}/lists/{one}/items"
-
-    def site_of(self, one: str) -> str:
-        return f"collab:site:{self.ruled.things[one].site}"
-
-    def is_file(self, one: str) -> bool:
-        return one in self.ruled.things and bool(self.ruled.things[one].item)
-
-    def same_drive(self, one: str, other: str) -> bool:
-        return self.ruled.things[one].drive == self.ruled.things[other].drive
-
-    def below_site(self, site: str) -> set[str]:
-        return {one for one in self.ruled.things if one != site and self.site_of(one) == site}
-
 
 async def found_by_search(ruled: Ruled, token: str) -> dict[str, set[str]]:
     """Return what each search for everything finds with a token that sees everything."""
@@ -394,20 +212,3 @@ async def found_by_search(ruled: Ruled, token: str) -> dict[str, set[str]]:
     for kinds in (*KINDS, ",".join(KINDS)):
         found[kinds] = set(await shown.hits(f"/search?q=keel&entityTypes={kinds}"))
     return found
-
-
-def leaves(value: object, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text of an answer with the name of its member, people aside."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if not (name == "displayName" and "role" in value):  # a group may be named as its site
-                yield from leaves(inner, name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from leaves(inner, key)
-    elif isinstance(value, str):
-        yield key, value
-
-
-def _ids(things: Iterable[dict[str, Any]]) -> set[str]:
-    return {one["id"] for one in things}

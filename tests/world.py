@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -283,9 +284,13 @@ async def opened(
 
 
 def _settings(folder: Path) -> Settings:
+    return _settings_of_all().model_copy(update={"data_dir": folder})
+
+
+@cache
+def _settings_of_all() -> Settings:
     return Settings(
         _env_file=None,
-        data_dir=folder,
         admin_token=ADMIN,
         secret_keys="a secret key of the tests, not used elsewhere",
         public_url=ORIGIN,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
 from gateway import connections
-from gateway.credentials import Vault
+from gateway.credentials import ConnectionCredentials, Vault
 from gateway.database import Database
 from gateway.event_ids import EventIds
 from gateway.tables import ConnectionRow
@@ -165,6 +165,8 @@ class Accounts:
         started = time.monotonic()
         status, detail = "active", "The account answers."
         try:
+            # Asked for by itself: an app-only client that has no site yet has nothing to read.
+            await self._credentials(connection).token()
             await ports.open(connection).probe()
         except NeedsReauth as failure:
             status, detail = "needs_reauth", failure.message
@@ -181,9 +183,11 @@ class Accounts:
         return _result(status, detail, elapsed)
 
     def _way(self, connection: ConnectionInfo) -> Upstream:
+        return upstream(self._origins, connection, self._credentials(connection))
+
+    def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
         scheme = _SCHEMES.get(connection.provider, "Bearer")
-        credentials = self._vault.of(connection.id, scheme=scheme)
-        return upstream(self._origins, connection, credentials)
+        return self._vault.of(connection.id, scheme=scheme)
 
     def _info(self, row: ConnectionRow) -> ConnectionInfo:
         return ConnectionInfo(

@@ -3,7 +3,9 @@ How many requests a worker answers at once: the rest waits its turn, and beyond 
 
 Without this, everybody's answer comes late when too many ask; with it, those who are let in are
 answered in time, and the others know at once. A request takes its place when its body is here, so
-that slow senders hold none. Reliability C7; decisions 16: no `Retry-After`.
+that slow senders hold none; and who only waits, for a slow upstream or a slow reader, steps aside
+after a while, so that one mailbox that hangs does not turn everybody away. Reliability C7;
+decisions 16: no `Retry-After`.
 """
 
 import asyncio
@@ -22,6 +24,9 @@ ANSWER_SECONDS = 0.9  # in which who is let in should be answered, the queue inc
 QUEUE_SECONDS = 0.5  # in the queue at most,
 SHORTEST_SECONDS = 0.05  # and at least, however long answers take
 LONG_SECONDS = 0.1  # in the queue, from which on there is more to do than the worker can
+STAY_SECONDS = 1.0  # in a place; who was not answered by then may be waiting for somebody else:
+MOVING = 0.5  # it is not, if this share of the places got free meanwhile, for then all are slow
+ASIDE = 16  # requests beside each place, at most; each holds some 30 kB
 _SMOOTHING = 1 / 32  # what one place that gets free counts in their mean pace
 GATHERED = 64 * 1024  # bytes of a body that are waited for; what is longer streams in its place
 GATHER_SECONDS = 15.0  # as long as a JSON body may take
@@ -42,6 +47,8 @@ class Admission:
         self._queued = queued
         self._pace = _Pace()
         self._waiting: dict[asyncio.Future[bool], float] = {}  # since when, in the order of coming
+        self._aside = 0
+        self.answered = 0  # so far, in their places
 
     async def enter(self) -> bool:
         """Take a place, waiting a little for it; False when the queue is too long or too slow."""
@@ -75,6 +82,29 @@ class Admission:
         self._free += 1
         self._pace = _Pace()
 
+    def step_aside(self, answered: int) -> bool:
+        """
+        Give the place to who is next, and go on without one.
+
+        Returns:
+            False when too many do, or when it is the worker that all wait for: since *answered* of
+            them were, places got free all the same.
+        """
+        moving = self.answered - answered >= MOVING * self._active
+        if moving or self._aside >= ASIDE * self._active:
+            return False
+        self._aside += 1
+        self.leave()
+        return True
+
+    def end(self, *, aside: bool) -> None:
+        """Be done, in a place or beside them."""
+        if aside:
+            self._aside -= 1
+        else:
+            self.answered += 1
+            self.leave()
+
     def _next(self) -> tuple[asyncio.Future[bool], float]:
         """Take the next one out of the queue; return it and the time."""
         turn, since = next(iter(self._waiting.items()))
@@ -92,6 +122,32 @@ class Admission:
     def _give_up(self, turn: asyncio.Future[bool]) -> None:
         if self._waiting.pop(turn, None) is not None and not turn.done():
             turn.set_result(False)
+
+
+class Stay:
+    """One who has entered, from then until it is answered."""
+
+    __slots__ = ("_admission", "_answered", "_aside", "_loop", "_timer")
+
+    def __init__(self, admission: Admission) -> None:
+        self._admission = admission
+        self._aside = False
+        self._loop = asyncio.get_running_loop()
+        self._wait()
+
+    def end(self) -> None:
+        """Give the place back, if it still has one."""
+        self._timer.cancel()
+        self._admission.end(aside=self._aside)
+
+    def _wait(self) -> None:
+        self._answered = self._admission.answered
+        self._timer = self._loop.call_later(STAY_SECONDS, self._step_aside)
+
+    def _step_aside(self) -> None:
+        self._aside = self._admission.step_aside(self._answered)
+        if not self._aside:
+            self._wait()
 
 
 class _Pace:

@@ -33,6 +33,7 @@ from gateway.explaining.stage import Stage
 from gateway.front import Front
 from gateway.idempotency import Deliveries
 from gateway.keyring import Keyring
+from gateway.lastok import LastOk
 from gateway.leases import Leases
 from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
 from gateway.lookup import Lookup, open_lookup
@@ -53,6 +54,7 @@ from gateway.recovery import Recovery
 from gateway.sandbox_mount import forgetting
 from gateway.settings import Settings
 from gateway.shared_limits import SharedLimiter
+from gateway.sweeping import Sweeping
 from gateway.token_endpoints import TokenEndpoints
 from graph import schema
 from graph.operations import Graph
@@ -132,7 +134,10 @@ def assemble(
     clients = origins or Origins(apps=_in_process(settings, sandbox))
     counted = Metrics()
     tracing = _tracing(settings)
-    clients.watch = _watch(counted.called, journey.called, *([tracing.called] if tracing else []))
+    last_ok = LastOk(database, clock=lambda: int(clock() * 1000))
+    clients.watch = _watch(
+        counted.called, journey.called, last_ok.called, *([tracing.called] if tracing else [])
+    )
     endpoints = TokenEndpoints(clients, settings)
     parts = _parts(settings, database, lookup, background, clock, endpoints)
     leases = Leases(database)
@@ -170,6 +175,8 @@ def assemble(
                 door.rulebook.watched(),
                 door.mending.watched(),
                 Recovery(database, leases, accounts.test).watched(),
+                Sweeping(leases, leases.sweep, oauth.sweep).watched(),
+                last_ok.watched(),
             ):
                 serving = True
                 yield
@@ -187,9 +194,8 @@ def assemble(
     app = _application(lifespan)
     app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
     app.state.oauth, app.state.decisions = oauth, decisions
-    mounted = None if sandbox is None else forgetting(sandbox, clients)
     probes.install(app, parts, counted, serving=lambda: serving)
-    pages.install(app, door=door, graph=_graph(), sandbox=mounted)
+    pages.install(app, door=door, graph=_graph(), sandbox=sandbox and forgetting(sandbox, clients))
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     table = rest_app(
         _endpoints(settings), graph=_Documents(), door=door, ledger=ledger, left=door.recorder.rest

@@ -4,8 +4,9 @@ The committed artefacts, built from code: `./run schema` writes them, a test com
     python -m gateway.artefacts
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import orjson
 
@@ -17,18 +18,22 @@ from graph import schema
 ROOT = Path(__file__).parents[2]  # of the checkout; an installed wheel has no artefacts
 
 
-def build() -> Mapping[str, str]:
-    """Return file name -> text of every artefact."""
-    described = orjson.dumps(access_document(), option=orjson.OPT_INDENT_2)
-    return {
-        "schema.graphql": schema.sdl(),
-        "openapi.json": described.decode() + "\n",
-        "docs/reference/settings.md": settings_table(),
-        "docs/reference/commands.md": commands_page(),
-        "docs/reference/modules.md": code_map(ROOT / "src"),
+def _openapi() -> str:
+    return orjson.dumps(access_document(), option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+# File name -> what builds its text.
+ARTEFACTS: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {
+        "schema.graphql": schema.sdl,
+        "openapi.json": _openapi,
+        "docs/reference/settings.md": settings_table,
+        "docs/reference/commands.md": commands_page,
+        "docs/reference/modules.md": lambda: code_map(ROOT / "src"),
     }
+)
 
 
 if __name__ == "__main__":
-    for name, text in build().items():
-        (ROOT / name).write_text(text, "utf-8")
+    for name, build in ARTEFACTS.items():
+        (ROOT / name).write_text(build(), "utf-8")

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -44,6 +44,31 @@ async def meanwhile(*watches: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         for ended in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(ended, Exception):
                 log.error("a watch broke off", extra={"kind": type(ended).__name__})
+
+
+async def rounds(
+    work: Callable[[], Awaitable[object]],
+    *,
+    pause: float,
+    failing: str,
+    first: float | None = None,
+) -> None:
+    """
+    Do *work* again and again, *pause* seconds apart: a watch for `meanwhile`.
+
+    Args:
+        work: What it raises ends its round alone.
+        pause: Between the end of one round and the next.
+        failing: What is said then.
+        first: Seconds until the first round; None: a pause as well.
+    """
+    await asyncio.sleep(pause if first is None else first)
+    while True:
+        try:
+            await work()
+        except Exception as failure:  # noqa: BLE001 - whatever it was, the next round may do
+            log.warning(failing, extra={"kind": type(failure).__name__})
+        await asyncio.sleep(pause)
 
 
 async def _quietly(job: Coroutine[Any, Any, None]) -> None:

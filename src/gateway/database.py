@@ -121,7 +121,8 @@ async def _answering() -> AsyncIterator[None]:
     except _SILENT as failure:
         raise StorageUnavailable from failure
     except DBAPIError as failure:
-        if not failure.connection_invalidated:
+        gave_way = getattr(failure.orig, "sqlstate", None) in _GAVE_WAY
+        if not (failure.connection_invalidated or gave_way):
             raise
         raise StorageUnavailable from failure
 
@@ -129,6 +130,7 @@ async def _answering() -> AsyncIterator[None]:
 # No connection within the time, none at all (refused, reset), or lost under a statement; a
 # statement without an answer in time is a TimeoutError, which is an OSError.
 _SILENT = (OperationalError, InterfaceError, PoolTimeoutError, OSError)
+_GAVE_WAY = {"40001", "40P01"}  # to other transactions: a serialization failure, a deadlock
 
 
 def _sqlite(url: str, *, writer: bool) -> AsyncEngine:

@@ -98,24 +98,43 @@ class Door:
         """
         Let a request in that costs *costs*: bucket to number of operations.
 
-        What is not charged is not opened: connections of other surfaces are out of reach.
+        Raises:
+            Refusal: As `caller` and `let_in`.
+        """
+        caller = await self.caller(scope, costs, mount=mount)
+        return await self.let_in(scope, caller, costs, mount=mount)
 
-        The token is looked at first, but a full bucket is told before a bad token is. Everything
-        is charged at once or not at all; a bad token charges the address alone.
+    async def caller(self, scope: Scope, costs: Mapping[str, int], *, mount: str = "") -> Caller:
+        """
+        Find out who asks; nothing is charged to who may.
+
+        A bad token charges the address with *costs*, and a full bucket is told before a bad token.
 
         Raises:
-            TooManyRequests: A window of the address or of the token has not enough left.
             Unauthenticated: See `callers`.
+            TooManyRequests: A window of the address has not enough left for a bad token.
             Overloaded: The database did not answer.
         """
-        charges = self._address_charges(scope, costs, mount)
         try:
-            caller = await self._parts.callers.authenticate(scope["headers"])
+            return await self._parts.callers.authenticate(scope["headers"])
         except Unauthenticated:
-            await self._take(scope, *charges)
+            await self._take(scope, *self._address_charges(scope, costs, mount))
             raise
         except StorageUnavailable as failure:
             raise Overloaded from failure
+
+    async def let_in(
+        self, scope: Scope, caller: Caller, costs: Mapping[str, int], *, mount: str = ""
+    ) -> Context:
+        """
+        Charge *costs* to the address and to the token's quota, all at once or not at all.
+
+        What is not charged is not opened: connections of other surfaces are out of reach.
+
+        Raises:
+            TooManyRequests: A window of the address or of the token has not enough left.
+        """
+        charges = self._address_charges(scope, costs, mount)
         await self._take(scope, *charges, *_token_charges(caller, sum(costs.values())))
         context = self.context_of(caller, costs, request_id=self.request_id(scope))
         context.rulebook, context.witness = self.rulebook, self._decisions.witness

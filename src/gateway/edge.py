@@ -19,7 +19,7 @@ import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway import observability
-from gateway.admission import COUNTED, Admission, gathered, shed
+from gateway.admission import COUNTED, Admission, Stay, gathered, shed
 from gateway.metrics import Metrics, known
 from graph.errors import INTERNAL
 from policy.quota import Verdict
@@ -54,8 +54,8 @@ class Passage:
 
     def met(self, verdict: Verdict) -> None:
         """Keep *verdict* for the rate headers if it is the tightest, or a refusal."""
-        if not verdict.limit:
-            return
+        if verdict.allowed and not verdict.limit:
+            return  # there was no window
         if (
             self.verdict is None
             or not verdict.allowed
@@ -152,10 +152,11 @@ class Edge:
         if not await self._admission.enter():
             await shed(scope, passage(scope).request_id, send)
             return
+        stay = Stay(self._admission)
         try:
             await self.app(scope, receive, send)
         finally:
-            self._admission.leave()
+            stay.end()
 
 
 def _request_id(scope: Scope) -> str:

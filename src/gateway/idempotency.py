@@ -49,6 +49,7 @@ class _Outcome(msgspec.Struct, array_like=True):
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    upload: bytes = b""  # rows of earlier versions have none
 
 
 class Deliveries:
@@ -85,7 +86,8 @@ class Deliveries:
     async def keep(self, begun: Begun, answer: Answer) -> None:
         """Keep *answer*, sealed for its row."""
         row = _number(begun)
-        plain = msgspec.msgpack.encode(_Outcome(answer.status, answer.headers, answer.body))
+        outcome = _Outcome(answer.status, answer.headers, answer.body, answer.upload)
+        plain = msgspec.msgpack.encode(outcome)
         sealed = self._keyring.encrypt(plain, place=place("deliveries", row, "outcome"))
         await self._close(begun, state=DONE, outcome=sealed)
 
@@ -271,8 +273,7 @@ class Deliveries:
                 "The answer kept under this Idempotency-Key can no longer be read.",
                 {"code": Code.OUTCOME_UNKNOWN, "httpStatus": 504},
             ) from damage
-        outcome = msgspec.msgpack.decode(plain, type=_Outcome)
-        return Answer(status=outcome.status, body=outcome.body, headers=outcome.headers)
+        return Answer(**msgspec.structs.asdict(msgspec.msgpack.decode(plain, type=_Outcome)))
 
 
 def _number(begun: Begun) -> int:

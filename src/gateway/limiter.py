@@ -64,7 +64,7 @@ class Limiter:
 
         Returns:
             A verdict about the window with the fewest requests left; when refused, about the
-            refusing window that frees its slot last.
+            refusing window that has room for its charge last.
         """
         now = self._clock()
         found = [
@@ -74,9 +74,12 @@ class Limiter:
         ]
         if not found:
             return UNLIMITED
-        full = [(hits, window) for cost, window, hits in found if window.limit - len(hits) < cost]
-        if full:
-            refusals = [_refusal(hits, window, now) for hits, window in full]
+        refusals = [
+            _refusal(hits, window, now, cost=cost)
+            for cost, window, hits in found
+            if window.limit - len(hits) < cost
+        ]
+        if refusals:
             return max(refusals, key=lambda refusal: refusal.retry_after)
         for cost, _, hits in found:
             hits.extend([now] * cost)
@@ -97,14 +100,16 @@ def _reset(hits: Sequence[float], window: Window, now: float) -> float:
     return (hits[0] if hits else now) + window.seconds
 
 
-def _refusal(hits: Sequence[float], window: Window, now: float) -> Verdict:
-    reset = _reset(hits, window, now)
+def _refusal(hits: Sequence[float], window: Window, now: float, *, cost: int) -> Verdict:
+    """Say when the last of the hits that must leave does; a *cost* above the limit never fits."""
+    leaving = len(hits) + cost - window.limit
+    last = hits[leaving - 1] if leaving <= len(hits) else now
     return Verdict(
         allowed=False,
         limit=window.limit,
         remaining=max(0, window.limit - len(hits)),
-        reset=math.ceil(reset),
-        retry_after=max(1, math.ceil(reset - now)),
+        reset=math.ceil(_reset(hits, window, now)),
+        retry_after=max(1, math.ceil(last + window.seconds - now)),
     )
 
 

@@ -30,9 +30,8 @@ def from_ms(milliseconds: int) -> datetime:
 
 def text(milliseconds: int) -> str:
     """Write as `YYYY-MM-DDTHH:MM:SSZ`, with a fraction only when it is not zero (decisions 0)."""
-    moment = from_ms(milliseconds)
-    fraction = f".{milliseconds % 1000:03d}" if milliseconds % 1000 else ""
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    moment = from_ms(milliseconds).replace(tzinfo=None)
+    return moment.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds") + "Z"
 
 
 _FORM = re.compile(
@@ -49,7 +48,7 @@ def parse(written: str) -> int:
     A blank where an un-encoded `+` was meant is read as `+`. Decisions 0.
 
     Raises:
-        ValueError: Anything else, or a day or hour that does not exist.
+        ValueError: Anything else, or a day, hour or year that does not exist, in UTC.
     """
     form = _FORM.fullmatch(written)
     if form is None:
@@ -59,9 +58,12 @@ def parse(written: str) -> int:
         int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
         int((fraction or "0").ljust(6, "0")[:6]), tzinfo=UTC,
     )  # fmt: skip
-    if sign:
-        if int(ahead) > 23 or int(minutes) > 59:
-            raise ValueError("not an offset")
-        offset = timedelta(hours=int(ahead), minutes=int(minutes))
-        return to_ms(moment) - (-1 if sign == "-" else 1) * (offset // _MILLISECOND)
-    return to_ms(moment)
+    if not sign:
+        return to_ms(moment)
+    if int(ahead) > 23 or int(minutes) > 59:
+        raise ValueError("not an offset")
+    offset = timedelta(hours=int(ahead), minutes=int(minutes))
+    try:
+        return to_ms(moment + offset if sign == "-" else moment - offset)
+    except OverflowError:
+        raise ValueError("not a year") from None

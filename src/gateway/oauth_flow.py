@@ -2,8 +2,8 @@
 Connecting an account by consent: from an authorize URL to stored tokens. Decisions 3.
 
 An attempt is a row with the proof key, sealed; `state` is its sealed name. Coming back takes the
-row out, so a state is good once, until its time is up, and for its own connection alone. Tokens of
-another account than the connection's are refused.
+row out, so a state is good once, until its time is up, and for its own connection alone; the rows
+of those who never came back are swept. Tokens of another account than the connection's are refused.
 """
 
 import secrets
@@ -89,7 +89,6 @@ class OAuthFlow:
                     "has no OAuth client for its provider.",
                     code=Code.INVALID_REQUEST,
                 )
-            await session.exec(delete(OAuthAttempt).where(col(OAuthAttempt.expires_at) <= now))
             session.add(
                 OAuthAttempt(
                     id=name,
@@ -168,6 +167,17 @@ class OAuthFlow:
             await tokens.policy_changed(session, [stored.resource_id])
         self._forget(stored.id or 0)
         return stored
+
+    async def sweep(self) -> int:
+        """
+        Take out the attempts that nobody came back from in time; return how many.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        over = delete(OAuthAttempt).where(col(OAuthAttempt.expires_at) <= self._clock())
+        async with self._database.writing() as session:
+            return (await session.exec(over)).rowcount
 
     def _named(self, state: str) -> tuple[int, str]:
         try:

@@ -24,7 +24,7 @@ POLICY = (
 )
 
 
-def _flow(request: Request) -> OAuthFlow:
+async def _flow(request: Request) -> OAuthFlow:
     found: OAuthFlow = request.app.state.oauth
     return found
 

@@ -1,5 +1,6 @@
 """What people open in a browser, and what tools fetch: explorer, reference, schema."""
 
+import asyncio
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -45,7 +46,9 @@ def install(app: FastAPI, *, door: Door, graph: Graph, sandbox: ASGIApp | None) 
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
-        return Response(document(app), media_type="application/json")
+        # Built at first use, which takes a while: aside, so that nobody else waits for it.
+        described = await asyncio.to_thread(document, app)
+        return Response(described, media_type="application/json")
 
     @app.get("/", include_in_schema=False)
     async def start() -> Response:

@@ -7,7 +7,6 @@ person tests or reconnects the account. All processes together try a connection 
 agreed by leases; a dead refresh token is offered rarely, and never in a loop (reliability D7).
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from typing import Any
 
 from sqlmodel import col, select
 
-from gateway.background import meanwhile
+from gateway.background import meanwhile, rounds
 from gateway.database import Database
 from gateway.leases import Leases
 from gateway.tables import ConnectionRow
@@ -42,7 +41,9 @@ class Recovery:
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
         """Look again and again, meanwhile."""
-        async with meanwhile(self._watch()):
+        async with meanwhile(
+            rounds(self.look, pause=TICK, failing="connections could not be tried again")
+        ):
             yield
 
     async def look(self) -> int:
@@ -66,16 +67,6 @@ class Recovery:
         for row in rows:
             if await self._leases.turn(f"recovery:{row.id}", PAUSES[row.status]):
                 recovered += bool((await self._test(row))["ok"])
+        if recovered:
+            log.info("connections work again")
         return recovered
-
-    async def _watch(self) -> None:
-        while True:
-            await asyncio.sleep(TICK)
-            try:
-                if await self.look():
-                    log.info("connections work again")
-                if await self._leases.turn("sweep of leases", 3600):
-                    await self._leases.sweep()
-            except Exception as failure:  # noqa: BLE001 - whatever it was, the next look may do
-                kind = type(failure).__name__
-                log.warning("connections could not be tried again", extra={"kind": kind})

@@ -9,7 +9,6 @@ asked for about a day: no rule is stored, and the log says so. A claim is one st
 compares and sets, so that of many processes one looks at a time. Decisions 4; ADR 0012.
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -18,7 +17,7 @@ from typing import Protocol
 from sqlalchemy import delete, update
 from sqlmodel import col, select
 
-from gateway.background import meanwhile
+from gateway.background import meanwhile, rounds
 from gateway.database import Database
 from gateway.keyring import Keyring
 from gateway.moments import from_ms, now_ms
@@ -68,7 +67,9 @@ class Mending:
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
         """Look now, and again and again."""
-        async with meanwhile(self._watch()):
+        async with meanwhile(
+            rounds(self.mend, pause=TICK, failing="allow rules could not be looked after", first=0)
+        ):
             yield
 
     async def mend(self) -> int:
@@ -87,15 +88,6 @@ class Mending:
             if await self._claimed(intent):
                 ended += await self._look(intent)
         return ended
-
-    async def _watch(self) -> None:
-        while True:
-            try:
-                await self.mend()
-            except Exception as failure:  # noqa: BLE001 - whatever it was, the next round may do
-                kind = type(failure).__name__
-                log.warning("allow rules could not be looked after", extra={"kind": kind})
-            await asyncio.sleep(TICK)
 
     async def _claimed(self, intent: RuleIntent) -> bool:
         """Take an intent for one look, unless another process did, or its maker lives again."""

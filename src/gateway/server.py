@@ -95,18 +95,18 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
         The socket, and the base URL under which it is reached.
 
     Raises:
-        OSError: The address cannot be had.
+        OSError: The address, which it names, cannot be had.
     """
+    named = f"[{host}]" if ":" in host else host
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-    except OSError:
+    except OSError as failure:
         listener.close()
-        raise
+        raise OSError(failure.errno, failure.strerror, f"{named}:{port}") from None
     listener.set_inheritable(True)
-    named = f"[{host}]" if family == socket.AF_INET6 else host
     return listener, f"http://{named}:{listener.getsockname()[1]}"
 
 

@@ -53,7 +53,8 @@ class Settings(BaseSettings):
     secret_keys: SecretStr | None = Field(
         default=None,
         description="Comma-separated secrets, each at least 16 characters: the first seals "
-        "credentials and page tokens, the others only open what they sealed. Required by `serve`.",
+        "credentials and page tokens, the others only open what they sealed. Required by `serve` "
+        "and by commands that work on the store.",
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0: any free.")
@@ -77,7 +78,10 @@ class Settings(BaseSettings):
         "have more.",
     )
     max_active: int = Field(
-        default=32, ge=1, description="How many requests a worker answers at the same time."
+        default=32,
+        ge=1,
+        description="How many requests a worker answers at the same time, besides those that have "
+        "waited for upstream, or for a slow reader, for a second.",
     )
     max_queued: int = Field(
         default=512,
@@ -327,13 +331,23 @@ class Settings(BaseSettings):
             raise NotConfigured(
                 f"AGW_ADMIN_TOKEN is needed: a secret of at least {MIN_ADMIN_TOKEN} characters."
             )
-        if not self.secret_keys or not self.secret_keys.get_secret_value().strip():
-            raise NotConfigured(
-                "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."
-            )
+        self.ready_to_open()
         if self.metrics_token and len(self.metrics_token.get_secret_value()) < MIN_ADMIN_TOKEN:
             raise NotConfigured(
                 f"AGW_METRICS_TOKEN must be a secret of at least {MIN_ADMIN_TOKEN} characters."
+            )
+        return self
+
+    def ready_to_open(self) -> Self:
+        """
+        Check what everybody needs who opens the store.
+
+        Raises:
+            NotConfigured: No secret keys.
+        """
+        if not self.secret_keys or not self.secret_keys.get_secret_value().strip():
+            raise NotConfigured(
+                "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."
             )
         return self
 

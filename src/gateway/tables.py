@@ -264,7 +264,7 @@ class EventRow(SQLModel, table=True):
 
 class OAuthAttempt(SQLModel, table=True):
     """
-    A consent under way; taken out when the person comes back.
+    A consent under way; taken out when the person comes back, or does not in time.
 
     Attributes:
         id: Random; part of the sealed `state`.

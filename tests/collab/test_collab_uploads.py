@@ -126,3 +126,57 @@ async def test_an_upload_is_never_held_as_a_whole(content):
     assert (sent[0]["status"], left) == (200, [])
     assert "big.bin" in content.names("documents")
     assert peak < 1.5 * SIZE
+
+
+# -- under a key
+
+
+async def keyed(content, data, **more):
+    """Upload under one key; return status, error and whether it is a replay."""
+    path = f"/files/upload?fileName=key.txt&folderId={content.id('boats')}"
+    headers = {"idempotency-key": "k", "content-type": "text/plain"}
+    answer = await content.call("POST", path, content=data, headers=headers, **more)
+    return (
+        answer.status_code,
+        answer.json().get("error"),
+        answer.headers.get("idempotent-replayed"),
+    )
+
+
+async def parts(*pieces):
+    for piece in pieces:
+        yield piece
+
+
+async def test_the_same_bytes_under_a_key_are_stored_once(content):
+    first = await keyed(content, b"hello")
+    content.forget_calls()
+
+    assert first == (200, None, None)
+    assert await keyed(content, b"hello") == (200, None, "true")
+    assert content.calls() == []
+
+
+@pytest.mark.parametrize("other", [b"other", b"hello, all"], ids=["as many bytes", "more bytes"])
+async def test_other_bytes_under_a_key_are_refused(content, other):
+    await keyed(content, b"hello")
+    content.forget_calls()
+
+    assert await keyed(content, other) == (409, "IDEMPOTENCY_KEY_REUSED", None)
+    assert content.calls() == []
+
+
+async def test_bytes_of_no_announced_size_are_told_apart_as_well(content):
+    await keyed(content, parts(b"hel", b"lo"))
+    content.forget_calls()
+
+    assert await keyed(content, parts(b"h", b"ello")) == (200, None, "true")
+    assert await keyed(content, parts(b"hel", b"p")) == (409, "IDEMPOTENCY_KEY_REUSED", None)
+    assert content.calls() == []
+
+
+async def test_a_refusal_that_looked_at_no_byte_is_kept_for_all_of_them(content):
+    token = await content.token(("file_id", content.id("boats"), "block"))
+
+    assert await keyed(content, b"hello", token=token) == (404, "BLOCKED", None)
+    assert await keyed(content, b"other", token=token) == (404, "BLOCKED", "true")

@@ -13,12 +13,14 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import text
 
-from gateway import database as database_module
 from gateway.app import assemble
 from gateway.database import Database
+from gateway.demo_world import register_client
 from gateway.settings import Settings
-from gateway.tables import METADATA
+from gateway.tables import METADATA, ConnectionRow, Operator, Resource
+from providers.sandbox.app import create
 
+BASE = "http://gateway.test"
 ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
 
 
@@ -32,13 +34,18 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _no_waiting_for_disks():
-    """Durability is not what these tests are about, and the machine's disk is slow."""
-    writer = database_module._WRITER
-    database_module._WRITER = ("journal_mode=WAL", "synchronous=OFF", "foreign_keys=ON")
-    yield
-    database_module._WRITER = writer
+class Milliseconds:
+    """The same in milliseconds."""
+
+    def __init__(self):
+        self.now = 1_795_000_000_000
+
+    def __call__(self):
+        return self.now
+
+    def wait(self, seconds):
+        """Let time pass."""
+        self.now += round(seconds * 1000)
 
 
 @pytest.fixture(scope="session")
@@ -61,11 +68,49 @@ def store(migrated_file, tmp_path):
     return url(shutil.copy(migrated_file, tmp_path / "gateway.db"))
 
 
+@pytest.fixture
+def store_named(store, tmp_path, monkeypatch):
+    """Name the store in the environment, for commands."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGW_DATABASE_URL", store)
+    monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 16)
+    monkeypatch.setenv("AGW_SECRET_KEYS", "k" * 16)
+
+
 @pytest_asyncio.fixture
 async def database(store):
     database = Database.open(store)
     yield database
     await database.close()
+
+
+@pytest.fixture
+def connected(database):
+    """What stores operator "o", resource 1 and connection 1, which is active."""
+
+    async def connect(*, provider="PROVIDER_A", **more):
+        async with database.writing() as session:
+            session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+            session.add(Resource(name="r", created_at=0))
+            await session.flush()
+            made = ConnectionRow(
+                resource_id=1,
+                operator_id="o",
+                kind="email",
+                provider=provider,
+                account_email="o@example.org",
+                granted_scopes=[],
+                status="active",
+                selected_site_ids=[],
+                created_at=0,
+                updated_at=0,
+                **{"can_write": False, **more},
+            )
+            session.add(made)
+        return made
+
+    return connect
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +129,11 @@ def settings(migrated_file, tmp_path_factory):
 
 
 @pytest.fixture
+def time():
+    return Milliseconds()
+
+
+@pytest.fixture
 def clock():
     return Clock()
 
@@ -91,6 +141,22 @@ def clock():
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def gateway(settings):
     async with assemble(settings).running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    """Sandbox upstreams that know the module's process as a client."""
+    made = create(None, public_base=f"{BASE}/sandbox")
+    register_client(made, BASE)
+    return made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sandboxed(settings, sandbox):
+    """The module's process with `sandbox` in it: what modules that need one call `gateway`."""
+    mounted = settings.model_copy(update={"sandbox": True, "public_url": BASE})
+    async with assemble(mounted, sandbox=sandbox).running() as running:
         yield running
 
 
@@ -158,7 +224,7 @@ async def token(admin, new_token):
 
 def over(gateway, **options):
     transport = httpx.ASGITransport(gateway, raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://gateway.test", **options)
+    return httpx.AsyncClient(transport=transport, base_url=BASE, **options)
 
 
 def url(path):

@@ -14,12 +14,8 @@ runner = CliRunner()
 
 
 @pytest.fixture
-def environment(store, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AGW_DATABASE_URL", store)
-    monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 16)
-    monkeypatch.setenv("AGW_SECRET_KEYS", "k" * 16)
+def environment(store_named):
+    """A store with nothing in it."""
 
 
 @pytest.fixture

@@ -16,17 +16,12 @@ def run(*words):
 
 
 @pytest.fixture
-async def token(store, tmp_path, monkeypatch, database):
+async def token(store_named, database):
     """A token with the id 1."""
     from gateway import tokens
     from gateway.tables import Operator, Resource
     from policy import grants
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AGW_DATABASE_URL", store)
-    monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 16)
-    monkeypatch.setenv("AGW_SECRET_KEYS", "k" * 16)
     async with database.writing() as session:
         session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
         session.add(Resource(name="r", created_at=0))

@@ -142,6 +142,29 @@ def test_an_api_token_comes_on_standard_input(command, place):
     assert command("test", str(json.loads(out)["id"]))[0] == 0
 
 
+def test_an_api_token_is_tried_before_it_is_kept(command, place):
+    before = json.loads(command("list", "--json")[1])
+    words = new(place, "tasks", "BOARDS", ACCOUNT)
+    code, out, said = command(*words, "--api-token", given="a-guess\n")
+    assert (code, out, "Nothing is stored" in said) == (1, "", True)
+    assert json.loads(command("list", "--json")[1]) == before
+
+    secret = place[0]["upstreams"]["tasks"]["accessToken"]
+    code, out, said = command(*words, "--api-token", given=f"{secret}\n")
+    assert (code, said.startswith("The account answers. (")) == (0, True)
+    made = json.loads(out)
+    assert (made["status"], made["lastOkAt"] is None) == ("active", False)
+
+
+def test_an_app_only_client_that_is_not_known_is_not_kept(command, place):
+    before = json.loads(command("list", "--json")[1])
+    words = (*new(place, "collab", "COLLAB", STUDIO), "--client-id", "access-gateway")
+    code, out, said = command(*words, "--tenant", "t.example", given="a-guess\n")
+
+    assert (code, out, "Nothing is stored" in said) == (1, "", True)
+    assert json.loads(command("list", "--json")[1]) == before
+
+
 def test_an_app_only_client_asks_in_its_own_name(command, place):
     words = (*new(place, "collab", "COLLAB", STUDIO), "--client-id", "access-gateway")
     code, out, said = command(*words, "--tenant", "t.example", given="access-gateway\n")

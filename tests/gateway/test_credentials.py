@@ -9,7 +9,7 @@ from gateway.database import StorageUnavailable
 from gateway.keyring import Keyring
 from gateway.lookup import open_lookup
 from gateway.overload import Overloaded
-from gateway.tables import ConnectionRow, Operator, Resource
+from gateway.tables import ConnectionRow
 from providers.failures import NeedsReauth
 from providers.tokens import Tokens
 
@@ -20,26 +20,8 @@ def keyring():
 
 
 @pytest.fixture
-async def row(database):
-    async with database.writing() as session:
-        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
-        session.add(Resource(name="r", created_at=0))
-        await session.flush()
-        made = ConnectionRow(
-            resource_id=1,
-            operator_id="o",
-            kind="email",
-            provider="PROVIDER_A",
-            account_email="o@example.org",
-            granted_scopes=[],
-            can_write=False,
-            status="active",
-            selected_site_ids=[],
-            created_at=0,
-            updated_at=0,
-        )
-        session.add(made)
-    return made
+async def row(connected):
+    return await connected()
 
 
 async def put(database, keyring, **given):

@@ -222,6 +222,14 @@ async def test_graphql_without_a_root_field_leaves_one_row(world, query, told):
     assert await rows(world, *TOLD, "cost") == [(*told, 1)]
 
 
+async def test_a_graphql_body_that_does_not_arrive_whole_leaves_a_row(world):
+    async with world.client(await world.token({})) as client:
+        await client.post("/graphql", content=b" " * (64 * 1024 + 1))
+
+    told = ("graphql", None, "refused", "input", "PAYLOAD_TOO_LARGE", 413)
+    assert await rows(world, *TOLD, "cost") == [(*told, 1)]
+
+
 async def test_calls_without_a_valid_token_and_beyond_the_limits_leave_none(world):
     token = await world.token({"quota": {"perMinute": 1}})
     for given in (None, "agw_nonsense", token, token):

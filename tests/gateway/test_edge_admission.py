@@ -102,6 +102,58 @@ async def test_the_queue_is_left_when_it_takes_too_long(edge, slow, monkeypatch)
     assert [status for status, _ in await asyncio.gather(*running)] == [200] * 3
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(admission, "STAY_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_who_only_waits_steps_aside(edge, slow, monkeypatch):
+    hanging = [asyncio.create_task(call(edge)) for _ in range(3)]
+    await asyncio.sleep(0.1)
+    more = [asyncio.create_task(call(edge)) for _ in range(3)]
+    await settled()
+    assert slow.running == 6
+    slow.go.set()
+    assert [status for status, _ in await asyncio.gather(*hanging, *more)] == [200] * 6
+
+    slow.go.clear()
+    monkeypatch.setattr(admission, "STAY_SECONDS", 60)
+    again = [asyncio.create_task(call(edge)) for _ in range(9)]
+    await settled()
+    assert slow.running == 3  # no place was given back twice
+    slow.go.set()
+    assert sorted(status for status, _ in await asyncio.gather(*again)) == [200] * 5 + [503] * 4
+
+
+async def test_nobody_steps_aside_while_others_are_answered():
+    places = Admission(active=4, queued=0)
+    assert [await places.enter() for _ in range(5)] == [True] * 4 + [False]
+    before = places.answered
+    places.end(aside=False)
+    assert places.step_aside(before)  # one of four was answered meanwhile: they hang
+    assert [await places.enter() for _ in range(3)] == [True] * 2 + [False]
+
+    places.end(aside=False)
+    assert not places.step_aside(before)  # two of four: the worker has much to do
+    assert [await places.enter() for _ in range(2)] == [True, False]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_so_many_step_aside_and_no_more(edge, slow, monkeypatch):
+    monkeypatch.setattr(admission, "ASIDE", 2)
+    monkeypatch.setattr(admission, "QUEUE_SECONDS", 60)
+    hanging = []
+    for _ in range(4):
+        hanging += [asyncio.create_task(call(edge)) for _ in range(3)]
+        await asyncio.sleep(0.1)
+    assert slow.running == 9  # six aside, three in their places
+    slow.go.set()
+    statuses = [status for status, _ in await asyncio.gather(*hanging)]
+
+    assert sorted(statuses) == [200] * 11 + [503]
+
+
 @pytest.mark.parametrize(
     ("long", "order"),
     [

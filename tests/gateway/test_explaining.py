@@ -547,6 +547,8 @@ async def test_the_level_of_a_calendar_is_its_operation(explain, agendas):
         ({"method": "GET", "path": "/api/access/email/ä"}, "path"),
         ({**LIST, "headers": {}}, "headers"),
         ({**LIST, "address": "here"}, "address"),
+        ({**LIST, "query": 5}, "query"),
+        ({**LIST, "query": {"limit": {}}}, "query"),
     ],
 )
 async def test_what_cannot_be_asked_is_400(world, asked, field):

@@ -22,7 +22,7 @@ async def test_a_bug_behind_a_door_is_told_without_its_words(gateway, client, mo
     async def broken(*_args, **_more):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(gateway.app.state.door, "open", broken)
+    monkeypatch.setattr(gateway.app.state.door, "caller", broken)
 
     for path in ("/api/access/email/messages", "/graphql"):
         method = "POST" if path == "/graphql" else "GET"

@@ -88,6 +88,26 @@ async def test_a_cost_above_one_takes_that_many_slots_or_none(limiter):
     assert (await limiter.take([charge(cost=10)])).remaining == 0
 
 
+async def test_a_cost_above_one_waits_until_there_is_room_for_all_of_it(limiter, clock):
+    await limiter.take([charge(cost=1)])
+    clock.now += 30
+    await limiter.take([charge(cost=59)])
+    clock.now += 1
+
+    verdict = await limiter.take([charge(cost=3)])
+    assert verdict == Verdict(allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=59)
+    clock.now += 58
+    assert (await limiter.take([charge(cost=3)])).allowed is False
+    clock.now += 1
+    assert (await limiter.take([charge(cost=3)])).allowed is True
+
+
+async def test_a_cost_that_no_window_has_room_for_is_told_to_wait_a_whole_one(limiter):
+    verdict = await limiter.take([charge(cost=61)])
+
+    assert (verdict.allowed, verdict.remaining, verdict.retry_after) == (False, 60, 60)
+
+
 async def test_looking_costs_nothing(limiter):
     assert (await limiter.take([charge(cost=0)])).remaining == 60
     assert (await limiter.take([charge(cost=0)])).remaining == 60

@@ -36,6 +36,16 @@ async def test_an_operator_needs_an_address(admin, email):
     assert [detail["field"] for detail in response.json()["details"]] == ["email"]
 
 
+@pytest.mark.parametrize(("length", "status"), [(1, 201), (200, 201), (201, 400), (0, 400)])
+async def test_a_display_name_has_up_to_200_characters(admin, length, status):
+    new = {"email": "ada@example.org", "displayName": "A" * length}
+    response = await admin.post("/api/operators", json=new)
+
+    assert response.status_code == status
+    told = [one["displayName"] for one in (await admin.get("/api/operators")).json()["operators"]]
+    assert told == ([new["displayName"]] if status == 201 else [])
+
+
 async def test_operators_page_oldest_first(admin):
     made = [
         (
@@ -193,6 +203,7 @@ async def test_the_scopes_say_whether_it_can_write(admin, new_connection, scopes
         pytest.param({"provider": "PROVIDER_C"}, "provider", id="unknown provider"),
         pytest.param({"provider": "COLLAB"}, "provider", id="a provider of another kind"),
         pytest.param({"mode": "delegated"}, "mode", id="a mode on mail"),
+        pytest.param({"selectedSiteIds": ["s"]}, "selectedSiteIds", id="sites on mail"),
         pytest.param({"resourceId": 99}, "resourceId", id="unknown resource"),
         pytest.param({"operatorId": "x"}, "operatorId", id="unknown operator"),
         pytest.param({"credentials": {}}, "credentials", id="no credential in it"),
@@ -245,6 +256,16 @@ async def test_collab_connections_have_a_mode(admin, new_connection):
 
     assert (made["mode"], made["selectedSiteIds"]) == ("selected_sites", ["host.example,a,b"])
     assert (other["mode"], other["selectedSiteIds"]) == ("delegated", [])
+
+
+@pytest.mark.parametrize("change", [{"mode": "selected_sites"}, {"selectedSiteIds": []}])
+async def test_a_mail_connection_gets_no_sites(admin, connection, change):
+    url = f"/api/connections/{connection['id']}"
+    response = await admin.patch(url, json=change)
+
+    assert response.status_code == 400
+    assert [one["field"] for one in response.json()["details"]] == list(change)
+    assert (await admin.get(url)).json() == connection
 
 
 async def test_a_connection_can_be_switched_off_and_on(admin, connection):

@@ -100,6 +100,56 @@ async def test_put_replaces_all_or_nothing(admin, rules):
     assert (await admin.get(rules)).json()["rules"] == done.json()["rules"]
 
 
+@pytest.mark.parametrize(
+    ("change", "code", "place", "why"),
+    [
+        (
+            {"action": "x"},
+            "INVALID_ACTION",
+            "rules[1].action",
+            "action must be allow or block.",
+        ),
+        (
+            {"pattern": " "},
+            "INVALID_PATTERN",
+            "rules[1].pattern",
+            "A pattern has 1 to 1024 characters.",
+        ),
+        (
+            {"ruleType": "owner"},
+            "INVALID_RULE_TYPE",
+            "rules[1].ruleType",
+            "ruleType must be one of: file_id, folder, drive_id, site_id, list_id, list_item_id, "
+            "mime_type, sensitivity_label_id, content_type_id.",
+        ),
+    ],
+)
+async def test_put_names_the_rule_that_is_wrong(admin, rules, *, change, code, place, why):
+    response = await admin.put(rules, json={"rules": [RULE, {**RULE, **change}]})
+
+    assert response.status_code == 400
+    assert response.json() == {
+        "error": code,
+        "message": f"{place}: {why}",
+        "requestId": response.json()["requestId"],
+        "details": [{"field": place, "message": why}],
+    }
+    assert (await admin.get(rules)).json()["rules"] == []
+
+
+async def test_put_names_the_rule_that_is_given_twice(admin, rules):
+    other = {**RULE, "action": "block"}
+    response = await admin.put(rules, json={"rules": [RULE, other, {**RULE, "pattern": " d1:i1"}]})
+
+    assert response.status_code == 409
+    assert response.json() == {
+        "error": "DUPLICATE_RULE",
+        "message": "rules[2] is the same as one before it.",
+        "requestId": response.json()["requestId"],
+    }
+    assert (await admin.get(rules)).json()["rules"] == []
+
+
 async def test_rules_are_filtered_and_paged(admin, rules):
     for number in range(3):
         await admin.post(rules, json={**RULE, "pattern": f"d:i{number}"})

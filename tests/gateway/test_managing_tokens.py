@@ -95,6 +95,11 @@ async def test_settings_expiry_and_composites_are_taken_over(admin, new_token):
         ),
         pytest.param({"expiresAt": "soon"}, [("expiresAt", "must be a time")], id="not a time"),
         pytest.param({"expiresAt": 5}, [("expiresAt", "must be a time")], id="a number as time"),
+        pytest.param(
+            {"expiresAt": "9999-12-31T23:59:59-01:00"},
+            [("expiresAt", "must be a time")],
+            id="after the last year",
+        ),
         pytest.param({"admin": True}, [("admin", "is not known here")], id="unknown key"),
         pytest.param(
             {"settings": {"emailAccesEnabled": True}},
@@ -206,6 +211,24 @@ async def test_rotation_gives_a_new_text(admin, token):
     assert rotated == {**token, "token": rotated["token"], "keyId": rotated["keyId"]}
 
 
+async def test_a_revoked_token_gets_no_new_secret(admin, token):
+    url = f"{TOKENS}/{token['id']}"
+    await admin.delete(url)
+    revoked = (await admin.get(url)).json()
+    response = await admin.post(f"{url}/rotate")
+
+    assert response.status_code == 400
+    assert response.json() == {
+        "error": "VALIDATION_ERROR",
+        "message": "tokenId is of a revoked token: it gets no new secret.",
+        "requestId": response.json()["requestId"],
+        "details": [
+            {"field": "tokenId", "message": "is of a revoked token: it gets no new secret"}
+        ],
+    }
+    assert (await admin.get(url)).json() == revoked
+
+
 @pytest.mark.parametrize("grace", [-1, 86_401, "5", 1.5, None])
 async def test_a_bad_grace_is_refused(admin, token, grace):
     response = await admin.post(f"{TOKENS}/{token['id']}/rotate", json={"graceSeconds": grace})
@@ -276,6 +299,13 @@ async def test_lists_are_filtered_by_status_and_operator(admin, new_token, opera
     assert len(await names(status="", operatorId="")) == 3
 
 
+async def test_an_empty_value_counts_as_absent(admin, token):
+    response = await admin.get(TOKENS, params={"limit": ["", "1"], "status": ""})
+
+    assert response.status_code == 200
+    assert [one["id"] for one in response.json()["tokens"]] == [token["id"]]
+
+
 async def test_a_limit_above_the_maximum_is_lowered_and_said(admin, token):
     response = await admin.get(TOKENS, params={"limit": 201})
 
@@ -292,6 +322,8 @@ async def test_a_limit_above_the_maximum_is_lowered_and_said(admin, token):
         ({"limit": "1_0"}, "limit", "must be a whole number"),
         ({"status": "dead"}, "status", "must be one of 'active', 'revoked' or 'expired'"),
         ({"offset": "1"}, "offset", "is not known here"),
+        ({"limit": ["1", "2"]}, "limit", "is given more than once"),
+        ({"operatorId": "a\0"}, "operatorId", "must not have the character U+0000"),
     ],
 )
 async def test_a_bad_query_is_refused(admin, params, field, why):

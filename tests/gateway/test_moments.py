@@ -15,6 +15,9 @@ from gateway import moments
         pytest.param("2026-11-20", "2026-11-20T00:00:00Z", id="a date alone"),
         pytest.param("2026-11-20T10:00:00", "2026-11-20T10:00:00Z", id="naive is UTC"),
         pytest.param("2026-11-20T10:00:00.1239Z", "2026-11-20T10:00:00.123Z", id="a fraction"),
+        pytest.param("2026-11-20T10:00:00.07Z", "2026-11-20T10:00:00.070Z", id="hundredths"),
+        pytest.param("0001-01-01", "0001-01-01T00:00:00Z", id="a year of four digits"),
+        pytest.param("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z", id="the last second"),
     ],
 )
 def test_input_times(written, expected):
@@ -23,7 +26,16 @@ def test_input_times(written, expected):
 
 @pytest.mark.parametrize(
     "written",
-    ["", "soon", "2026-02-30", "2026-11-20T25:00:00Z", "1795173386", "2026-11-20T10:00:00+25:00"],
+    [
+        "",
+        "soon",
+        "2026-02-30",
+        "2026-11-20T25:00:00Z",
+        "1795173386",
+        "2026-11-20T10:00:00+25:00",
+        "0001-01-01T00:00:00+01:00",
+        "9999-12-31T23:59:59-01:00",
+    ],
 )
 def test_anything_else_is_refused(written):
     with pytest.raises(ValueError):

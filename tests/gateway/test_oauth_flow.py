@@ -1,15 +1,10 @@
 """An account is connected by consent, once, and its own alone; the provider is the sandbox's."""
 
-import shutil
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import pytest_asyncio
 
-from gateway.app import assemble
-from gateway.demo_world import register_client
-from gateway.settings import Settings
-from providers.sandbox.app import create
 from providers.sandbox.world import boards
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
@@ -26,32 +21,14 @@ EVERY = pytest.mark.parametrize("provider", KINDS)
 
 
 @pytest.fixture(scope="module")
-def settings(migrated_file, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("process")
-    shutil.copy(migrated_file, folder / "gateway.db")
-    return Settings(
-        _env_file=None,
-        data_dir=folder,
-        admin_token="the-admin-token-of-the-tests",
-        secret_keys="a secret key of the tests",
-        rate_limits="off",
-        sandbox=True,
-        public_url=BASE,
-    )
+def sandbox(sandbox):
+    boards.seed(sandbox.ground.store)
+    return sandbox
 
 
 @pytest.fixture(scope="module")
-def sandbox():
-    made = create(None, public_base=f"{BASE}/sandbox")
-    register_client(made, BASE)
-    boards.seed(made.ground.store)
-    return made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def gateway(settings, sandbox):
-    async with assemble(settings, sandbox=sandbox).running() as running:
-        yield running
+def gateway(sandboxed):
+    return sandboxed
 
 
 @pytest.fixture

@@ -253,6 +253,146 @@ async def test_the_management_api_pages_changes_and_removes(two):
     assert sorted(one["id"] for one in left["tokens"]) == sorted(one["id"] for one in tokens[1:])
 
 
+# -- changes at once ------------------------------------------------------------------------------
+
+ROUNDS = 10
+
+
+def connection_of(token):
+    """Return the body of a connection of the token's operator."""
+    return {
+        "resourceId": token["resourceIds"][0],
+        "operatorId": token["operatorId"],
+        "kind": "email",
+        "provider": "PROVIDER_A",
+        "accountEmail": "ada@example.org",
+    }
+
+
+async def at_once(*calls):
+    """Return the statuses of calls that are made at once."""
+    return [answer.status_code for answer in await asyncio.gather(*calls)]
+
+
+async def test_changes_of_one_resource_at_once_wait_for_each_other(two):
+    token = await made(two[0])
+    url, change = (
+        f"/api/resources/{token['resourceIds'][0]}",
+        {"operatorIds": [token["operatorId"]]},
+    )
+    async with over(two[0], headers=ADMIN) as here, over(two[1], headers=ADMIN) as there:
+        for _ in range(ROUNDS):
+            assert await at_once(*[way.patch(url, json=change) for way in (here, there) * 2]) == (
+                [200] * 4
+            )
+
+        assert (await here.get(url)).json()["operatorIds"] == change["operatorIds"]
+
+
+async def somebody_waits(database):
+    """Return once a transaction of the database waits for another."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    async with asyncio.timeout(10), database.reader.connect() as connection:
+        while not await connection.scalar(text(f"{waiting} AND datname = current_database()")):
+            await connection.rollback()
+
+
+async def test_a_change_of_a_token_that_waits_keeps_what_was_changed_meanwhile(two):
+    token = await made(two[0])
+    url, resources = f"/api/access-tokens/{token['id']}", token["resourceIds"]
+    late = {"resourceIds": resources, "settings": {"emailAccessEnabled": True}}
+    async with over(two[0], headers=ADMIN) as here:
+        async with two[1].parts.database.writing() as session:
+            await session.get(tables.Resource, resources[0], with_for_update=True)
+            waiting = asyncio.create_task(here.patch(url, json=late))
+            await somebody_waits(two[1].parts.database)
+            await here.patch(url, json={"settings": {"calendarAccessEnabled": True}})
+
+        assert (await waiting).status_code == 200
+        kept = (await here.get(url)).json()["settings"]
+        assert (kept["emailAccessEnabled"], kept["calendarAccessEnabled"]) == (True, True)
+
+
+async def test_a_change_of_a_resource_that_waits_answers_what_was_changed_meanwhile(two):
+    token = await made(two[0])
+    url = f"/api/resources/{token['resourceIds'][0]}"
+    late = {"operatorIds": [token["operatorId"]]}
+    async with over(two[0], headers=ADMIN) as here:
+        async with two[1].parts.database.writing() as session:
+            await session.get(tables.Operator, token["operatorId"], with_for_update=True)
+            waiting = asyncio.create_task(here.patch(url, json=late))
+            await somebody_waits(two[1].parts.database)
+            await here.patch(url, json={"name": "other"})
+
+        assert (await waiting).json()["name"] == "other"
+        assert (await here.get(url)).json() == (await waiting).json()
+
+
+async def test_what_is_removed_twice_at_once_was_there_once(two):
+    async with over(two[0], headers=ADMIN) as here, over(two[1], headers=ADMIN) as there:
+        for _ in range(ROUNDS):
+            token = await made(two[0])
+            for url in (
+                f"/api/resources/{token['resourceIds'][0]}",
+                f"/api/operators/{token['operatorId']}",
+            ):
+                assert sorted(await at_once(here.delete(url), there.delete(url))) == [204, 404]
+
+
+async def test_nothing_refers_to_an_operator_who_is_removed_meanwhile(two):
+    async with over(two[0], headers=ADMIN) as here, over(two[1], headers=ADMIN) as there:
+        for _ in range(ROUNDS):
+            token = await made(two[0])
+            operator, resource = token["operatorId"], token["resourceIds"][0]
+            new = connection_of(token)
+            removed, connected, linked = await at_once(
+                here.delete(f"/api/operators/{operator}"),
+                there.post("/api/connections", json=new),
+                there.patch(f"/api/resources/{resource}", json={"operatorIds": [operator]}),
+            )
+
+            assert removed == 204
+            assert connected in {201, 400}
+            assert linked in {200, 400}
+            left = await here.get("/api/connections", params={"operatorId": operator})
+            assert left.json()["connections"] == []
+            assert (await here.get(f"/api/resources/{resource}")).json()["operatorIds"] == []
+
+
+async def test_nothing_refers_to_a_resource_that_is_removed_meanwhile(two):
+    async with over(two[0], headers=ADMIN) as here, over(two[1], headers=ADMIN) as there:
+        for _ in range(ROUNDS):
+            token = await made(two[0])
+            resource, new = token["resourceIds"][0], connection_of(token)
+            connection = (await here.post("/api/connections", json=new)).json()["id"]
+            mine = f"/api/access-tokens/{token['id']}"
+            removed, changed, relinked = await at_once(
+                here.delete(f"/api/resources/{resource}"),
+                there.patch(f"/api/connections/{connection}", json={"status": "disabled"}),
+                there.patch(mine, json={"resourceIds": [resource]}),
+            )
+
+            assert removed == 204
+            assert changed in {200, 404}
+            assert relinked in {200, 400}
+            assert (await here.get(mine)).json()["resourceIds"] == []
+
+
+async def test_who_gives_way_in_a_deadlock_may_try_again(database):
+    async with database.writing() as session:
+        session.add_all([tables.Resource(name=name, created_at=1) for name in "ab"])
+    both = asyncio.Barrier(2)
+
+    async def lock(first, second):
+        async with database.writing() as session:
+            await session.get(tables.Resource, first, with_for_update=True)
+            await both.wait()
+            await session.get(tables.Resource, second, with_for_update=True)
+
+    ends = await asyncio.gather(lock(1, 2), lock(2, 1), return_exceptions=True)
+    assert sorted(type(end).__name__ for end in ends) == ["NoneType", "StorageUnavailable"]
+
+
 # -- the ledger ------------------------------------------------------------------------------------
 
 

@@ -1,19 +1,13 @@
 """Accounts that stopped working are noticed when they work again, without anybody asking."""
 
-import shutil
-
 import pytest
 import pytest_asyncio
 from sqlalchemy import text
 
 from gateway import connections
-from gateway.app import assemble
-from gateway.demo_world import register_client
 from gateway.leases import Leases
 from gateway.recovery import PAUSES, Recovery
-from gateway.settings import Settings
 from gateway.tables import ConnectionRow
-from providers.sandbox.app import create
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -24,31 +18,8 @@ SCOPES = ["https://www.googleapis.com/auth/gmail.modify"]
 
 
 @pytest.fixture(scope="module")
-def settings(migrated_file, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("process")
-    shutil.copy(migrated_file, folder / "gateway.db")
-    return Settings(
-        _env_file=None,
-        data_dir=folder,
-        admin_token="the-admin-token-of-the-tests",
-        secret_keys="a secret key of the tests",
-        rate_limits="off",
-        sandbox=True,
-        public_url=BASE,
-    )
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    made = create(None, public_base=f"{BASE}/sandbox")
-    register_client(made, BASE)
-    return made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def gateway(settings, sandbox):
-    async with assemble(settings, sandbox=sandbox).running() as running:
-        yield running
+def gateway(sandboxed):
+    return sandboxed
 
 
 class Mailbox:
@@ -109,23 +80,6 @@ async def mailbox(admin, client, new_token, renewing):
     made = await admin.post("/api/access-tokens", json={**new_token, "settings": flags})
     holder = {"Authorization": f"Bearer {made.json()['token']}"}
     return Mailbox(number, admin=admin, client=client, holder=holder)
-
-
-class Clock:
-    """Milliseconds since the epoch, moved by hand."""
-
-    now = 1_795_000_000_000
-
-    def __call__(self):
-        return self.now
-
-    def wait(self, seconds):
-        self.now += round(seconds * 1000)
-
-
-@pytest.fixture
-def time():
-    return Clock()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import uvicorn
 
 from gateway import connections
 from gateway.keyring import Keyring
-from gateway.tables import ConnectionRow, Operator, Resource
+from gateway.tables import ConnectionRow
 from providers.sandbox.app import create
 from providers.sandbox.oauth_clients import Clients
 
@@ -55,26 +55,8 @@ async def processes(store, served, connection):
 
 
 @pytest.fixture
-async def connection(database):
-    async with database.writing() as session:
-        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
-        session.add(Resource(name="r", created_at=0))
-        await session.flush()
-        session.add(
-            ConnectionRow(
-                resource_id=1,
-                operator_id="o",
-                kind="email",
-                provider="PROVIDER_B",
-                account_email="o@example.org",
-                granted_scopes=[],
-                can_write=False,
-                status="active",
-                selected_site_ids=[],
-                created_at=0,
-                updated_at=0,
-            )
-        )
+async def connection(connected):
+    return await connected(provider="PROVIDER_B")
 
 
 async def expire(database, sandbox):

@@ -1,6 +1,7 @@
 """The door: limits, then the token, then its quota, and the headers that tell of them."""
 
 import httpx
+import orjson
 import pytest
 import pytest_asyncio
 
@@ -83,6 +84,17 @@ async def test_a_token_of_its_own_quota_is_stopped_by_it(admin, client, new_toke
     assert rates(other)[:2] == (60, 54)  # 3 of the admin, 2 that passed, this one: not the refused
 
 
+async def test_a_quota_of_nothing_tells_of_itself(admin, client, new_token):
+    nothing = {"settings": {"quota": {"perMinute": 0}}}
+    text = (await admin.post("/api/access-tokens", json={**new_token, **nothing})).json()["token"]
+    response = await client.get(EMAILS, headers={"Authorization": f"Bearer {text}"})
+
+    assert response.status_code == 429
+    assert rates(response)[:2] == (0, 0)
+    assert response.headers["Retry-After"] == "60"
+    assert rates(await client.get(EMAILS))[:2] == (60, 59)  # the refused one was not counted
+
+
 async def test_a_full_address_is_told_so_before_a_bad_token_is(client):
     for _ in range(60):
         await client.get(EMAILS)
@@ -99,6 +111,74 @@ async def test_graphql_is_charged_where_rest_would_be(admin, client, token):
     assert response.status_code == 200
     assert rates(response)[:2] == (60, 58)
     assert rates(await client.get(EMAILS))[1] == 57
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ((), "MISSING_HEADER"),
+        ([(b"authorization", b"Basic x")], "MALFORMED_HEADER"),
+        ([(b"authorization", b"Bearer agw_nobodys")], "UNKNOWN_TOKEN"),
+    ],
+)
+async def test_nobody_reads_what_a_stranger_asks(gateway, headers, reason):
+    """The body is not even received, so no document of theirs reaches the parser."""
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/graphql",
+        "raw_path": b"/graphql",
+        "query_string": b"",
+        "headers": [(b"x-request-id", b"r"), (b"transfer-encoding", b"chunked"), *headers],
+        "client": ("192.0.2.7", 1),
+    }
+    sent = []
+
+    async def receive():
+        raise AssertionError("somebody asked for the body")
+
+    async def send(message):
+        sent.append(message)
+
+    await gateway.edge.app(scope, receive, send)
+
+    start, body = sent
+    (error,) = orjson.loads(body["body"])["errors"]
+    assert start["status"] == 401
+    assert (b"www-authenticate", b'Bearer error="invalid_token"') in start["headers"]
+    assert error["extensions"]["code"] == "UNAUTHENTICATED"
+    assert error["extensions"]["reason"] == reason
+
+
+async def test_strangers_at_graphql_have_a_bucket_of_their_own(client, token):
+    query = {"query": "{ emails { totalCount } }"}
+    for left in range(59, -1, -1):
+        response = await client.post("/graphql", json=query)
+        assert (response.status_code, rates(response)[:2]) == (401, (60, left))
+
+    full = await client.post("/graphql", json=query, headers={"Authorization": "Bearer agw_x"})
+    mine = {"Authorization": f"Bearer {token['token']}"}
+    known = await client.post("/graphql", json=query, headers=mine)
+
+    assert full.status_code == 429
+    assert full.headers["Retry-After"] == "60"
+    assert full.json()["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
+    assert (known.status_code, rates(known)[:2]) == (200, (60, 59))
+
+
+async def test_a_document_that_cannot_run_is_charged_to_graphql_once_the_caller_is_known(
+    client, token
+):
+    mine = {"Authorization": f"Bearer {token['token']}"}
+
+    answers = [
+        await client.post("/graphql", content=body, headers=mine)
+        for body in (b'{"query": "{ emails {"}', b"nonsense", b"x" * (64 * 1024 + 1))
+    ]
+
+    assert [answer.status_code for answer in answers] == [400, 400, 413]
+    assert [rates(answer)[:2] for answer in answers] == [(60, 59), (60, 58), (60, 57)]
 
 
 async def test_unknown_paths_of_a_surface_tell_the_rates_too(client):
@@ -195,10 +275,9 @@ async def test_our_own_bugs_tell_nothing(client, token, gateway, monkeypatch):
     }
 
 
-async def test_a_graphql_body_over_64_kib_is_413_in_its_own_shape(client):
-    response = await client.post(
-        "/graphql", content=b"x" * (64 * 1024 + 1), headers={"X-Request-Id": "r"}
-    )
+async def test_a_graphql_body_over_64_kib_is_413_in_its_own_shape(client, token):
+    mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": "r"}
+    response = await client.post("/graphql", content=b"x" * (64 * 1024 + 1), headers=mine)
 
     assert response.status_code == 413
     assert response.json() == {

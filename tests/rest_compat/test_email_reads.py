@@ -254,6 +254,29 @@ async def test_partial_fail_prefers_no_answer_to_half_of_one(client, world):
     assert response.headers["preference-applied"] == "partial=fail"
 
 
+async def test_partial_fail_holds_for_graphql_too(client, world):
+    await world.fail("provider-b", kind="500")
+    query = {"query": "{ emails { emails { id } } accessToken { name } }"}
+
+    usual = await client.post("/graphql", json=query)
+    strict = await client.post(
+        "/graphql", json=query, headers={"prefer": "partial=fail, handling=strict"}
+    )
+
+    assert len(usual.json()["data"]["emails"]["emails"]) == 3
+    assert "preference-applied" not in usual.headers
+    assert strict.status_code == 200
+    assert strict.headers["preference-applied"] == "partial=fail"
+    assert strict.json()["data"] == {"emails": None, "accessToken": {"name": "test"}}
+    (error,) = strict.json()["errors"]
+    assert error["message"] == "Provider B (me@provider-b.example): failed."
+    assert error["path"] == ["emails"]
+    assert (error["extensions"]["code"], error["extensions"]["httpStatus"]) == (
+        "PROVIDER_ERROR",
+        502,
+    )
+
+
 @pytest.mark.parametrize(
     ("fault", "status", "error", "retry_after"),
     [

@@ -139,6 +139,8 @@ def _existing(file: Path) -> sqlite.Connection:
 @contextmanager
 def _appearing(target: Path) -> Iterator[Path]:
     """Yield a file to write, for its owner alone, that takes *target*'s place in the end."""
+    if not target.absolute().parent.is_dir():
+        raise CannotDo(f"There is no folder {target.parent} to write {target.name} to.")
     descriptor, name = tempfile.mkstemp(dir=target.absolute().parent, prefix=f".{target.name}.")
     partial = Path(name)
     try:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.options import AsJson, offering
-from gateway.cli.talk import carried_out, give_json, give_table, say
+from gateway.cli.options import AsJson, offering, refuse
+from gateway.cli.talk import answer, carried_out, give_table, say
 
 app = typer.Typer(help="Connected accounts.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The connection's id.")]
@@ -65,17 +65,36 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     tenant: Annotated[str, typer.Option(help="App-only: the tenant.")] = "",
     client_id: Annotated[str, typer.Option(help="App-only: the client's id.")] = "",
+    untested: Annotated[
+        bool,
+        typer.Option("--untested", help="Store the secret without trying it: upstream is away."),
+    ] = False,
     device: Device = False,
     browser: Browser = True,
     as_json: AsJson = False,
 ) -> None:
-    """Connect an account: by consent, unless an API token or an app-only client is given."""
-    from gateway.cli import connection_work as work
+    """
+    Connect an account: by consent, unless an API token or an app-only client is given.
 
-    secret = _secret() if api_token or client_id else None
+    What is given is tried with one harmless read. Of an account that does not answer, or whose
+    owner does not agree, nothing is left, and the exit code is 1.
+    """
+    from gateway.cli import connection_work as work
+    from gateway.cli.new_account import NewAccount
+
+    given = api_token or client_id
+    refuse(
+        (api_token and client_id, "give --api-token or --client-id, not both"),
+        (bool(client_id) != bool(tenant), "--client-id and --tenant go together"),
+        (site and not client_id, "--site goes with --client-id and --tenant"),
+        (client_id and kind != "collab", "--client-id is for collab alone"),
+        (given and device, "--device is for consent: leave out --api-token and --client-id"),
+        (untested and not given, "--untested goes with --api-token or --client-id"),
+    )
+    secret = _secret() if given else None
     made = carried_out(
         lambda: work.add(
-            work.NewAccount(
+            NewAccount(
                 kind=kind,
                 provider=provider,
                 account=account,
@@ -87,7 +106,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
                 client_id=client_id,
                 secret=secret,
             ),
-            work.Way(device=device, browser=browser),
+            work.Way(device=device, browser=browser, untested=untested),
         )
     )
     _tell(made, as_json=as_json)
@@ -99,10 +118,7 @@ def list_(as_json: AsJson = False) -> None:
     from gateway.cli import connection_work as work
 
     found = carried_out(work.listed)
-    if as_json:
-        give_json(found)
-    else:
-        give_table(found, _COLUMNS)
+    answer(found, lambda: give_table(found, _COLUMNS), as_json=as_json)
 
 
 @app.command("test")
@@ -111,10 +127,11 @@ def try_out(connection_id: Id, as_json: AsJson = False) -> None:
     from gateway.cli import connection_work as work
 
     told = carried_out(lambda: work.tested(connection_id))
-    if as_json:
-        give_json(told)
-    else:
-        say(f"{told['status']}: {told['detail']} ({told['latencyMs']} ms)")
+    answer(
+        told,
+        lambda: say(f"{told['status']}: {told['detail']} ({told['latencyMs']} ms)"),
+        as_json=as_json,
+    )
     if not told["ok"]:
         raise typer.Exit(1)
 
@@ -136,21 +153,19 @@ def remove(connection_id: Id, as_json: AsJson = False) -> None:
     from gateway.cli import connection_work as work
 
     gone = carried_out(lambda: work.removed(connection_id))
-    if as_json:
-        give_json(gone)
-    else:
-        say(f"Connection {connection_id} is removed.")
+    answer(gone, lambda: say(f"Connection {connection_id} is removed."), as_json=as_json)
 
 
 def _tell(made: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        give_json(made)
-    else:
-        say(f"Connection {made['id']} ({made['accountEmail']}) is {made['status']}.")
+    answer(
+        made,
+        lambda: say(f"Connection {made['id']} ({made['accountEmail']}) is {made['status']}."),
+        as_json=as_json,
+    )
 
 
 def _secret() -> str:
     secret = sys.stdin.readline().strip()
     if not secret:
-        raise typer.BadParameter("a secret is expected on standard input")
+        raise typer.BadParameter("the secret is read from standard input: put `< FILE` behind it")
     return secret

@@ -4,7 +4,7 @@ import asyncio
 import webbrowser
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlmodel import col, select
@@ -12,7 +12,8 @@ from sqlmodel import col, select
 from gateway import connections, moments, tokens
 from gateway.accounts import Accounts
 from gateway.cli.loopback import listening
-from gateway.cli.store import opened
+from gateway.cli.new_account import NewAccount
+from gateway.cli.store import opened, require_operator, require_resource
 from gateway.cli.talk import say
 from gateway.credentials import Vault
 from gateway.database import Database
@@ -22,7 +23,7 @@ from gateway.lookup import open_lookup
 from gateway.oauth_flow import PATIENCE, FlowFailed, OAuthFlow
 from gateway.oauth_servers import scopes_of
 from gateway.settings import Settings
-from gateway.tables import ConnectionRow, Operator, Resource
+from gateway.tables import ConnectionRow
 from gateway.token_endpoints import TokenEndpoints
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code
@@ -31,42 +32,12 @@ from providers.origins import Origins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewAccount:
-    """
-    What `connection add` was told.
-
-    Attributes:
-        secret: An API token, or with *client_id* the app-only client's secret; None: by consent.
-    """
-
-    kind: str
-    provider: str
-    account: str
-    operator_id: str
-    resource_id: int
-    writing: bool
-    site_ids: tuple[str, ...] = ()
-    tenant: str = ""
-    client_id: str = ""
-    secret: str | None = field(default=None, repr=False)
-
-    @property
-    def credentials(self) -> Mapping[str, str] | None:
-        """What is stored at once; None when a person consents first."""
-        if self.secret is None:
-            return None
-        if self.client_id:
-            client = {"clientId": self.client_id, "clientSecret": self.secret}
-            return {**client, "tenant": self.tenant}
-        return {"apiToken": self.secret}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How a person consents."""
+    """How a person consents; *untested*: a secret is stored without being tried."""
 
     device: bool
     browser: bool
+    untested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +50,22 @@ class _Desk:
 
 
 async def add(new: NewAccount, way: Way) -> dict[str, Any]:
-    """Store a connection and have its owner consent; nothing is left when they do not."""
-    if new.provider not in connections.KINDS.get(new.kind, ()):
-        raise InvalidInput(f"{new.provider} has no {new.kind}; see --help.")
-    if new.client_id and not (new.kind == "collab" and new.tenant):
-        raise InvalidInput("App-only connections are for collab, and need --tenant.")
+    """
+    Store a connection, and have its owner consent or its secret tried.
+
+    Raises:
+        InvalidInput: They did not agree, or it does not answer; nothing is left.
+    """
+    new.check()
     async with _desk() as desk:
-        row = await _stored(desk, new)
-        if new.credentials is not None:
+        # Until its owner has agreed, or it has answered, nobody shall call with it.
+        row = await _stored(desk, new, status="active" if way.untested else "needs_reauth")
+        if way.untested:
             return connections.view(row)
         try:
-            return connections.view(await _consented(desk, row, way))
+            if new.credentials is None:
+                return connections.view(await _consented(desk, row, way))
+            return connections.view(await _answering(desk, row))
         except BaseException:
             await _removed(desk, row.id or 0)
             raise
@@ -121,6 +97,16 @@ async def removed(connection_id: int) -> dict[str, Any]:
         row = await _known(desk, connection_id)
         await _removed(desk, connection_id)
         return connections.view(row)
+
+
+async def _answering(desk: _Desk, row: ConnectionRow) -> ConnectionRow:
+    """Make one harmless read and say what was found; return the row as it is then."""
+    found = await desk.accounts.test(row)
+    if not found["ok"]:
+        detail = f"{found['detail']} Nothing is stored; --untested stores it without trying."
+        raise InvalidInput(detail)
+    say(f"{found['detail']} ({found['latencyMs']} ms)")
+    return await _known(desk, row.id or 0)
 
 
 async def _consented(desk: _Desk, row: ConnectionRow, way: Way) -> ConnectionRow:
@@ -159,7 +145,7 @@ async def _by_device(desk: _Desk, row: ConnectionRow) -> ConnectionRow:
     return await desk.flow.accept(row, got)
 
 
-async def _stored(desk: _Desk, new: NewAccount) -> ConnectionRow:
+async def _stored(desk: _Desk, new: NewAccount, *, status: str) -> ConnectionRow:
     now = moments.now_ms()
     app_only = bool(new.client_id)
     scopes = ["Sites.Selected"] if app_only else []
@@ -176,17 +162,14 @@ async def _stored(desk: _Desk, new: NewAccount) -> ConnectionRow:
         account_email=new.account,
         granted_scopes=scopes,
         can_write=connections.can_write(scopes),
-        # Until its owner has agreed there is nothing to call with.
-        status="needs_reauth" if new.credentials is None else "active",
+        status=status,
         selected_site_ids=list(new.site_ids),
         created_at=now,
         updated_at=now,
     )
     async with desk.database.writing() as session:
-        if await session.get(Operator, new.operator_id) is None:
-            raise NotFound("There is no such operator.", code=Code.OPERATOR_NOT_FOUND)
-        if await session.get(Resource, new.resource_id) is None:
-            raise NotFound("There is no such resource.", code=Code.RESOURCE_NOT_FOUND)
+        await require_operator(session, new.operator_id)
+        await require_resource(session, new.resource_id)
         session.add(row)
         await session.flush()
         if new.credentials is not None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from gateway.cli.options import AsJson, Yes, sure
-from gateway.cli.talk import carried_out, give, give_json, progress, say
+from gateway.cli.talk import answer, carried_out, give, progress, say
 
 app = typer.Typer(help="The database.", no_args_is_help=True)
 
@@ -63,10 +63,11 @@ def backup(
     with progress("Copying") as told:
         made = carried_out(lambda: work.backed_up(file, told))
     made["bytes"] = file.stat().st_size
-    if as_json:
-        give_json(made)
-    else:
-        say(f"{made['file']}: {made['bytes']} bytes, version {made['version']}.")
+    answer(
+        made,
+        lambda: say(f"{made['file']}: {made['bytes']} bytes, version {made['version']}."),
+        as_json=as_json,
+    )
 
 
 @app.command("restore")
@@ -93,9 +94,10 @@ def restore(
 
 
 def _show(told: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        give_json(told)
-        return
+    answer(told, lambda: _words(told), as_json=as_json)
+
+
+def _words(told: dict[str, Any]) -> None:
     give(f"{told['database']}")
     give(f"version {told['version'] or '-'}, newest {told['newest']}")
     if told["missing"]:

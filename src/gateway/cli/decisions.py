@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import Annotated, Any
 
 import typer
 
 from gateway.cli.options import AsJson, offering
-from gateway.cli.talk import carried_out, give, give_json, give_table, say
+from gateway.cli.talk import answer, carried_out, give, give_table, say
 
 app = typer.Typer(help="What was decided on calls, and by which layer.", no_args_is_help=True)
 
@@ -88,10 +88,7 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     given = _given(token, outcome, surface, operation, layer, code, request)
     found = carried_out(lambda: work.listed(given | {"since": since, "until": until}, limit))
-    if as_json:
-        give_json(found)
-    else:
-        give_table(found, _COLUMNS)
+    answer(found, lambda: give_table(found, _COLUMNS), as_json=as_json)
 
 
 @app.command("tail")
@@ -113,9 +110,10 @@ def tail(  # noqa: PLR0913, PLR0917 - each is an option of the command
     write = work.as_line if as_json else work.as_words
 
     async def follow() -> None:
-        async for decision in work.followed(given, lines, complain=say):
-            give(write(decision))
-            sys.stdout.flush()  # a pipe shall not wait for a full buffer
+        async with aclosing(work.followed(given, lines, complain=say)) as followed:
+            async for decision in followed:
+                give(write(decision))
+                sys.stdout.flush()  # a pipe shall not wait for a full buffer
 
     with suppress(KeyboardInterrupt):  # that is how it is meant to end
         carried_out(follow)
@@ -127,16 +125,17 @@ def verify(as_json: AsJson = False) -> None:
     from gateway.cli import decisions_work as work
 
     checked = carried_out(work.verified)
-    if as_json:
-        give_json(checked)
-    else:
-        for fault in checked["faults"]:
-            give(f"{fault['chain']} {fault['number']}: {fault['fault']}")
-        say(f"{checked['rows']} rows checked, {len(checked['faults'])} faults.")
-        if 0 < checked["rows"] == len(checked["faults"]):
-            say("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")
+    answer(checked, lambda: _faults(checked), as_json=as_json)
     if checked["faults"]:
         raise typer.Exit(1)
+
+
+def _faults(checked: dict[str, Any]) -> None:
+    for fault in checked["faults"]:
+        give(f"{fault['chain']} {fault['number']}: {fault['fault']}")
+    say(f"{checked['rows']} rows checked, {len(checked['faults'])} faults.")
+    if 0 < checked["rows"] == len(checked["faults"]):
+        say("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")
 
 
 def _given(  # noqa: PLR0913, PLR0917 - each is an option of the commands

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,7 @@ async def listed(given: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
 
 async def followed(
     given: Mapping[str, Any], lines: int, *, complain: Callable[[str], None]
-) -> AsyncIterator[dict[str, Any]]:
+) -> AsyncGenerator[dict[str, Any], None]:
     """
     Yield the last *lines* decisions and then each new one, for ever.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.options import AsJson
-from gateway.cli.talk import failures_as_sentences, give, give_json, say
+from gateway.cli.talk import answer, failures_as_sentences, give, say
 
 if TYPE_CHECKING:
     from gateway.app import Gateway
@@ -39,11 +39,8 @@ def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
         def started() -> None:
             if manifest is not None:
                 write(manifest, described)
-            if as_json:
-                give_json(described)
-                sys.stdout.flush()  # whoever reads it waits for it
-            else:
-                _introduce(described)
+            answer(described, lambda: _introduce(described), as_json=as_json)
+            sys.stdout.flush()  # whoever reads it, from a pipe or a file, waits for it
 
         run_app(gateway, listener, started=started)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.options import AsJson
-from gateway.cli.talk import carried_out, give, give_json, say
+from gateway.cli.talk import answer, carried_out, give, say
 
 
 def doctor(
@@ -22,13 +22,15 @@ def doctor(
 
     found = carried_out(lambda: findings(offline=offline))
     failed = [one for one in found if one.outcome is Outcome.FAIL]
-    if as_json:
-        give_json({"ok": not failed, "checks": [one.as_json for one in found]})
-    else:
+
+    def words() -> None:
         for one in found:
             give(f"{one.outcome.value:<5} {one.name:<12} {one.detail}")
             if one.remedy is not None:
                 give(f"{'':<18} {one.remedy}")
         say(f"{len(failed)} of {len(found)} checks failed.")
+
+    checks = [one.as_json for one in found]
+    answer({"ok": not failed, "checks": checks}, words, as_json=as_json)
     if failed:
         raise typer.Exit(1)

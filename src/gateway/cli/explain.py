@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.options import AsJson
-from gateway.cli.talk import carried_out, give, give_json, give_table
+from gateway.cli import given
+from gateway.cli.options import AsJson, refuse
+from gateway.cli.talk import answer, carried_out, give, give_table
 
 _COLUMNS = {"layer": "LAYER", "outcome": "OUTCOME", "detail": "WHY"}
 
@@ -23,12 +24,14 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     query: Annotated[
         list[str] | None, typer.Option(help="A parameter, as name=value; repeat for several.")
     ] = None,
-    body: Annotated[str | None, typer.Option(help="The body as JSON, or @FILE with it.")] = None,
+    body: Annotated[
+        str | None, typer.Option(help="The body as JSON, @FILE, or - for standard input.")
+    ] = None,
     document: Annotated[
         Path | None, typer.Option(help="A GraphQL document instead of a method and a path.")
     ] = None,
     variables: Annotated[
-        str | None, typer.Option(help="Its variables as JSON, or @FILE with them.")
+        str | None, typer.Option(help="Its variables as JSON, @FILE, or - for standard input.")
     ] = None,
     operation: Annotated[str | None, typer.Option(help="Which operation of several.")] = None,
     as_json: AsJson = False,
@@ -41,20 +44,28 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """
     from gateway.cli import explain_work as work
 
+    refuse(
+        (method and not path, f"say what to {method}: `explain {token_id} {method} /api/access/…`"),
+        (not method and (query or body), "--query and --body go with METHOD and PATH"),
+        (
+            not document and (variables or operation),
+            "--variables and --operation go with --document",
+        ),
+        (document and method, "ask about METHOD and PATH or about --document FILE, not both"),
+    )
     asked: dict[str, Any] = {}
     if document is not None:
-        asked["document"] = _read(document)
-        asked["variables"] = _json("variables", variables) if variables else {}
-        asked["operationName"] = operation
-    if method is not None or path is not None:
-        asked |= {"method": method, "path": path, "query": _pairs(query or [])}
+        asked = {
+            "document": given.content(document),
+            "variables": given.members("variables", variables),
+            "operationName": operation,
+        }
+    elif method is not None:
+        asked = {"method": method, "path": path, "query": _pairs(query or [])}
     if body is not None:
-        asked["body"] = _json("body", body)
+        asked["body"] = given.value("body", body)
     found = carried_out(lambda: work.explained(token_id, asked))
-    if as_json:
-        give_json(found)
-    else:
-        _give(found, token_id)
+    answer(found, lambda: _give(found, token_id), as_json=as_json)
     if found["outcome"] != "allowed":
         raise typer.Exit(1)
 
@@ -95,26 +106,11 @@ def _commands(change: Mapping[str, Any], token_id: int) -> Iterator[str]:
         yield shlex.join(["access-gateway", "rule", "remove", str(token_id), str(rule_id)])
 
 
-def _pairs(given: list[str]) -> dict[str, list[str]]:
+def _pairs(written: list[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for pair in given:
+    for pair in written:
         name, is_pair, value = pair.partition("=")
         if not is_pair:
             raise typer.BadParameter(f"{pair} is not name=value")
         found.setdefault(name, []).append(value)
     return found
-
-
-def _json(name: str, given: str) -> Any:
-    text = _read(Path(given[1:])) if given.startswith("@") else given
-    try:
-        return json.loads(text)
-    except ValueError as problem:
-        raise typer.BadParameter(f"{name} cannot be read: {problem}") from None
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise typer.BadParameter(f"{file} cannot be read: {problem}") from None

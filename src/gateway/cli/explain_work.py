@@ -5,13 +5,18 @@ from typing import Any
 
 import orjson
 
-from gateway.app import assemble
+from gateway.cli import here
+from gateway.cli.documents import checked
+from gateway.cli.failing import CannotDo
 from gateway.management.explain import Asked, questioned
-from gateway.server import sandbox_of
-from gateway.settings import Settings
 from gateway.tables import AccessToken
 from policy.refusals import NotFound
 from policy.vocabulary import Code
+
+_NOTHING = (
+    "What is asked must have either method and path, or a document: "
+    "`explain ID GET /api/access/email/messages` or `explain ID --document FILE`."
+)
 
 
 async def explained(token_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,11 +25,12 @@ async def explained(token_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         Refusal: There is no such token, or nothing that can be asked about.
+        CannotDo: Nothing is asked.
     """
-    question = questioned(Asked.model_validate(dict(asked)))
-    settings = Settings().ready_to_serve()
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-    async with assemble(settings, sandbox=sandbox_of(settings)).running() as gateway:
+    if not asked:
+        raise CannotDo(_NOTHING)
+    question = questioned(checked(Asked, dict(asked)))
+    async with here.running() as gateway:
         async with gateway.parts.database.reading() as session:
             token = await session.get(AccessToken, token_id)
         if token is None:

@@ -1,5 +1,6 @@
 """`access-gateway`: every command, each of which imports what it needs when it runs."""
 
+import os
 import sys
 
 import typer
@@ -82,3 +83,16 @@ def run() -> None:
         app(prog_name=NAME)
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        _hand_over()
+
+
+def _hand_over() -> None:
+    """Write what is left; when nobody reads on (`| head`), the interpreter shall not complain."""
+    written = sys.__stdout__  # typer puts another in its place when it met the same
+    if written is None:
+        return
+    try:
+        written.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), written.fileno())

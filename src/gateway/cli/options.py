@@ -22,6 +22,18 @@ def offering(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     return complete
 
 
+def refuse(*cases: tuple[object, str]) -> None:
+    """
+    Refuse words that do not go together; a case is whether they are there, and what to type.
+
+    Raises:
+        typer.BadParameter: They are, in the first such case's words.
+    """
+    for wrong, sentence in cases:
+        if wrong:
+            raise typer.BadParameter(sentence)
+
+
 def sure(question: str, *, yes: bool) -> None:
     """
     Ask before something that cannot be taken back.

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.options import AsJson
-from gateway.cli.talk import carried_out, give, give_json, give_table, say
+from gateway.cli.talk import answer, carried_out, give, give_table, say
 
 operators = typer.Typer(help="People whose accounts are connected.", no_args_is_help=True)
 resources = typer.Typer(help="What connections hang on and tokens reach.", no_args_is_help=True)
@@ -24,10 +24,7 @@ def add_operator(
     from gateway.cli import people_work as work
 
     made = carried_out(lambda: work.operator_added(email, name))
-    if as_json:
-        give_json(made)
-    else:
-        give(made["id"])
+    answer(made, lambda: give(made["id"]), as_json=as_json)
 
 
 @operators.command("list")
@@ -36,10 +33,7 @@ def list_operators(as_json: AsJson = False) -> None:
     from gateway.cli import people_work as work
 
     found = carried_out(work.operators_listed)
-    if as_json:
-        give_json(found)
-    else:
-        give_table(found, _OPERATOR)
+    answer(found, lambda: give_table(found, _OPERATOR), as_json=as_json)
 
 
 @resources.command("add")
@@ -54,11 +48,12 @@ def add_resource(
     from gateway.cli import people_work as work
 
     made = carried_out(lambda: work.resource_added(name, operator or ()))
-    if as_json:
-        give_json(made)
-    else:
+
+    def words() -> None:
         say(f"Resource {made['name']}:")
         give(str(made["id"]))
+
+    answer(made, words, as_json=as_json)
 
 
 @resources.command("list")
@@ -67,7 +62,4 @@ def list_resources(as_json: AsJson = False) -> None:
     from gateway.cli import people_work as work
 
     found = carried_out(work.resources_listed)
-    if as_json:
-        give_json(found)
-    else:
-        give_table(found, _RESOURCE)
+    answer(found, lambda: give_table(found, _RESOURCE), as_json=as_json)

@@ -9,12 +9,10 @@ from sqlmodel import col, select
 
 from gateway import moments
 from gateway.cli.documents import checked
-from gateway.cli.store import opened
+from gateway.cli.store import opened, require_operator
 from gateway.management.operators import NewOperator, view
 from gateway.management.resources import NewResource
 from gateway.tables import Operator, OperatorResource, Resource
-from policy.refusals import NotFound
-from policy.vocabulary import Code
 
 
 async def operator_added(email: str, name: str) -> dict[str, Any]:
@@ -45,12 +43,11 @@ async def resource_added(name: str, operator_ids: Sequence[str]) -> dict[str, An
     new = checked(NewResource, {"name": name, "operatorIds": list(operator_ids)})
     row = Resource(name=new.name, created_at=moments.now_ms())
     async with opened() as (database, _, _settings), database.writing() as session:
+        for operator_id in new.operator_ids:
+            await require_operator(session, operator_id)
         session.add(row)
         await session.flush()
         for operator_id in dict.fromkeys(new.operator_ids):
-            if await session.get(Operator, operator_id) is None:
-                message = f"There is no operator {operator_id}."
-                raise NotFound(message, code=Code.OPERATOR_NOT_FOUND)
             session.add(OperatorResource(operator_id=operator_id, resource_id=row.id or 0))
     return _resource(row, new.operator_ids)
 

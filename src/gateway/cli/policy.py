@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.options import AsJson, OnlyJson
-from gateway.cli.talk import carried_out, give, give_json, say
+from gateway.cli.talk import answer, carried_out, give, give_json, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,22 +69,23 @@ def apply(
         _show(carried_out(lambda: work.diff(reading(file), prune=prune)), as_json=as_json)
         return
     applied = carried_out(lambda: work.apply(reading(file), prune=prune))
-    if as_json:
-        give_json(applied.as_json)
-        return
-    for change in applied.changes:
-        say(str(change))
-    say(f"{len(applied.changes)} changes.")
-    if applied.texts:
-        say("This is the only time that the texts of new tokens are shown:")
-    for name, text in applied.texts.items():
-        give(f"{name}\t{text}")
+
+    def words() -> None:
+        for change in applied.changes:
+            say(str(change))
+        say(f"{len(applied.changes)} changes.")
+        if applied.texts:
+            say("This is the only time that the texts of new tokens are shown:")
+        for name, text in applied.texts.items():
+            give(f"{name}\t{text}")
+
+    answer(applied.as_json, words, as_json=as_json)
 
 
 def _show(found: "Sequence[Change]", *, as_json: bool) -> None:
-    if as_json:
-        give_json({"changes": [one.as_json for one in found]})
-        return
-    for change in found:
-        give(str(change))
-    say(f"{len(found)} changes.")
+    def words() -> None:
+        for change in found:
+            give(str(change))
+        say(f"{len(found)} changes.")
+
+    answer({"changes": [one.as_json for one in found]}, words, as_json=as_json)

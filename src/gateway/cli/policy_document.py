@@ -18,8 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from gateway.cli.documents import read
-from gateway.management.bodies import Address, Body, Name, Text, Time
-from gateway.management.operators import DisplayName
+from gateway.management.bodies import Address, Body, DisplayName, Name, Text, Time
 from gateway.management.rules import MAX_RULES
 from policy import grants, patterns
 from policy.refusals import Detail, InvalidInput

@@ -1,12 +1,11 @@
 """`query`: one GraphQL document, run as a token."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from gateway.cli import given
 from gateway.cli.options import OnlyJson
 from gateway.cli.talk import carried_out, give_json
 
@@ -16,7 +15,7 @@ TOKEN = "AGW_TOKEN"  # noqa: S105 - the name of a variable
 def query(
     document: Annotated[str, typer.Argument(help="The document, @FILE, or - for standard input.")],
     variables: Annotated[
-        str | None, typer.Option(help="Variables as JSON, or @FILE with it.")
+        str | None, typer.Option(help="Variables as JSON, @FILE, or - for standard input.")
     ] = None,
     operation: Annotated[
         str | None, typer.Option(help="Which operation of several to run.")
@@ -37,36 +36,15 @@ def query(
     """
     from gateway.cli import query_work as work
 
-    body: dict[str, Any] = {"query": _text(document)}
+    body: dict[str, Any] = {"query": given.text(document)}
     if variables is not None:
-        body["variables"] = _object(_text(variables))
+        body["variables"] = given.members("variables", variables)
     if operation is not None:
         body["operationName"] = operation
     answer = carried_out(lambda: work.answered(body, token=_token(token_file), url=url))
     give_json(answer)
     if not isinstance(answer, dict) or answer.get("errors") or "data" not in answer:
         raise typer.Exit(1)
-
-
-def _text(given: str) -> str:
-    if given == "-":
-        return sys.stdin.read()
-    if not given.startswith("@"):
-        return given
-    try:
-        return Path(given[1:]).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise typer.BadParameter(f"{given[1:]} cannot be read: {problem}") from None
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        read = json.loads(text)
-    except ValueError as problem:
-        raise typer.BadParameter(f"variables cannot be read: {problem}") from None
-    if not isinstance(read, dict):
-        raise typer.BadParameter("variables must be a JSON object")
-    return read
 
 
 def _token(file: Path | None) -> str:

@@ -10,10 +10,8 @@ from urllib.parse import urlsplit
 import orjson
 from starlette.types import ASGIApp, Message
 
-from gateway.app import assemble
+from gateway.cli import here
 from gateway.cli.failing import CannotDo
-from gateway.server import sandbox_of
-from gateway.settings import Settings
 
 PATH = "/graphql"
 PATIENCE = 60  # seconds that a gateway may take
@@ -33,9 +31,7 @@ async def answered(body: Mapping[str, Any], *, token: str, url: str | None) -> A
     if url is not None:
         raw = await asyncio.to_thread(_over_a_socket, url, headers, sent)
     else:
-        settings = Settings().ready_to_serve()
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-        async with assemble(settings, sandbox=sandbox_of(settings)).running() as gateway:
+        async with here.running() as gateway:
             raw = await _here(gateway, headers, sent)
     try:
         return orjson.loads(raw)

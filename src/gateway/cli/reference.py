@@ -20,7 +20,7 @@ input, never as an argument; a token's text is shown once, when it is made.
 |---|---|
 | 0 | done |
 | 1 | failed, refused, or the answer is no (`rule test`, `doctor`, `schema check`) |
-| 2 | wrong usage |
+| 2 | wrong usage: words are missing, cannot be read, or do not fit together |
 | 130 | stopped by the keyboard |
 
 What failed is said in one line on standard error. `{NAME} --install-completion` adds completion to

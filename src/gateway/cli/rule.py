@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.options import AsJson, offering
-from gateway.cli.talk import carried_out, give, give_json, give_table, say
+from gateway.cli.talk import answer, carried_out, give, give_table, say
 
 app = typer.Typer(help="Rules about collaboration content.", no_args_is_help=True)
 Token = Annotated[int, typer.Argument(help="The token's id.")]
@@ -48,10 +48,11 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from gateway.cli import rule_work as work
 
     made = carried_out(lambda: work.added(token_id, action, rule_type, pattern, description))
-    if as_json:
-        give_json(made)
-    else:
-        say(f"Rule {made['id']}: {made['action']} {made['ruleType']} {made['pattern']}")
+    answer(
+        made,
+        lambda: say(f"Rule {made['id']}: {made['action']} {made['ruleType']} {made['pattern']}"),
+        as_json=as_json,
+    )
 
 
 @app.command("list")
@@ -60,10 +61,7 @@ def list_(token_id: Token, as_json: AsJson = False) -> None:
     from gateway.cli import rule_work as work
 
     found = carried_out(lambda: work.listed(token_id))
-    if as_json:
-        give_json(found)
-    else:
-        give_table(found, _COLUMNS)
+    answer(found, lambda: give_table(found, _COLUMNS), as_json=as_json)
 
 
 @app.command("remove")
@@ -76,10 +74,7 @@ def remove(
     from gateway.cli import rule_work as work
 
     gone = carried_out(lambda: work.removed(token_id, rule_id))
-    if as_json:
-        give_json(gone)
-    else:
-        say(f"Rule {rule_id} is gone.")
+    answer(gone, lambda: say(f"Rule {rule_id} is gone."), as_json=as_json)
 
 
 @app.command("test")
@@ -117,9 +112,6 @@ def try_(  # noqa: PLR0913, PLR0917 - each is an option of the command
             ),
         )
     )
-    if as_json:
-        give_json(verdict.as_json)
-    else:
-        give(verdict.text)
+    answer(verdict.as_json, lambda: give(verdict.text), as_json=as_json)
     if not verdict.allowed:
         raise typer.Exit(1)

@@ -7,8 +7,9 @@ from typing import Any
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.cli.documents import checked
 from gateway.cli.store import opened
-from gateway.management import rules
+from gateway.management import rule_rows, rules
 from gateway.tables import AccessToken, CollabRule
 from policy.refusals import InvalidInput, NotFound
 from policy.rules import Facts, Reason, Rule, RuleSet
@@ -41,23 +42,24 @@ async def added(
     token_id: int, action: str, rule_type: str, pattern: str, description: str | None
 ) -> dict[str, Any]:
     """Add a rule; return it."""
-    new = rules.NewRule.model_validate(
+    new = checked(
+        rule_rows.NewRule,
         {
             "ruleType": rule_type,
             "pattern": pattern,
             "action": action,
             "description": description,
-        }
+        },
     )
     async with opened() as (database, _, _settings), database.writing() as session:
-        return rules.view(await rules.add(session, await _known(session, token_id), new))
+        return rule_rows.view(await rules.add(session, await _known(session, token_id), new))
 
 
 async def listed(token_id: int) -> list[dict[str, Any]]:
     """Return a token's rules by id."""
     async with opened() as (database, _, _settings), database.reading() as session:
         token = await _known(session, token_id)
-        return [rules.view(row) for row in await _rules(session, token)]
+        return [rule_rows.view(row) for row in await _rules(session, token)]
 
 
 async def removed(token_id: int, rule_id: int) -> dict[str, Any]:
@@ -70,7 +72,7 @@ async def removed(token_id: int, rule_id: int) -> dict[str, Any]:
         await session.delete(row)
         token.policy_rev += 1
         session.add(token)
-        return rules.view(row)
+        return rule_rows.view(row)
 
 
 async def tested(token_id: int, known: Facts) -> Verdict:

@@ -20,7 +20,9 @@ Data = Annotated[Path, typer.Option("--data", help="Folder of the sandbox's stor
 @app.callback()
 def sandbox(
     context: typer.Context,
-    port: Annotated[int, typer.Option(help="Port to listen on; 0: any free.")] = 8001,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free.")
+    ] = 8001,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     data: Data = Path("data/demo"),
 ) -> None:

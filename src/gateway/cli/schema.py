@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.options import AsJson, OnlyJson
-from gateway.cli.talk import carried_out, failures_as_sentences, give, give_json, say
+from gateway.cli.talk import answer, carried_out, failures_as_sentences, give, give_json, say
 
 app = typer.Typer(help="The GraphQL schema.", no_args_is_help=True)
 openapi = typer.Typer(help="The OpenAPI description.", no_args_is_help=True)
@@ -42,14 +42,14 @@ def check(
 
     with failures_as_sentences():
         told = work.compared(reading(file))
-    if as_json:
-        give_json(told)
-    else:
-        for one in told["breaking"]:
-            give(f"breaking  {one['change']}: {one['description']}")
-        for one in told["dangerous"]:
-            give(f"dangerous  {one['change']}: {one['description']}")
+
+    def words() -> None:
+        for how in ("breaking", "dangerous"):
+            for one in told[how]:
+                give(f"{how}  {one['change']}: {one['description']}")
         say(f"{len(told['breaking'])} breaking, {len(told['dangerous'])} dangerous.")
+
+    answer(told, words, as_json=as_json)
     if told["breaking"]:
         raise typer.Exit(1)
 

@@ -3,7 +3,7 @@
 import typer
 
 from gateway.cli.options import AsJson
-from gateway.cli.talk import carried_out, give, give_json, progress, say
+from gateway.cli.talk import answer, carried_out, give, progress, say
 
 app = typer.Typer(help="Secret keys.", no_args_is_help=True)
 
@@ -13,10 +13,7 @@ def new(as_json: AsJson = False) -> None:
     """Make a key for AGW_SECRET_KEYS or AGW_ADMIN_TOKEN; it is stored nowhere."""
     from gateway.keyring import new_secret
 
-    if as_json:
-        give_json({"secret": new_secret()})
-    else:
-        give(new_secret())
+    answer({"secret": new_secret()}, lambda: give(new_secret()), as_json=as_json)
 
 
 @app.command("rotate")
@@ -32,13 +29,14 @@ def rotate(as_json: AsJson = False) -> None:
 
     with progress("Sealing") as told:
         done = carried_out(lambda: work.rotated(told))
-    if as_json:
-        give_json(done)
-    else:
+
+    def words() -> None:
         say(f"{done['connections']['sealed']} credentials sealed again.")
         for table, rows in done.items():
             if table != "connections" and rows["sealed"]:
                 say(f"{rows['sealed']} of {table} sealed again.")
+
+    answer(done, words, as_json=as_json)
     lost = {table: rows["unreadable"] for table, rows in done.items() if rows["unreadable"]}
     for table, rows in lost.items():
         say(f"Sealed with a key that is not in AGW_SECRET_KEYS: {table} {', '.join(rows)}")

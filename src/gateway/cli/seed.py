@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gateway.cli.options import AsJson
-from gateway.cli.talk import carried_out, give, give_json, say
+from gateway.cli.talk import answer, carried_out, give, say
 
 if TYPE_CHECKING:
     from gateway.demo import Filled
@@ -16,18 +16,18 @@ def seed(as_json: AsJson = False) -> None:
     For `serve` with AGW_SANDBOX=true, on SQLite or PostgreSQL. The tokens' texts are shown once.
     """
     filled = carried_out(_filled)
-    if as_json:
-        give_json(
-            {
-                "operatorId": filled.operator_id,
-                "resources": dict(filled.resources),
-                "tokens": dict(filled.tokens),
-            }
-        )
-        return
-    say("This is the only time that the tokens' texts are shown:")
-    for name, text in filled.tokens.items():
-        give(f"{name}\t{text}")
+    made = {
+        "operatorId": filled.operator_id,
+        "resources": dict(filled.resources),
+        "tokens": dict(filled.tokens),
+    }
+
+    def words() -> None:
+        say("This is the only time that the tokens' texts are shown:")
+        for name, text in filled.tokens.items():
+            give(f"{name}\t{text}")
+
+    answer(made, words, as_json=as_json)
 
 
 async def _filled() -> "Filled":

@@ -10,8 +10,12 @@ from gateway.cli.talk import failures_as_sentences
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (AGW_HOST).")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on (AGW_PORT).")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes (AGW_WORKERS).")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on (AGW_PORT).")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Processes (AGW_WORKERS).")
+    ] = None,
 ) -> None:
     """Start the gateway. Needs AGW_ADMIN_TOKEN and AGW_SECRET_KEYS."""
     from gateway.database import Database, guard_processes

@@ -3,9 +3,15 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from sqlmodel.ext.asyncio.session import AsyncSession
+
 from gateway.database import Database
 from gateway.keyring import Keyring
+from gateway.management.staying import stays
 from gateway.settings import Settings
+from gateway.tables import Operator, Resource
+from policy.refusals import NotFound
+from policy.vocabulary import Code
 
 
 @asynccontextmanager
@@ -14,9 +20,9 @@ async def opened() -> AsyncIterator[tuple[Database, Keyring, Settings]]:
     Open the store, migrated.
 
     Raises:
-        NotConfigured: A secret is missing.
+        NotConfigured: There are no secret keys.
     """
-    settings = Settings().ready_to_serve()
+    settings = Settings().ready_to_open()
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     keys = settings.secret_keys.get_secret_value() if settings.secret_keys else ""
     database = Database.open(settings.database)
@@ -25,6 +31,28 @@ async def opened() -> AsyncIterator[tuple[Database, Keyring, Settings]]:
         yield database, Keyring.read(keys), settings
     finally:
         await database.close()
+
+
+async def require_operator(session: AsyncSession, operator_id: str) -> None:
+    """
+    See to it that an operator is there, and stays until the transaction ends.
+
+    Raises:
+        NotFound: There is none.
+    """
+    if not await stays(session, Operator, operator_id):
+        raise NotFound(f"There is no operator {operator_id}.", code=Code.OPERATOR_NOT_FOUND)
+
+
+async def require_resource(session: AsyncSession, resource_id: int) -> None:
+    """
+    See to it that a resource is there, and stays; operators are looked for first (`staying`).
+
+    Raises:
+        NotFound: There is none.
+    """
+    if not await stays(session, Resource, resource_id):
+        raise NotFound(f"There is no resource {resource_id}.", code=Code.RESOURCE_NOT_FOUND)
 
 
 @asynccontextmanager

@@ -27,6 +27,14 @@ def give_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def answer(value: Any, words: Callable[[], None], *, as_json: bool) -> None:
+    """Write *value* as JSON for a program, or have *words* tell a person."""
+    if as_json:
+        give_json(value)
+    else:
+        words()
+
+
 def give_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
     """Write *rows* with one line each; *columns* is member -> heading."""
     cells = [[_cell(row.get(member)) for member in columns] for row in rows]
@@ -101,9 +109,11 @@ def _sentences(problem: Exception) -> Sequence[str]:
     from policy.refusals import Refusal
 
     match problem:
+        case BrokenPipeError():  # nobody reads what is written: typer ends quietly then
+            return ()
         case Refusal():
-            further = (f"  {detail.field}: {detail.message}" for detail in problem.details)
-            return (problem.message, *further)
+            further = (one for one in problem.details if one.message not in problem.message)
+            return (problem.message, *(f"  {one.field}: {one.message}" for one in further))
         case ValidationError():
             return tuple(complaints(problem))
         case NotConfigured() | WeakSecret() | UnsafeSqlite() | CannotDo():

@@ -1,14 +1,14 @@
 """`token`: make, list, show, revoke and rotate access tokens on the store itself."""
 
 import json
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from gateway.cli.given import members
 from gateway.cli.options import AsJson, OnlyJson, offering
-from gateway.cli.talk import carried_out, give, give_json, give_table, say
+from gateway.cli.talk import answer, carried_out, give, give_json, give_table, say
 
 app = typer.Typer(help="Access tokens.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The token's id.")]
@@ -45,14 +45,15 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
             operator_id=operator,
             resource_ids=resource,
             expires=expires,
-            settings=_settings(settings),
+            settings=members("settings", settings),
         )
     )
-    if as_json:
-        give_json(made)
-    else:
+
+    def words() -> None:
         say(f"Token {made['id']} ({made['name']}). This is the only time its text is shown:")
         give(made["token"])
+
+    answer(made, words, as_json=as_json)
 
 
 @app.command("list")
@@ -70,10 +71,11 @@ def list_(
     from gateway.cli import token_work as work
 
     found = carried_out(lambda: work.listed(status))
-    if as_json:
-        give_json(found)
-    else:
-        give_table([{**one, "surfaces": work.surfaces(one)} for one in found], _COLUMNS)
+    answer(
+        found,
+        lambda: give_table([{**one, "surfaces": work.surfaces(one)} for one in found], _COLUMNS),
+        as_json=as_json,
+    )
 
 
 @app.command("show")
@@ -82,11 +84,12 @@ def show(token_id: Id, as_json: AsJson = False) -> None:
     from gateway.cli import token_work as work
 
     found = carried_out(lambda: work.shown(token_id))
-    if as_json:
-        give_json(found)
-        return
-    for member, value in found.items():
-        give(f"{member}: {json.dumps(value, ensure_ascii=False)}")
+
+    def words() -> None:
+        for member, value in found.items():
+            give(f"{member}: {json.dumps(value, ensure_ascii=False)}")
+
+    answer(found, words, as_json=as_json)
 
 
 @app.command("change")
@@ -113,14 +116,11 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
                 name=name,
                 resource_ids=resource or None,
                 expires=expires,
-                settings=_settings(settings),
+                settings=members("settings", settings),
             ),
         )
     )
-    if as_json:
-        give_json(changed)
-    else:
-        say(f"Token {token_id} is changed.")
+    answer(changed, lambda: say(f"Token {token_id} is changed."), as_json=as_json)
 
 
 @app.command("revoke")
@@ -129,10 +129,7 @@ def revoke(token_id: Id, as_json: AsJson = False) -> None:
     from gateway.cli import token_work as work
 
     dead = carried_out(lambda: work.revoked(token_id))
-    if as_json:
-        give_json(dead)
-    else:
-        say(f"Token {token_id} is revoked.")
+    answer(dead, lambda: say(f"Token {token_id} is revoked."), as_json=as_json)
 
 
 @app.command("rotate")
@@ -147,10 +144,7 @@ def rotate(
     from gateway.cli import token_work as work
 
     made = carried_out(lambda: work.rotated(token_id, grace))
-    if as_json:
-        give_json(made)
-    else:
-        give(made["token"])
+    answer(made, lambda: give(made["token"]), as_json=as_json)
 
 
 @app.command("export")
@@ -171,25 +165,10 @@ def import_(
     from gateway.cli.documents import reading
 
     report = carried_out(lambda: work.imported(reading(file)))
-    if as_json:
-        give_json(report)
-    else:
-        say(f"{len(report['imported'])} tokens imported, {len(report['present'])} there already.")
-
-
-def _settings(given: str | None) -> dict[str, Any]:
-    if given is None:
-        return {}
-    try:
-        if given == "-":
-            text = sys.stdin.read()
-        elif given.startswith("@"):
-            text = Path(given[1:]).read_text(encoding="utf-8")
-        else:
-            text = given
-        read = json.loads(text)
-    except (OSError, ValueError) as problem:
-        raise typer.BadParameter(f"settings cannot be read: {problem}") from None
-    if not isinstance(read, dict):
-        raise typer.BadParameter("settings must be a JSON object")
-    return read
+    answer(
+        report,
+        lambda: say(
+            f"{len(report['imported'])} tokens imported, {len(report['present'])} there already."
+        ),
+        as_json=as_json,
+    )

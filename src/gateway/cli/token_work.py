@@ -8,8 +8,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments, tokens
-from gateway.cli.store import opened
-from gateway.tables import AccessToken, Operator, Resource
+from gateway.cli.store import opened, require_operator, require_resource
+from gateway.tables import AccessToken
 from policy import grants
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code, Surface
@@ -40,9 +40,9 @@ async def create(
     _check(name)
     ends = _moment(expires)
     async with opened() as (database, _, _settings), database.writing() as session:
-        if await session.get(Operator, operator_id) is None:
-            raise NotFound("There is no such operator.", code=Code.OPERATOR_NOT_FOUND)
-        await _all_known(session, resource_ids)
+        await require_operator(session, operator_id)
+        for resource_id in resource_ids:
+            await require_resource(session, resource_id)
         token, text = await tokens.create(
             session,
             tokens.NewToken(
@@ -93,6 +93,9 @@ async def changed(token_id: int, changes: Changes) -> dict[str, Any]:
         _check(changes.name)
     ends = None if changes.expires == NEVER else _moment(changes.expires)
     async with opened() as (database, _, _settings), database.writing() as session:
+        await _known(session, token_id)
+        for resource_id in changes.resource_ids or ():
+            await require_resource(session, resource_id)
         token = await _known(session, token_id, to_change=True)
         token.settings = grants.merge(token.settings, changes.settings)
         if changes.name is not None:
@@ -100,7 +103,6 @@ async def changed(token_id: int, changes: Changes) -> dict[str, Any]:
         if changes.expires is not None:
             token.expires_at = ends
         if changes.resource_ids is not None:
-            await _all_known(session, changes.resource_ids)
             await tokens.link(session, token, changes.resource_ids)
         token.policy_rev += 1
         session.add(token)
@@ -133,14 +135,10 @@ def _check(name: str) -> None:
         raise InvalidInput("The name must have 1 to 100 characters.")
 
 
-async def _all_known(session: AsyncSession, resource_ids: Sequence[int]) -> None:
-    for resource_id in resource_ids:
-        if await session.get(Resource, resource_id) is None:
-            raise NotFound(f"There is no resource {resource_id}.", code=Code.RESOURCE_NOT_FOUND)
-
-
 async def _known(session: AsyncSession, token_id: int, *, to_change: bool = False) -> AccessToken:
-    token = await session.get(AccessToken, token_id, with_for_update=to_change)
+    token = await session.get(
+        AccessToken, token_id, with_for_update=to_change, populate_existing=to_change
+    )
     if token is None:
         raise NotFound(f"There is no token {token_id}.", code=Code.TOKEN_NOT_FOUND)
     return token

@@ -1,18 +1,16 @@
 """How long decisions are kept: whole days, dropped in small batches by one process at a time."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 
 from sqlalchemy import delete, select
 from sqlmodel import col
 
+from gateway.background import rounds
 from gateway.database import Database
 from gateway.decisions.chain import DAY
 from gateway.leases import Leases
 from gateway.tables import DecisionRow
-
-log = logging.getLogger("gateway")
 
 BATCH = 1000  # rows in one transaction, so that other writers hardly wait
 TURN = 20.0  # seconds that one turn lasts at most; a lease is good for 30
@@ -32,15 +30,12 @@ class Retention:
 
     async def watch(self) -> None:
         """Drop what is too old, every hour."""
-        await asyncio.sleep(FIRST)
-        while True:
-            try:
-                async with self._leases.held("decisions"):
-                    await self.drop()
-            except Exception as failure:  # noqa: BLE001 - whatever it was, the next turn may do
-                kind = type(failure).__name__
-                log.warning("old decisions could not be dropped", extra={"kind": kind})
-            await asyncio.sleep(PAUSE)
+        failing = "old decisions could not be dropped"
+        await rounds(self._turn, pause=PAUSE, failing=failing, first=FIRST)
+
+    async def _turn(self) -> None:
+        async with self._leases.held("decisions"):
+            await self.drop()
 
     async def drop(self) -> int:
         """

@@ -15,13 +15,14 @@ from policy.refusals import AccessDenied, Detail, Unauthenticated
 from policy.vocabulary import Code, UnauthorizedReason
 
 
-def parts(request: Request) -> Parts:
+# Dependencies are `async` though they wait for nothing: FastAPI asks others in a thread each.
+async def parts(request: Request) -> Parts:
     """Return the process's parts."""
     found: Parts = request.app.state.parts
     return found
 
 
-def _door(request: Request) -> Door:
+async def _door(request: Request) -> Door:
     found: Door = request.app.state.door
     return found
 

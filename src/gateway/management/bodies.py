@@ -59,6 +59,9 @@ def _address(text: str) -> str:
 Name = Annotated[
     str, Field(min_length=1, max_length=100), AfterValidator(_printable), AfterValidator(_not_blank)
 ]
+DisplayName = Annotated[
+    str, Field(min_length=1, max_length=200), AfterValidator(_printable), AfterValidator(_not_blank)
+]
 Text = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
 Address = Annotated[
     str, Field(max_length=320), AfterValidator(_printable), AfterValidator(_address)

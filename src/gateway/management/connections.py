@@ -1,10 +1,9 @@
 """`/api/connections`: connected accounts; their credentials go in and never come back."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Container
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -13,99 +12,27 @@ from gateway.accounts import Accounts
 from gateway.management import paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
-from gateway.management.bodies import (
-    Address,
-    Body,
-    Long,
-    Name,
-    Secret,
-    Text,
-    Time,
-    body,
-    described,
-    invalid,
+from gateway.management.bodies import body, described, invalid
+from gateway.management.connection_bodies import (
+    ConnectionChange,
+    ConnectionFilters,
+    NewConnection,
 )
 from gateway.management.ids import long, name
-from gateway.management.paging import Filters, Pager, Whole
+from gateway.management.paging import Pager
+from gateway.management.staying import stays
 from gateway.tables import ConnectionRow, Operator, Resource
 from policy.vocabulary import Code
 
 router = APIRouter(prefix="/api/connections", tags=["connections"])
-Kind = Literal["email", "calendar", "tasks", "collab"]
-Mode = Literal["delegated", "selected_sites"]
-Scopes = Annotated[list[Text], Field(max_length=200)]
 
 
-def _opener(request: Request) -> Accounts:
+async def _opener(request: Request) -> Accounts:
     found: Accounts = request.app.state.accounts
     return found
 
 
 Opener = Annotated[Accounts, Depends(_opener)]
-SiteIds = Annotated[list[Annotated[Text, Field(max_length=500)]], Field(max_length=1000)]
-
-
-class Credentials(Body):
-    """One of: accessToken with what renews it, a client of its own, or an API token."""
-
-    access_token: Secret | None = None
-    refresh_token: Secret | None = None
-    expires_at: Time | None = None
-    client_id: Secret | None = None
-    client_secret: Secret | None = None
-    tenant: Secret | None = None
-    api_token: Secret | None = None
-
-    def stored(self) -> Mapping[str, Any]:
-        """
-        Return the members to be sealed.
-
-        Raises:
-            InvalidInput: Not exactly one of the three forms.
-        """
-        given = self.model_dump(by_alias=True, exclude_none=True)
-        for required, optional in _FORMS:
-            if required <= set(given) <= required | optional:
-                return given
-        raise invalid("credentials", f"must be one of: {_FORM_WORDS}")
-
-
-_FORMS = (
-    ({"accessToken"}, {"refreshToken", "expiresAt"}),
-    ({"clientId", "clientSecret", "tenant"}, set[str]()),
-    ({"apiToken"}, set[str]()),
-)
-_FORM_WORDS = "accessToken (refreshToken, expiresAt); clientId, clientSecret, tenant; apiToken"
-
-
-class NewConnection(Body):
-    resource_id: Long
-    operator_id: str
-    kind: Kind
-    provider: Name
-    mode: Mode | None = None
-    account_email: Address
-    granted_scopes: Scopes = Field(default_factory=list)
-    selected_site_ids: SiteIds = Field(default_factory=list)
-    credentials: Credentials | None = None
-    base_url: Text | None = None
-
-
-class ConnectionChange(Body):
-    mode: Mode = "delegated"
-    account_email: Address = ""
-    granted_scopes: Scopes = Field(default_factory=list)
-    selected_site_ids: SiteIds = Field(default_factory=list)
-    credentials: Credentials | None = None
-    base_url: Text | None = None
-    status: Literal["active", "disabled"] = "active"
-
-
-class ConnectionFilters(Filters):
-    resource_id: Annotated[Whole, Field(le=2**63 - 1)] | None = None
-    operator_id: str | None = None
-    kind: Kind | None = None
-    status: Literal["active", "needs_reauth", "disabled", "error"] | None = None
 
 
 @router.post("", status_code=201, openapi_extra=described(NewConnection))
@@ -116,8 +43,7 @@ async def create_connection(
     known = connections.KINDS[new.kind]
     if new.provider not in known:
         raise invalid("provider", f"must be one of {', '.join(known)} for {new.kind}")
-    if new.kind != "collab" and (new.mode or new.selected_site_ids):
-        raise invalid("mode", "and selectedSiteIds are for collab connections alone")
+    _require_collab(new.kind, {one for one in _OF_COLLAB if getattr(new, one)})
     base_url = _base_url(process, new.base_url)
     now = moments.now_ms()
     row = ConnectionRow(
@@ -136,10 +62,10 @@ async def create_connection(
         updated_at=now,
     )
     async with process.database.writing() as session:
-        if await session.get(Resource, new.resource_id) is None:
-            raise invalid("resourceId", "is not a resource")
-        if await session.get(Operator, name(new.operator_id)) is None:
+        if not await stays(session, Operator, name(new.operator_id)):
             raise invalid("operatorId", "is not an operator")
+        if not await stays(session, Resource, new.resource_id):
+            raise invalid("resourceId", "is not a resource")
         session.add(row)
         await session.flush()
         if new.credentials is not None:
@@ -204,8 +130,7 @@ async def change_connection(
 
 def _apply(process: Process, row: ConnectionRow, change: ConnectionChange) -> None:
     given = change.model_fields_set
-    if row.kind != "collab" and given & {"mode", "selected_site_ids"}:
-        raise invalid("mode", "and selectedSiteIds are for collab connections alone")
+    _require_collab(row.kind, given)
     row.sqlmodel_update(change.model_dump(include=_PLAIN, exclude_unset=True))
     row.can_write = connections.can_write(row.granted_scopes)
     if "base_url" in given:
@@ -221,6 +146,16 @@ def _apply(process: Process, row: ConnectionRow, change: ConnectionChange) -> No
 
 
 _PLAIN = {"mode", "account_email", "granted_scopes", "selected_site_ids"}
+
+
+def _require_collab(kind: str, given: Container[str]) -> None:
+    """Refuse members of collab connections on others."""
+    for member, field in _OF_COLLAB.items():
+        if kind != "collab" and member in given:
+            raise invalid(field, "is for collab connections alone")
+
+
+_OF_COLLAB = {"mode": "mode", "selected_site_ids": "selectedSiteIds"}
 
 
 @router.delete("/{connection_id}", status_code=204)

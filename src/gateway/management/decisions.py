@@ -20,7 +20,7 @@ from policy.vocabulary import Code, Layer, Surface
 router = APIRouter(prefix="/api/decisions", tags=["decisions"])
 
 
-def _log(request: Request) -> DecisionLog:
+async def _log(request: Request) -> DecisionLog:
     found: DecisionLog = request.app.state.decisions
     return found
 

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import orjson
 from fastapi import APIRouter, Depends, Request
-from pydantic import Field
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from gateway import addresses
 from gateway.explaining.explainer import Explainer
@@ -24,12 +24,21 @@ Scalar = str | bool | int | float
 Query = str | dict[str, Scalar | list[Scalar] | None]
 
 
+def _one_complaint(value: object, read: ValidatorFunctionWrapHandler) -> Query | None:
+    """Say what a query is, not what each of its forms misses."""
+    try:
+        found: Query | None = read(value)
+    except ValidationError:
+        raise ValueError("must be a text, or an object of texts, numbers and booleans") from None
+    return found
+
+
 class Asked(Body):
     """A call (`method`, `path`, …), or a document (`document`, `variables`)."""
 
     method: str | None = None
     path: Annotated[str, Field(max_length=MAX_PATH)] | None = None
-    query: Query | None = None
+    query: Annotated[Query | None, WrapValidator(_one_complaint)] = None
     body: Any = None
     document: str | None = None
     variables: dict[str, Any] = Field(default_factory=dict)
@@ -37,7 +46,7 @@ class Asked(Body):
     address: Annotated[str, Field(max_length=64)] | None = None
 
 
-def _explainer(request: Request) -> Explainer:
+async def _explainer(request: Request) -> Explainer:
     found: Explainer = request.app.state.explainer
     return found
 

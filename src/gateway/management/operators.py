@@ -4,7 +4,6 @@ import uuid
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import Field
 from sqlalchemy import delete, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -13,13 +12,12 @@ from gateway import moments, tokens
 from gateway.management import ids, paging
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
-from gateway.management.bodies import Address, Body, Name, body, described
+from gateway.management.bodies import Address, Body, DisplayName, body, described
 from gateway.management.paging import Filters, Pager
 from gateway.tables import AccessToken, ConnectionRow, Operator, OperatorResource
 from policy.vocabulary import Code
 
 router = APIRouter(prefix="/api/operators", tags=["operators"])
-DisplayName = Annotated[Name, Field(max_length=200)]
 
 
 class NewOperator(Body):
@@ -83,7 +81,7 @@ async def change_operator(
 ) -> dict[str, Any]:
     """Change address or name."""
     async with process.database.writing() as session:
-        operator = await _known(session, operator_id)
+        operator = await _known(session, operator_id, to_change=True)
         operator.sqlmodel_update(change.model_dump(exclude_unset=True))
         session.add(operator)
     return view(operator)
@@ -93,14 +91,15 @@ async def change_operator(
 async def delete_operator(process: Process, operator_id: str) -> None:
     """Remove an operator: its tokens are revoked, its connections removed."""
     async with process.database.writing() as session:
-        operator = await _known(session, operator_id)
-        await tokens.revoke(session, col(AccessToken.operator_id) == operator.id)
+        operator = await _known(session, operator_id, to_change=True)
         touched = await session.exec(
             select(ConnectionRow.resource_id).where(col(ConnectionRow.operator_id) == operator.id)
         )
-        await tokens.policy_changed(session, set(touched))
+        resources = set(touched)
         for table in (ConnectionRow, OperatorResource):
             await session.exec(delete(table).where(col(table.operator_id) == operator.id))
+        await tokens.revoke(session, col(AccessToken.operator_id) == operator.id)
+        await tokens.policy_changed(session, resources)
         await session.delete(operator)
 
 
@@ -114,8 +113,8 @@ def view(operator: Operator) -> dict[str, Any]:
     }
 
 
-async def _known(session: AsyncSession, operator_id: str) -> Operator:
-    operator = await session.get(Operator, ids.name(operator_id))
+async def _known(session: AsyncSession, operator_id: str, *, to_change: bool = False) -> Operator:
+    operator = await session.get(Operator, ids.name(operator_id), with_for_update=to_change)
     if operator is None:
         raise not_found(Code.OPERATOR_NOT_FOUND, "operator")
     return operator

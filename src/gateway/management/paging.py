@@ -1,6 +1,6 @@
 """Pages of the management lists: sealed positions, bound to list and filters. Decisions 0."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -44,18 +44,31 @@ class Filters(BaseModel):
 Query = TypeVar("Query", bound=Filters)
 
 
-def query(model: type[Query]) -> Callable[[Request], Query]:
+def query(model: type[Query]) -> Callable[[Request], Coroutine[Any, Any, Query]]:
     """Make a dependency that reads the query string as *model*; an empty value is as none."""
 
-    def read(request: Request) -> Query:
-        given = {name: value for name, value in request.query_params.multi_items() if value}
+    async def read(request: Request) -> Query:
         try:
-            return model.model_validate(given)
+            return model.model_validate(_given(request))
         except ValidationError as problem:
             details = details_of(problem.errors(include_url=False, include_input=False))
             raise refused(details) from None
 
     return read
+
+
+def _given(request: Request) -> dict[str, str]:
+    """Return the values by name; none of two is dropped silently."""
+    given: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if not value:
+            continue
+        if name in given:
+            raise refused([Detail(name, "is given more than once")])
+        if "\0" in value:
+            raise refused([Detail(name, "must not have the character U+0000")])
+        given[name] = value
+    return given
 
 
 def refused(details: Sequence[Detail]) -> InvalidInput:

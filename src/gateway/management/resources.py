@@ -16,7 +16,8 @@ from gateway.management.answers import not_found
 from gateway.management.bodies import Body, Name, body, described, invalid
 from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager
-from gateway.tables import Operator, OperatorResource, Resource
+from gateway.management.staying import stays
+from gateway.tables import ConnectionRow, Operator, OperatorResource, Resource
 from policy.vocabulary import Code
 
 router = APIRouter(prefix="/api/resources", tags=["resources"])
@@ -40,6 +41,7 @@ async def create_resource(
     """Add a resource, linked to operators."""
     resource = Resource(name=new.name, created_at=moments.now_ms())
     async with process.database.writing() as session:
+        await _all_stay(session, new.operator_ids)
         session.add(resource)
         await session.flush()
         await _link(session, resource, new.operator_ids)
@@ -78,7 +80,9 @@ async def change_resource(
 ) -> dict[str, Any]:
     """Change the name or the operators; a list replaces the one before."""
     async with process.database.writing() as session:
-        resource = await known(session, long(resource_id))
+        await known(session, long(resource_id))
+        await _all_stay(session, change.operator_ids)
+        resource = await known(session, long(resource_id), to_change=True)
         if "name" in change.model_fields_set:
             resource.name = change.name
             session.add(resource)
@@ -91,28 +95,35 @@ async def change_resource(
 async def delete_resource(process: Process, resource_id: str) -> None:
     """Remove a resource, its connections and its links to tokens."""
     async with process.database.writing() as session:
-        resource = await known(session, long(resource_id))
+        resource = await known(session, long(resource_id), to_change=True)
+        connections = col(ConnectionRow.resource_id) == resource.id
+        await session.exec(delete(ConnectionRow).where(connections))
         await tokens.policy_changed(session, [resource.id or 0])
         await session.delete(resource)
 
 
-async def known(session: AsyncSession, resource_id: int) -> Resource:
+async def known(session: AsyncSession, resource_id: int, *, to_change: bool = False) -> Resource:
     """
-    Return the resource.
+    Return the resource; *to_change*: as it is now, and other writers wait until the end.
 
     Raises:
         NotFound: `RESOURCE_NOT_FOUND`.
     """
-    resource = await session.get(Resource, resource_id)
+    resource = await session.get(
+        Resource, resource_id, with_for_update=to_change, populate_existing=to_change
+    )
     if resource is None:
         raise not_found(Code.RESOURCE_NOT_FOUND, "resource")
     return resource
 
 
-async def _link(session: AsyncSession, resource: Resource, operator_ids: Sequence[str]) -> None:
+async def _all_stay(session: AsyncSession, operator_ids: Sequence[str]) -> None:
     for position, operator_id in enumerate(operator_ids):
-        if await session.get(Operator, name(operator_id)) is None:
+        if not await stays(session, Operator, name(operator_id)):
             raise invalid(f"operatorIds[{position}]", "is not an operator")
+
+
+async def _link(session: AsyncSession, resource: Resource, operator_ids: Sequence[str]) -> None:
     linked = OperatorResource
     await session.exec(delete(linked).where(col(linked.resource_id) == resource.id))
     for operator_id in dict.fromkeys(operator_ids):

@@ -9,27 +9,21 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments
-from gateway.management import paging
+from gateway.management import paging, rule_rows
 from gateway.management.admission import Process
 from gateway.management.answers import not_found
 from gateway.management.bodies import Body, Text, body, described
 from gateway.management.ids import long
 from gateway.management.paging import Filters, Pager, Whole
+from gateway.management.rule_rows import NewRule, view
 from gateway.management.tokens import known
 from gateway.tables import AccessToken, CollabRule
 from policy import patterns
-from policy.refusals import Conflict, InvalidInput
+from policy.refusals import Conflict
 from policy.vocabulary import Code, RuleAction, RuleType
 
 router = APIRouter(prefix="/api/access-tokens/{token_id}/collab-rules", tags=["collab rules"])
 MAX_RULES = 100_000  # per token; decisions 4
-
-
-class NewRule(Body):
-    rule_type: Any
-    pattern: Any
-    action: Any
-    description: Text | None = None
 
 
 class RuleChange(Body):
@@ -95,9 +89,7 @@ async def replace_rules(
         token = await known(session, token_id, to_change=True)
         if len(new.rules) > MAX_RULES:
             raise _too_many()
-        rows = [_row(token, rule) for rule in new.rules]
-        if len({(row.rule_type, row.pattern, row.action) for row in rows}) < len(rows):
-            raise _duplicate()
+        rows = rule_rows.all_made(token, new.rules)
         await session.exec(delete(CollabRule).where(col(CollabRule.token_id) == token.id))
         session.add_all(rows)
         _changed(session, token)
@@ -124,7 +116,9 @@ async def change_rule(
         token = await known(session, token_id, to_change=True)
         row = await _known_rule(session, token, rule_id)
         given = change.model_fields_set
-        action = _action(change.action) if "action" in given else RuleAction(row.action)
+        action = (
+            rule_rows.read_action(change.action) if "action" in given else RuleAction(row.action)
+        )
         pattern = change.pattern if "pattern" in given else row.pattern
         raw = patterns.normalise(RuleType(row.rule_type), pattern, action)
         if (raw, action) != (row.pattern, row.action):
@@ -157,7 +151,7 @@ async def add(session: AsyncSession, token: AccessToken, new: NewRule) -> Collab
         InvalidInput: Type, pattern or action are none.
         Conflict: The token has it already, or too many.
     """
-    row = _row(token, new)
+    row = rule_rows.made(token, new)
     held = await session.exec(select(func.count()).where(col(CollabRule.token_id) == token.id))
     if held.one() >= MAX_RULES:
         raise _too_many()
@@ -166,48 +160,6 @@ async def add(session: AsyncSession, token: AccessToken, new: NewRule) -> Collab
     _changed(session, token)
     await session.flush()
     return row
-
-
-def view(row: CollabRule) -> dict[str, Any]:
-    """Return the rule object of decisions 4."""
-    return {
-        "id": row.id,
-        "ruleType": row.rule_type,
-        "pattern": row.pattern,
-        "action": row.action,
-        "description": row.description,
-        "source": row.source,
-        "createdAt": moments.text(row.created_at),
-        "updatedAt": moments.text(row.updated_at),
-    }
-
-
-def _row(token: AccessToken, new: NewRule) -> CollabRule:
-    rule_type, action = _rule_type(new.rule_type), _action(new.action)
-    now = moments.now_ms()
-    return CollabRule(
-        token_id=token.id or 0,
-        rule_type=rule_type.value,
-        pattern=patterns.normalise(rule_type, new.pattern, action),
-        action=action.value,
-        description=new.description,
-        source="manual",
-        created_at=now,
-        updated_at=now,
-    )
-
-
-def _rule_type(word: object) -> RuleType:
-    if word not in [member.value for member in RuleType]:
-        known_types = ", ".join(RuleType)
-        raise InvalidInput(f"ruleType must be one of: {known_types}.", code=Code.INVALID_RULE_TYPE)
-    return RuleType(word)
-
-
-def _action(word: object) -> RuleAction:
-    if word not in [member.value for member in RuleAction]:
-        raise InvalidInput("action must be allow or block.", code=Code.INVALID_ACTION)
-    return RuleAction(word)
 
 
 async def _unique(session: AsyncSession, row: CollabRule) -> None:

@@ -15,6 +15,7 @@ from gateway.management.answers import not_found
 from gateway.management.bodies import Body, Long, Name, Time, body, described, invalid
 from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager
+from gateway.management.staying import stays
 from gateway.tables import AccessToken, Operator, Resource
 from policy import grants
 from policy.vocabulary import Code
@@ -55,9 +56,9 @@ async def create_token(
     """Make a token; its text is in the answer and never seen again."""
     settings = grants.validate(new.settings)
     async with process.database.writing() as session:
-        if await session.get(Operator, name(new.operator_id)) is None:
+        if not await stays(session, Operator, name(new.operator_id)):
             raise invalid("operatorId", "is not an operator")
-        await _all_known(session, new.resource_ids)
+        await _all_stay(session, new.resource_ids)
         token, text = await tokens.create(
             session,
             tokens.NewToken(
@@ -112,6 +113,8 @@ async def change_token(
 ) -> dict[str, Any]:
     """Change a token; settings are merged key by key, null resets one to its default."""
     async with process.database.writing() as session:
+        await known(session, token_id)
+        await _all_stay(session, change.resource_ids)
         token = await known(session, token_id, to_change=True)
         given = change.model_fields_set
         if "name" in given:
@@ -120,7 +123,6 @@ async def change_token(
             token.expires_at = change.expires_at
         token.settings = grants.merge(token.settings, change.settings)
         if "resource_ids" in given:
-            await _all_known(session, change.resource_ids)
             await tokens.link(session, token, change.resource_ids)
         token.policy_rev += 1
         session.add(token)
@@ -138,7 +140,7 @@ async def rotate_token(
         try:
             text = await tokens.rotate(session, token, grace_seconds=rotation.grace_seconds)
         except tokens.Revoked:
-            raise invalid("$", "is about a revoked token, which cannot get a new secret") from None
+            raise invalid("tokenId", "is of a revoked token: it gets no new secret") from None
         return {**await _view(session, token), "token": text}
 
 
@@ -152,20 +154,22 @@ async def revoke_token(process: Process, token_id: str) -> None:
 
 async def known(session: AsyncSession, token_id: str, *, to_change: bool = False) -> AccessToken:
     """
-    Return the token of a path; *to_change* keeps other writers waiting until the end.
+    Return the token of a path; *to_change*: as it is now, and other writers wait until the end.
 
     Raises:
         NotFound: `TOKEN_NOT_FOUND`.
     """
-    token = await session.get(AccessToken, long(token_id), with_for_update=to_change)
+    token = await session.get(
+        AccessToken, long(token_id), with_for_update=to_change, populate_existing=to_change
+    )
     if token is None:
         raise not_found(Code.TOKEN_NOT_FOUND, "access token")
     return token
 
 
-async def _all_known(session: AsyncSession, resource_ids: Sequence[int]) -> None:
+async def _all_stay(session: AsyncSession, resource_ids: Sequence[int]) -> None:
     for position, resource_id in enumerate(resource_ids):
-        if await session.get(Resource, resource_id) is None:
+        if not await stays(session, Resource, resource_id):
             raise invalid(f"resourceIds[{position}]", "is not a resource")
 
 

@@ -13,35 +13,9 @@ LIST = ("GET", "/api/access/email/messages")
 
 
 @pytest.fixture
-async def account(store, database, tmp_path, monkeypatch):
+async def account(store_named, connected):
     """A store with an operator and a mail account."""
-    from gateway.tables import ConnectionRow, Operator, Resource
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AGW_DATABASE_URL", store)
-    monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 16)
-    monkeypatch.setenv("AGW_SECRET_KEYS", "k" * 16)
-    async with database.writing() as session:
-        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
-        session.add(Resource(name="r", created_at=0))
-        await session.flush()
-        session.add(
-            ConnectionRow(
-                resource_id=1,
-                operator_id="o",
-                kind="email",
-                provider="PROVIDER_A",
-                account_email="me@example.org",
-                granted_scopes=[],
-                can_write=True,
-                status="active",
-                selected_site_ids=[],
-                base_url="http://127.0.0.1:9/nobody",
-                created_at=0,
-                updated_at=0,
-            )
-        )
+    await connected(can_write=True, base_url="http://127.0.0.1:9/nobody")
 
 
 @pytest.fixture

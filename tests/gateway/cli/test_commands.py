@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -88,6 +89,21 @@ def test_help_imports_nothing_that_it_does_not_need():
     )
 
     assert done.stdout == "[]\n"
+
+
+def test_who_stops_reading_is_told_nothing():
+    """As `| head` does: neither a traceback nor a complaint of the interpreter's."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway", "schema", "print"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+
+    assert process.stderr.read() == ""
+    assert process.wait(60) in {0, 1}
+    process.stderr.close()
 
 
 NO_DATABASE = {"AGW_DATABASE_URL": "postgresql+asyncpg://u:a-password@127.0.0.1:1/x"}
@@ -265,3 +281,18 @@ def test_a_demo_tells_what_it_is_as_json(tmp_path):
     told = json.loads("".join(lines))
     assert set(told["tokens"]) == {"full", "reader", "masked", "selected"}
     assert told["graphqlUrl"] == f"{told['baseUrl']}/graphql"
+
+
+@pytest.mark.slow
+def test_a_demo_introduces_itself_at_once_wherever_its_output_goes(tmp_path):
+    command = [sys.executable, "-m", "gateway", "demo", "--port", "0", "--data", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        watch = threading.Timer(120, server.kill)  # who waits for a full buffer waits for ever
+        watch.start()
+        try:
+            shown = next((line for line in server.stdout if line.startswith("Stop")), None)
+        finally:
+            watch.cancel()
+            server.terminate()
+
+    assert shown == "Stop with Ctrl+C.\n"

@@ -222,16 +222,21 @@ def test_each_decision_is_one_line(run, deployed, monkeypatch):
     assert [json.loads(line)["requestId"] for line in as_json.stdout.splitlines()] == ["a", "b"]
 
 
-@pytest.mark.slow
-def test_ctrl_c_is_how_it_ends(deployed, keep):
-    keep(decision("a", at=now_ms()))
-    process = subprocess.Popen(
+def tailing():
+    """Run `decisions tail --json` as a process of its own."""
+    return subprocess.Popen(
         [sys.executable, "-m", "gateway", "decisions", "tail", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=dict(os.environ),
     )
+
+
+@pytest.mark.slow
+def test_ctrl_c_is_how_it_ends(deployed, keep):
+    keep(decision("a", at=now_ms()))
+    process = tailing()
     try:
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
@@ -241,3 +246,17 @@ def test_ctrl_c_is_how_it_ends(deployed, keep):
 
     assert json.loads(first)["requestId"] == "a"
     assert (process.returncode, rest, talk) == (0, "", "")
+
+
+@pytest.mark.slow
+def test_who_stops_reading_ends_it_too(deployed, keep):
+    keep(decision("a", at=now_ms()))
+    process = tailing()
+    try:
+        process.stdout.close()
+        talk = process.stderr.read()
+        process.stderr.close()
+    finally:
+        process.kill()
+
+    assert (process.wait(30), talk) == (1, "")

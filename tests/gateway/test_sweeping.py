@@ -1,0 +1,79 @@
+"""Rows whose time is over are taken out once an hour, by one process."""
+
+import asyncio
+
+from gateway import sweeping
+from gateway.keyring import Keyring
+from gateway.leases import Leases
+from gateway.oauth_flow import PATIENCE, OAuthFlow
+from gateway.sweeping import HOUR, Sweeping
+from gateway.tables import ConnectionRow, OAuthAttempt, Operator, Resource
+
+
+async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
+    done = []
+
+    async def sweep():
+        done.append(time.now)
+
+    one, other = (Sweeping(Leases(database, clock=time), sweep) for _ in range(2))
+
+    assert [await one.look(), await other.look(), await one.look()] == [True, False, False]
+    time.wait(HOUR)
+    assert [await other.look(), await one.look()] == [True, False]
+    assert done == [time.now - HOUR * 1000, time.now]
+
+
+async def test_a_sweep_that_fails_is_done_again_an_hour_later(database, time, monkeypatch, caplog):
+    """The others of that hour are not waited for: what is old stays old."""
+    monkeypatch.setattr(sweeping, "TICK", 0)
+    tried = []
+
+    async def sweep():
+        tried.append(time.now)
+        time.wait(HOUR)
+        if len(tried) == 1:
+            raise OSError
+
+    async with asyncio.timeout(30), Sweeping(Leases(database, clock=time), sweep).watched():
+        while len(tried) < 2:  # noqa: ASYNC110 - the watch looks by itself
+            await asyncio.sleep(0.01)
+
+    assert caplog.messages == ["old rows could not be taken out"]
+
+
+async def test_a_consent_that_nobody_came_back_from_leaves_no_row(database, time):
+    keyring = Keyring.read("a secret key of the tests")
+    flow = OAuthFlow(database, keyring, endpoints=None, clock=time)
+    async with database.writing() as session:
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+        session.add(Resource(id=1, name="r", created_at=0))
+        await session.flush()
+        session.add(
+            ConnectionRow(
+                id=1,
+                resource_id=1,
+                operator_id="o",
+                kind="email",
+                provider="PROVIDER_A",
+                account_email="me@example.org",
+                granted_scopes=[],
+                can_write=False,
+                status="active",
+                selected_site_ids=[],
+                created_at=0,
+                updated_at=0,
+            )
+        )
+        await session.flush()
+        for name, age in (("abandoned", PATIENCE), ("under way", PATIENCE - 1)):
+            session.add(
+                OAuthAttempt(
+                    id=name, connection_id=1, secret=b"", expires_at=time.now - age + PATIENCE
+                )
+            )
+
+    assert await flow.sweep() == 1
+    async with database.reading() as session:
+        assert await session.get(OAuthAttempt, "abandoned") is None
+        assert await session.get(OAuthAttempt, "under way") is not None
