@@ -232,7 +232,8 @@ def our_graphql(inside: Inside, page: Any) -> asgi.App:
         let_in=let_in,
         recorder=SimpleNamespace(graphql=lambda *_: None),  # no decision log
     )
-    answer = graphql_endpoint.endpoint(door, inside.graph)
+    ledger: Any = None  # only mutations are entered
+    answer = graphql_endpoint.endpoint(door, inside.graph, ledger)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         response = await answer(Request(scope, receive, send))

@@ -195,16 +195,22 @@ def assemble(
     app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
     app.state.oauth, app.state.decisions = oauth, decisions
     probes.install(app, parts, counted, serving=lambda: serving)
-    pages.install(app, door=door, graph=_graph(), sandbox=sandbox and forgetting(sandbox, clients))
+    graphql = graphql_endpoint.endpoint(door, _graph(), ledger)
+    pages.install(app, graphql=graphql, sandbox=sandbox and forgetting(sandbox, clients))
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     table = rest_app(
         _endpoints(settings), graph=_Documents(), door=door, ledger=ledger, left=door.recorder.rest
     )
     app.router.default = table
-    front = Front(app, table=table, graphql=graphql_endpoint.endpoint(door, _graph()))
     app.state.explainer = Explainer(_stage(settings, parts, door, ledger), parts.callers)
     admission = Admission(active=settings.max_active, queued=settings.max_queued)
-    edge = Edge(front, peek=door.peek, admission=admission, metrics=counted, tracing=tracing)
+    edge = Edge(
+        Front(app, table=table, graphql=graphql),
+        peek=door.peek,
+        admission=admission,
+        metrics=counted,
+        tracing=tracing,
+    )
     return Gateway(parts=parts, app=app, edge=edge, background=background)
 
 

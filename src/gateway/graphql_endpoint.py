@@ -6,6 +6,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gateway.door import Door
+from gateway.graphql_once import Keyed
 from graph.context import Context
 from graph.http import NOTHING_ASKED, Reply, refused, respond
 from graph.limits import MAX_BYTES
@@ -13,24 +14,30 @@ from graph.operations import Graph
 from policy.refusals import Conflict, Refusal
 from policy.vocabulary import Code
 from rest_compat.body import read_body
+from rest_compat.idempotency import HEADER
+from rest_compat.ledger import Ledger
 from rest_compat.ports import Problem
 from rest_compat.preferences import Preferences, read_preferences
 
+Answering = Callable[[Request], Awaitable[Response]]
 
-def endpoint(door: Door, graph: Graph) -> Callable[[Request], Awaitable[Response]]:
+
+def endpoint(door: Door, graph: Graph, ledger: Ledger) -> Answering:
     """Make what answers POST."""
 
     async def run(request: Request) -> Response:
         stated = read_preferences(request.headers.getlist("prefer"))
         preferred = Preferences(partial_fail=stated.partial_fail)  # the schema is strict anyway
-        reply = await _answer(door, graph, request, preferred)
+        reply = await _answer(door, graph, ledger, request, preferred)
         headers = {**reply.headers, **dict(preferred.applied), "Content-Type": reply.content_type}
         return Response(reply.body, status_code=reply.status, headers=headers)
 
     return run
 
 
-async def _answer(door: Door, graph: Graph, request: Request, preferred: Preferences) -> Reply:
+async def _answer(
+    door: Door, graph: Graph, ledger: Ledger, request: Request, preferred: Preferences
+) -> Reply:
     """Find out who calls; only then read the body, run it and write down that it ran."""
     request_id, accept = door.request_id(request.scope), request.headers.get("accept", "")
     try:
@@ -46,9 +53,14 @@ async def _answer(door: Door, graph: Graph, request: Request, preferred: Prefere
         visitor.require_all = preferred.partial_fail
         return visitor
 
+    once = None
+    if isinstance(body, bytes):
+        once = Keyed(request.headers.getlist(HEADER), body, door, ledger)
     status = 0
     try:
-        reply = await respond(graph, body, admit=admit, request_id=request_id, accept=accept)
+        reply = await respond(
+            graph, body, admit=admit, request_id=request_id, accept=accept, once=once
+        )
         status = reply.status
     except Exception:
         status = 500
@@ -68,9 +80,9 @@ async def _body(request: Request) -> bytes | Refusal:
         return Conflict(problem.message, code=Code(problem.extensions["code"]))
 
 
-def install(app: FastAPI, *, door: Door, graph: Graph) -> None:
-    """Add the endpoint to *app*."""
-    app.post("/graphql", include_in_schema=False)(endpoint(door, graph))
+def install(app: FastAPI, answer: Answering) -> None:
+    """Add the endpoint to *app*; *answer* answers POST."""
+    app.post("/graphql", include_in_schema=False)(answer)
 
     @app.get("/graphql", include_in_schema=False)
     async def explore(request: Request) -> Response:

@@ -10,9 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import graph
 from gateway import graphql_endpoint
-from gateway.door import Door
+from gateway.graphql_endpoint import Answering
 from gateway.openapi import document
-from graph.operations import Graph
 
 # Everything from our own origin; GraphiQL's editor needs workers from blobs and inline styles.
 PAGE_POLICY = (
@@ -41,8 +40,8 @@ class Pages:
         await self._files(scope, receive, sending)
 
 
-def install(app: FastAPI, *, door: Door, graph: Graph, sandbox: ASGIApp | None) -> None:
-    """Add the pages to *app*."""
+def install(app: FastAPI, *, graphql: Answering, sandbox: ASGIApp | None) -> None:
+    """Add the pages to *app*; *graphql* answers POSTs to /graphql."""
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
@@ -54,7 +53,7 @@ def install(app: FastAPI, *, door: Door, graph: Graph, sandbox: ASGIApp | None) 
     async def start() -> Response:
         return RedirectResponse("/explorer/", status_code=302)
 
-    graphql_endpoint.install(app, door=door, graph=graph)
+    graphql_endpoint.install(app, graphql)
     for path, folder in (("/explorer", "explorer"), ("/docs", "docs")):
         if (_STATIC / folder).is_dir():
             _redirect(app, path)

@@ -8,7 +8,8 @@ to find out the charge is bounded. Statuses: 200 when executed, 400, 401, 413, 4
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from graphql import GraphQLError
 from graph import errors
 from graph.context import Context
 from graph.limits import MAX_BYTES, MAX_OBJECTS
-from graph.operation import Outcome
+from graph.operation import Operation, Outcome
 from graph.operations import Document, Graph
 from graph.trail import WHOLE, Ruling
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
@@ -35,12 +36,24 @@ Admit = Callable[[Mapping[str, int]], Awaitable[Context]]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP answer; *headers* besides `Content-Type`."""
+    """
+    An HTTP answer.
+
+    Attributes:
+        headers: Besides `Content-Type`.
+        failed: The `httpStatus` of the first error that is a root field's own; None: there is
+            none, so what was asked has happened, even where parts of its result are missing.
+    """
 
     status: int
     body: bytes
     content_type: str = JSON_TYPE
     headers: Mapping[str, str] = field(default_factory=dict)
+    failed: int | None = None
+
+
+Run = Callable[[], Awaitable[Reply]]
+Once = Callable[[Operation, Context, Run], Awaitable[Reply]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +72,14 @@ class _Prepared:
     costs: Mapping[str, int]
 
 
-async def respond(
-    graph: Graph, body: bytes | Refusal, *, admit: Admit, request_id: str, accept: str = ""
+async def respond(  # noqa: PLR0913 - what a request has
+    graph: Graph,
+    body: bytes | Refusal,
+    *,
+    admit: Admit,
+    request_id: str,
+    accept: str = "",
+    once: Once | None = None,
 ) -> Reply:
     """
     Answer one request; *accept* is its `Accept` header.
@@ -68,7 +87,8 @@ async def respond(
     *body* may be what kept it from arriving: that is answered as a flaw of it would be.
 
     *admit* is awaited exactly once with the costs: it charges the buckets and builds the context.
-    The refusals that it raises are answered here.
+    *once* runs a mutation, or answers as it was answered before. The refusals that they raise are
+    answered here.
     """
     kind = _kind(accept)
     prepared = _prepare(graph, body)
@@ -88,7 +108,19 @@ async def respond(
             for error in document.invalid
         ]
         return _reply(400, {"errors": found}, kind)
-    return await _run(graph, prepared.request, document, context, kind)
+    operation = graph.operation(document, prepared.request.operation)
+    given = prepared.request.variables
+    if context.budget is None:
+        context.budget = MAX_OBJECTS
+    if once is None or operation.kind != "mutation":
+        return await _run(operation, given, context, kind)
+    context.trail.askings, context.trail.given = operation.askings, given
+    try:
+        reply = await once(operation, context, partial(_run, operation, given, context, kind))
+        return replace(reply, content_type=kind)
+    except Refusal as refusal:
+        context.trail.rulings[WHOLE] = errors.ruling(refusal, surface=operation.surface)
+        return _refused(refusal, request_id, kind)
 
 
 def refused(refusal: Refusal, *, request_id: str, accept: str = "") -> Reply:
@@ -101,19 +133,17 @@ def _kind(accept: str) -> str:
 
 
 async def _run(
-    graph: Graph, request: _Request, document: Document, context: Context, kind: str
+    operation: Operation, given: Mapping[str, Any], context: Context, kind: str
 ) -> Reply:
-    operation = graph.operation(document, request.operation)
-    if context.budget is None:
-        context.budget = MAX_OBJECTS
-    outcome = await operation.answer(request.variables, context)
+    outcome = await operation.answer(given, context)
     if outcome.data is None and outcome.errors and "path" not in outcome.errors[0]:
         stopped = outcome.errors[0]["extensions"]["httpStatus"]
         return _reply(stopped, {"errors": list(outcome.errors)}, kind)
     answer = _answer(outcome)
     if operation.surface is not None:
         answer["extensions"] = {"access": operation.access(context)}
-    return _reply(200, answer, kind)
+    own = (one["extensions"]["httpStatus"] for one in outcome.errors if len(one["path"]) == 1)
+    return replace(_reply(200, answer, kind), failed=next(own, None))
 
 
 def _answer(outcome: Outcome) -> dict[str, Any]:

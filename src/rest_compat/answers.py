@@ -14,12 +14,15 @@ class Answer:
 
     Attributes:
         upload: SHA-256 of the streamed bytes that it answers, to know them again; never sent.
+        outcome: The status that says what became of the call, where another one is sent:
+            GraphQL tells of failures under 200.
     """
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
     upload: bytes = b""
+    outcome: int | None = None
 
     def having(self, *headers: tuple[str, str]) -> "Answer":
         """Return the same answer with further headers."""

@@ -125,13 +125,13 @@ def _reused() -> Problem:
 
 async def _close(begun: Begun, answer: Answer, ledger: Ledger) -> None:
     """
-    Keep the answer, unless a retry should run again.
+    Keep the answer, unless a retry should run again: its outcome decides.
 
     Not kept: 401, 429, and 5xx other than 504. A 504 may hide a success, so it is kept. A 500 is a
     bug of ours that may have struck after the provider said yes; the others say that nothing was
     done.
     """
-    status = answer.status
+    status = answer.outcome or answer.status
     if status in {401, 429} or (status >= 500 and status != 504):
         await ledger.release(begun, maybe_sent=begun.maybe_sent or status == 500)
     else:

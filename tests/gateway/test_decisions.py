@@ -256,6 +256,56 @@ async def test_a_replayed_answer_is_a_call_of_its_own_that_asks_nobody(world):
     assert again[3] == 0
 
 
+SEND = "mutation ($input: SendEmailInput!) { sendEmail(input: $input) { success } }"
+
+
+@pytest.mark.parametrize(
+    ("recipients", "outcome", "code", "status"),
+    [
+        ([{"email": "ann@home.example"}], "allowed", None, 200),
+        ([], "refused", "VALIDATION_ERROR", 400),
+    ],
+    ids=["sent", "refused"],
+)
+async def test_a_replayed_mutation_is_a_call_of_its_own_as_well(
+    world, recipients, outcome, code, status
+):
+    token = await world.token({})
+    mail = {"to": recipients, "subject": "s", "body": "b"}
+    async with world.client(token) as client:
+        for _ in range(2):
+            await client.post(
+                "/graphql",
+                json={"query": SEND, "variables": {"input": mail}},
+                headers={"Idempotency-Key": "k"},
+            )
+
+    told = await rows(world, "door", "operation", "outcome", "code", "status", "upstreamCalls")
+    assert [one[:5] for one in told] == [("graphql", "sendEmail", outcome, code, status)] * 2
+    assert told[1][5] == 0
+
+
+async def test_a_key_that_is_refused_is_written_down(world):
+    token = await world.token({})
+    async with world.client(token) as client:
+        for subject in ("s", "t"):
+            mail = {"to": [{"email": "ann@home.example"}], "subject": subject, "body": "b"}
+            await client.post(
+                "/graphql",
+                json={"query": SEND, "variables": {"input": mail}},
+                headers={"Idempotency-Key": "k"},
+            )
+
+    assert (await rows(world, *TOLD))[1] == (
+        "graphql",
+        "sendEmail",
+        "refused",
+        "input",
+        "IDEMPOTENCY_KEY_REUSED",
+        409,
+    )
+
+
 async def test_a_log_that_cannot_be_written_stops_no_read(world, monkeypatch):
     async def unavailable(_batch):
         raise StorageUnavailable

@@ -1,6 +1,7 @@
 """POST /graphql: statuses, bodies, order of checks."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,8 @@ from graph import http, limits
 from graph.http import respond
 from policy.refusals import TooManyRequests, Unauthenticated
 from policy.vocabulary import UnauthorizedReason
+from providers import records
+from providers.failures import Throttled
 
 
 @pytest.fixture
@@ -267,3 +270,55 @@ async def test_a_document_is_cached_for_authenticated_callers_alone(graph, post)
 
 def test_a_reply_is_json_by_default():
     assert http.Reply(200, b"{}").content_type == "application/json"
+
+
+SEND = """mutation {
+  sendEmail(input: {to: [{email: "a@b.c"}], subject: "s", body: "b"}) { success emailId }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "path", "failed"),
+    [
+        ({}, [], None),
+        ({"sent": records.SentMessage(email_id=[], thread_id="t")}, ["sendEmail", "emailId"], None),
+        ({"failure": Throttled(retry_after=3)}, ["sendEmail"], 429),
+    ],
+    ids=["sent", "sent, with a result that cannot be shown", "not sent"],
+)
+async def test_a_mutation_has_failed_when_its_root_field_has(graph, world, changed, path, failed):
+    world.shelves[1] = replace(world.shelves[1], **changed)
+    told = []
+
+    async def once(operation, context, run):
+        told.append((operation.kind, await run()))
+        return told[0][1]
+
+    async def admit(_costs):
+        return world.context()
+
+    reply = await respond(
+        graph,
+        json.dumps({"query": SEND}).encode(),
+        admit=admit,
+        request_id="req-1",
+        once=once,
+    )
+
+    assert told == [("mutation", reply)]
+    assert (reply.status, reply.failed) == (200, failed)
+    errors = json.loads(reply.body).get("errors", [])
+    assert [one["path"] for one in errors] == ([path] if path else [])
+
+
+async def test_only_mutations_are_run_once(graph, world):
+    async def once(*_):
+        raise AssertionError("a query may run as often as it is asked")
+
+    async def admit(_costs):
+        return world.context()
+
+    body = json.dumps({"query": "{ accessToken { name } }"}).encode()
+    reply = await respond(graph, body, admit=admit, request_id="req-1", once=once)
+
+    assert json.loads(reply.body)["data"] == {"accessToken": {"name": "robot"}}

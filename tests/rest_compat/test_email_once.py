@@ -1,79 +1,162 @@
-"""A POST under an Idempotency-Key is carried out once, end to end."""
+"""A write under an Idempotency-Key is carried out once, end to end, through either door."""
 
 import asyncio
+import json
+from dataclasses import dataclass
 
+import httpx
 import pytest
 
 MESSAGES = "/api/access/email/messages"
 MESSAGE = {"to": [{"email": "bo@work.example"}], "subject": "Once", "body": "b"}
+SEND = "mutation ($input: SendEmailInput!) { sendEmail(input: $input) { success emailId } }"
+REPLY = """mutation ($id: String!, $input: ReplyEmailInput!) {
+  replyToEmail(emailId: $id, input: $input) { success emailId }
+}"""
 
 
-async def send(client, *, key="k-1", body=MESSAGE, path=f"{MESSAGES}/send", **more):
-    return await client.post(path, json=body, headers={"idempotency-key": key}, **more)
+@dataclass(frozen=True)
+class Told:
+    """An answer; *status* and *code* say what became of the call, however the door tells it."""
+
+    response: httpx.Response
+    status: int
+    code: str | None
+
+    @property
+    def content(self):
+        return self.response.content
+
+    @property
+    def replayed(self):
+        return self.response.headers.get("idempotent-replayed")
 
 
-async def test_a_retry_is_answered_the_same_and_sends_nothing(client, world):
-    first = await send(client)
+class Rest:
+    async def send(self, client, body=MESSAGE, *, key="k-1"):
+        return await self._post(client, f"{MESSAGES}/send", body, key)
+
+    async def reply(self, client, message, *, key="k-1"):
+        return await self._post(client, f"{MESSAGES}/{message}/reply", {"body": "b"}, key)
+
+    async def _post(self, client, path, body, key):
+        response = await client.post(path, json=body, headers=_keyed(key))
+        answer = response.json()
+        if "success" in answer:  # not in a refusal of the token
+            assert answer["success"] is (response.status_code == 200)
+            assert answer.get("error") == answer["errorCode"]
+        return Told(response, response.status_code, answer.get("error"))
+
+
+class GraphQL:
+    async def send(self, client, body=MESSAGE, *, key="k-1"):
+        return await self._post(client, SEND, {"input": body}, key)
+
+    async def reply(self, client, message, *, key="k-1"):
+        return await self._post(client, REPLY, {"id": message, "input": {"body": "b"}}, key)
+
+    async def _post(self, client, query, variables, key):
+        asked = {"query": query, "variables": variables}
+        response = await client.post("/graphql", json=asked, headers=_keyed(key))
+        answer = response.json()
+        if "errors" not in answer:
+            return Told(response, response.status_code, None)
+        told = answer["errors"][0]["extensions"]
+        assert response.status_code == (200 if "data" in answer else told["httpStatus"])
+        return Told(response, told["httpStatus"], told["code"])
+
+
+def _keyed(key):
+    return {} if key is None else {"Idempotency-Key": key}
+
+
+@pytest.fixture(params=[Rest(), GraphQL()], ids=["rest", "graphql"])
+def door(request):
+    return request.param
+
+
+async def test_a_retry_is_answered_the_same_and_sends_nothing(client, world, door):
+    first = await door.send(client)
     world.forget_calls()
 
-    second = await send(client)
+    second = await door.send(client)
 
-    assert (first.status_code, second.status_code) == (200, 200)
+    assert (first.status, second.status) == (200, 200)
     assert second.content == first.content
-    assert "idempotent-replayed" not in first.headers
-    assert second.headers["idempotent-replayed"] == "true"
-    assert second.headers["x-request-id"] != first.headers["x-request-id"]
+    assert second.response.headers["content-type"] == first.response.headers["content-type"]
+    assert (first.replayed, second.replayed) == (None, "true")
+    assert second.response.headers["x-request-id"] != first.response.headers["x-request-id"]
     assert world.calls() == []
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_the_same_key_with_another_body_is_409(client, world):
-    await send(client)
+async def test_the_same_key_with_another_body_is_409(client, world, door):
+    await door.send(client)
+    world.forget_calls()
 
-    response = await send(client, body={**MESSAGE, "subject": "Twice"})
+    second = await door.send(client, {**MESSAGE, "subject": "Twice"})
 
-    assert response.status_code == 409
-    assert response.json()["error"] == response.json()["errorCode"] == "IDEMPOTENCY_KEY_REUSED"
+    assert (second.status, second.code) == (409, "IDEMPOTENCY_KEY_REUSED")
+    assert second.response.status_code == 409
+    assert world.calls() == []
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_a_key_belongs_to_its_token_and_path(client, world):
-    await send(client)
+async def test_a_key_belongs_to_its_token(client, world, door):
+    await door.send(client)
     async with world.client(await world.token({})) as other:
-        assert (await send(other)).status_code == 200
-    reply = await send(client, path=f"{MESSAGES}/{world.id('lease')}/reply", body={"body": "b"})
+        assert (await door.send(other)).replayed is None
 
-    assert reply.status_code == 200
+    assert len(world.sent("provider-a")) == 2
+
+
+async def test_a_key_of_rest_belongs_to_its_path(client, world):
+    await Rest().send(client)
+
+    assert (await Rest().reply(client, world.id("lease"))).status == 200
+    assert (await GraphQL().send(client)).status == 200
     assert len(world.sent("provider-a")) == 3
 
 
-async def test_simultaneous_calls_send_once(client, world):
-    answers = await asyncio.gather(*(send(client) for _ in range(8)))
+async def test_a_key_of_graphql_belongs_to_its_document(client, world):
+    await GraphQL().send(client)
 
-    codes = sorted(answer.status_code for answer in answers)
-    assert set(codes) <= {200, 409}
+    assert (await GraphQL().reply(client, world.id("lease"))).code == "IDEMPOTENCY_KEY_REUSED"
     assert len(world.sent("provider-a")) == 1
-    in_progress = [one.json()["error"] for one in answers if one.status_code == 409]
-    assert set(in_progress) <= {"IDEMPOTENCY_IN_PROGRESS"}
-    assert not any("retry-after" in answer.headers for answer in answers)
+
+
+async def test_simultaneous_calls_send_once(client, world, door):
+    answers = await asyncio.gather(*(door.send(client) for _ in range(8)))
+
+    assert {answer.status for answer in answers} <= {200, 409}
+    assert len(world.sent("provider-a")) == 1
+    in_progress = {answer.code for answer in answers if answer.status == 409}
+    assert in_progress <= {"IDEMPOTENCY_IN_PROGRESS"}
+    assert not any("retry-after" in answer.response.headers for answer in answers)
 
 
 @pytest.mark.parametrize(
-    ("body", "path", "status"),
-    [
-        ({"to": []}, f"{MESSAGES}/send", 400),
-        ({"body": "b"}, f"{MESSAGES}/providerA:absent/reply", 404),
-        ({**MESSAGE, "connectionId": 99}, f"{MESSAGES}/send", 404),
-    ],
-    ids=["a bad body", "a missing message", "a foreign connection"],
+    ("body", "status"),
+    [({"to": []}, 400), ({**MESSAGE, "connectionId": 99}, 404)],
+    ids=["a bad body", "a foreign connection"],
 )
-async def test_an_error_is_replayed_too(client, body, path, status):
-    first = await send(client, body=body, path=path)
-    second = await send(client, body=body, path=path)
+async def test_an_error_is_replayed_too(client, door, body, status):
+    first = await door.send(client, body)
+    second = await door.send(client, body)
 
-    assert first.status_code == second.status_code == status
+    assert first.status == second.status == status
     assert second.content == first.content
-    assert second.headers["idempotent-replayed"] == "true"
+    assert (first.replayed, second.replayed) == (None, "true")
+    assert second.response.status_code == first.response.status_code
+
+
+async def test_that_there_is_no_such_message_is_replayed_too(client, door):
+    first = await door.reply(client, "providerA:absent")
+    second = await door.reply(client, "providerA:absent")
+
+    assert first.status == second.status == 404
+    assert second.content == first.content
+    assert second.replayed == "true"
 
 
 @pytest.mark.parametrize(
@@ -81,75 +164,125 @@ async def test_an_error_is_replayed_too(client, body, path, status):
     [{"kind": "429", "retryAfter": 0}, {"kind": "503", "retryAfter": 0}, {"kind": "400"}],
     ids=["throttled", "unavailable for now", "rejected"],
 )
-async def test_a_refusal_of_the_provider_is_tried_again(client, world, fault):
+async def test_a_refusal_of_the_provider_is_tried_again(client, world, door, fault):
     await world.fail("provider-a", count=1, method="POST", **fault)
-    first = await send(client)
+    first = await door.send(client)
     second = first
     for _ in range(20):
-        second = await send(client)
-        if second.status_code != 429:
+        second = await door.send(client)
+        if second.status != 429:
             break
         await asyncio.sleep(0.1)
 
-    assert first.status_code in {429, 502}
-    assert second.status_code == 200
-    assert "idempotent-replayed" not in second.headers
+    assert first.status in {429, 502}
+    assert (second.status, second.replayed) == (200, None)
     assert len(world.sent("provider-a")) == 1
 
 
 @pytest.mark.slow
-async def test_what_upstream_says_has_failed_is_no_mystery(client, world):
+async def test_what_upstream_says_has_failed_is_no_mystery(client, world, door):
     await world.fail("provider-a", kind="500", method="POST")
-    first = await send(client)
+    first = await door.send(client)
     await world.admin.delete("/sandbox/faults/provider-a")
-    second = await send(client)
+    second = await door.send(client)
 
-    assert (first.status_code, first.json()["error"]) == (502, "PROVIDER_ERROR")
-    assert first.json()["success"] is False
-    assert (second.status_code, second.headers.get("idempotent-replayed")) == (200, None)
+    assert (first.status, first.code) == (502, "PROVIDER_ERROR")
+    assert (second.status, second.replayed) == (200, None)
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_a_lost_answer_is_found_and_then_replayed(client, world):
+async def test_a_lost_answer_is_found_and_then_replayed(client, world, door):
     await world.fail("provider-a", kind="lostAnswer", count=1, method="POST")
-    first = await send(client)
-    second = await send(client)
+    first = await door.send(client)
+    second = await door.send(client)
 
-    assert (first.status_code, second.status_code) == (200, 200)
+    assert (first.status, second.status) == (200, 200)
     assert second.content == first.content
     assert len(world.sent("provider-a")) == 1
 
 
 @pytest.mark.slow
-async def test_an_unknown_outcome_is_kept_and_never_sent_again(client, world):
+async def test_an_unknown_outcome_is_kept_and_never_sent_again(client, world, door):
     await world.fail("provider-a", kind="reset")  # also of every look-up
-    first = await send(client)
+    first = await door.send(client)
     await world.admin.delete("/sandbox/faults/provider-a")
-    second = await send(client)
+    second = await door.send(client)
 
-    assert first.status_code == 504
-    assert first.json()["error"] == "OUTCOME_UNKNOWN"
+    assert (first.status, first.code) == (504, "OUTCOME_UNKNOWN")
     assert second.content == first.content
-    assert second.headers["idempotent-replayed"] == "true"
+    assert second.replayed == "true"
     assert world.sent("provider-a") == []
 
 
-async def test_a_replay_passes_authentication_and_gates_again(client, world):
-    await send(client)
+async def test_a_replay_passes_authentication_and_gates_again(client, world, door):
+    await door.send(client)
     own = (await client.get("/api/access/token")).json()["id"]
     change = {"settings": {"allowedEmailOperations": ["read_only"]}}
     await world.admin.patch(f"/api/access-tokens/{own}", json=change)
-    narrowed = await send(client)
+    narrowed = await door.send(client)
     await world.admin.delete(f"/api/access-tokens/{own}")
-    revoked = await send(client)
+    revoked = await door.send(client)
 
-    assert narrowed.status_code == 403
-    assert revoked.status_code == 401
-    assert "idempotent-replayed" not in narrowed.headers
+    assert (narrowed.status, narrowed.code) == (403, "OPERATION_NOT_ALLOWED")
+    assert revoked.status == 401
+    assert (narrowed.replayed, revoked.replayed) == (None, None)
 
 
-async def test_without_a_key_every_call_sends(client, world):
+async def test_without_a_key_every_call_sends(client, world, door):
     for _ in range(2):
-        assert (await client.post(f"{MESSAGES}/send", json=MESSAGE)).status_code == 200
+        assert (await door.send(client, key=None)).status == 200
 
     assert len(world.sent("provider-a")) == 2
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[("Idempotency-Key", "")], [("Idempotency-Key", "a"), ("Idempotency-Key", "a")]],
+    ids=["empty", "twice"],
+)
+async def test_a_mutation_under_a_malformed_key_is_400(client, world, headers):
+    asked = json.dumps({"query": SEND, "variables": {"input": MESSAGE}})
+
+    response = await client.post("/graphql", content=asked, headers=headers)
+
+    assert response.status_code == 400
+    why = "must be one value of 1 to 255 visible ASCII characters"
+    assert response.json() == {
+        "errors": [
+            {
+                "message": f"Idempotency-Key {why}.",
+                "extensions": {
+                    "code": "INVALID_PARAMETER",
+                    "httpStatus": 400,
+                    "requestId": response.headers["x-request-id"],
+                    "details": [{"field": "Idempotency-Key", "message": f"It {why}."}],
+                },
+            }
+        ]
+    }
+    assert world.calls() == []
+
+
+async def test_a_query_is_answered_anew_whatever_its_key(client, world):
+    asked = {"query": "{ emails(limit: 1) { totalCount } }"}
+    first = await client.post("/graphql", json=asked, headers=_keyed("k-1"))
+    world.forget_calls()
+
+    second = await client.post("/graphql", json=asked, headers=_keyed("k-1"))
+
+    assert first.json() == second.json()
+    assert "idempotent-replayed" not in second.headers
+    assert world.calls() != []
+
+
+async def test_a_replay_speaks_the_type_that_is_asked_for(client):
+    await GraphQL().send(client)
+    asked = {"query": SEND, "variables": {"input": MESSAGE}}
+    kind = "application/graphql-response+json"
+
+    second = await client.post(
+        "/graphql", json=asked, headers={"Idempotency-Key": "k-1", "Accept": kind}
+    )
+
+    assert second.headers["content-type"] == kind
+    assert second.headers["idempotent-replayed"] == "true"
