@@ -10,12 +10,9 @@ decisions 16: no `Retry-After`.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
 
-import orjson
 from starlette.types import Message, Receive, Scope
 
-from policy.vocabulary import Code
 from rest_compat.body import MAX_BODY
 from rest_compat.uploads import MAX_UPLOAD
 
@@ -30,7 +27,6 @@ ASIDE = 16  # requests beside each place, at most; each holds some 30 kB
 _SMOOTHING = 1 / 32  # what one place that gets free counts in their mean pace
 GATHERED = 64 * 1024  # bytes of a body that are waited for; what is longer streams in its place
 GATHER_SECONDS = 15.0  # as long as a JSON body may take
-SENTENCE = "The service is overloaded. Try again shortly."
 
 
 class Admission:
@@ -204,23 +200,3 @@ def _too_long(scope: Scope) -> bool:
         name == b"content-length" and value.isdigit() and int(value[:20]) > most
         for name, value in scope["headers"]
     )
-
-
-Respond = Callable[[Message], Awaitable[None]]
-
-
-async def shed(scope: Scope, request_id: str, send: Respond) -> None:
-    """Answer 503 in the shape of the path."""
-    if scope["path"] == "/graphql":
-        extensions = {"code": Code.OVERLOADED, "httpStatus": 503, "requestId": request_id}
-        body = orjson.dumps({"errors": [{"message": SENTENCE, "extensions": extensions}]})
-    else:
-        wordless = scope["path"].startswith(("/api/access/collab", "/internal/"))
-        error = None if wordless else Code.OVERLOADED.value
-        body = orjson.dumps({"error": error, "message": SENTENCE, "requestId": request_id})
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

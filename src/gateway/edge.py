@@ -13,17 +13,16 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-import orjson
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from gateway import observability
-from gateway.admission import COUNTED, Admission, Stay, gathered, shed
+from gateway.admission import COUNTED, Admission, Stay, gathered
 from gateway.metrics import Metrics, known
-from graph.errors import INTERNAL
+from gateway.overload import Overloaded
 from policy.quota import Verdict
-from policy.vocabulary import Code
+from rest_compat.answers import Answer, send_answer
 
 if TYPE_CHECKING:  # heavy, and only loaded when traces are wanted
     from gateway.tracing import RequestSpan, Tracing
@@ -31,7 +30,6 @@ if TYPE_CHECKING:  # heavy, and only loaded when traces are wanted
 API_VERSION = "2026-11-20"  # the date of the contract; decisions 11
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 _KEY = "gateway.passage"
-_COLLAB = ("/api/access/collab", "/internal/api/access/collab")
 
 log = logging.getLogger("gateway")
 
@@ -73,12 +71,22 @@ def passage(scope: Scope) -> Passage:
 Peek = Callable[[Scope], Awaitable[None]]
 
 
+class Inside(Protocol):
+    """The application that the edge goes around."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection; what it raises is a bug."""
+
+    def refuse(self, scope: Scope, failure: Exception) -> Answer:
+        """Tell of *failure*, in the shape of the path, where nothing else was answered."""
+
+
 class Edge:
     """The outermost layer around *app*."""
 
     def __init__(
         self,
-        app: ASGIApp,
+        app: Inside,
         *,
         peek: Peek,
         admission: Admission,
@@ -119,7 +127,7 @@ class Edge:
         except Exception as bug:  # noqa: BLE001 - the last resort of the process
             _report(bug, current.request_id)
             if not started:
-                await _fail(scope, sending)
+                await self._tell(scope, bug, sending)
 
     @contextmanager
     def _watched(self, scope: Scope, current: Passage) -> Iterator[None]:
@@ -150,13 +158,16 @@ class Edge:
             return
         receive = await gathered(scope, receive)
         if not await self._admission.enter():
-            await shed(scope, passage(scope).request_id, send)
+            await self._tell(scope, Overloaded(), send)
             return
         stay = Stay(self._admission)
         try:
             await self.app(scope, receive, send)
         finally:
             stay.end()
+
+    async def _tell(self, scope: Scope, failure: Exception, send: Send) -> None:
+        await send_answer(self.app.refuse(scope, failure), send, head=scope["method"] == "HEAD")
 
 
 def _request_id(scope: Scope) -> str:
@@ -224,20 +235,3 @@ def _report(bug: Exception, request_id: str) -> None:
             "at": [f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in frames],
         },
     )
-
-
-def failure(scope: Scope) -> bytes:
-    """Return the body of a 500; on collab its `error` is null (decisions 1)."""
-    wordless = scope["path"].startswith(_COLLAB)
-    body = {
-        "error": None if wordless else Code.INTERNAL_ERROR.value,
-        "message": INTERNAL,
-        "requestId": passage(scope).request_id,
-    }
-    return orjson.dumps(body)
-
-
-async def _fail(scope: Scope, send: Send) -> None:
-    headers = [(b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": 500, "headers": headers})
-    await send({"type": "http.response.body", "body": failure(scope)})

@@ -2,15 +2,23 @@
 The two doors, reached without asking every route of the framework first.
 
 The framework tries its routes one after another before it falls through to the table: more work
-than answering. What it would do around an answer (exceptions become answers) is done here as well.
+than answering.
 """
 
 from collections.abc import Awaitable, Callable
 
+import orjson
 from fastapi import FastAPI, Request, Response
-from starlette.middleware.errors import ServerErrorMiddleware
-from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.database import StorageUnavailable
+from gateway.edge import passage
+from gateway.overload import Overloaded
+from graph import errors
+from rest_compat.answers import Answer, send_answer
+from rest_compat.body import ClientGone
+from rest_compat.ports import Problem
+from rest_compat.router import Router
 
 TABLE = ("/api/access/", "/internal/api/access/")  # paths that belong to the table alone
 GRAPHQL = "/graphql"
@@ -20,7 +28,7 @@ class Front:
     """Sends calls of the table and of GraphQL where they are answered, the rest to *app*."""
 
     def __init__(
-        self, app: FastAPI, *, table: ASGIApp, graphql: Callable[[Request], Awaitable[Response]]
+        self, app: FastAPI, *, table: Router, graphql: Callable[[Request], Awaitable[Response]]
     ) -> None:
         async def run(scope: Scope, receive: Receive, send: Send) -> None:
             scope.setdefault("state", {})["route"] = GRAPHQL
@@ -28,33 +36,15 @@ class Front:
             await response(scope, receive, send)
 
         self._app = app
-        self._table = _guarded(table, app)
-        self._graphql = _guarded(run, app)
+        self._table = table
+        self._graphql = run
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
-        await self._for(scope)(scope, receive, send)
-
-    def _for(self, scope: Scope) -> ASGIApp:
-        if scope["type"] == "http":
-            path: str = scope["path"]
-            if path.startswith(TABLE):
-                return self._table
-            if path == GRAPHQL and scope["method"] == "POST":
-                return self._graphql
-        return self._app
-
-
-def _guarded(inner: ASGIApp, app: FastAPI) -> ASGIApp:
-    """
-    Answer exceptions of *inner* as *app* answers its own.
-
-    What answers them, two layers of the framework, comes in when there is one, not before.
-    """
-    handlers = dict(app.exception_handlers)
-    last_resort = handlers.pop(Exception, None)
-
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection; a bug is left to who called."""
+        door = self._door(scope)
+        if door is None:
+            await self._app(scope, receive, send)
+            return
         begun = False
 
         async def sending(message: Message) -> None:
@@ -63,18 +53,29 @@ def _guarded(inner: ASGIApp, app: FastAPI) -> ASGIApp:
             await send(message)
 
         try:
-            await inner(scope, receive, sending)
-        except Exception as problem:
+            await door(scope, receive, sending)
+        except ClientGone:
+            return
+        except StorageUnavailable:
             if begun:
                 raise
-            told = ExceptionMiddleware(_raising(problem), handlers=handlers)
-            await ServerErrorMiddleware(told, handler=last_resort)(scope, receive, send)
+            answer = self.refuse(scope, Overloaded())
+            await send_answer(answer, send, head=scope["method"] == "HEAD")
 
-    return guarded
+    def refuse(self, scope: Scope, failure: Exception) -> Answer:
+        """Tell of *failure*, a refusal or a bug, in the shape of the path."""
+        told = errors.extensions(failure, surface=None, request_id=passage(scope).request_id)
+        message = errors.message(failure)
+        if scope["path"] == GRAPHQL:
+            body = {"errors": [{"message": message, "extensions": told}]}
+            return Answer(status=told["httpStatus"], body=orjson.dumps(body))
+        return self._table.refuse(scope, Problem(message, told))
 
-
-def _raising(problem: Exception) -> ASGIApp:
-    async def raising(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        raise problem
-
-    return raising
+    def _door(self, scope: Scope) -> ASGIApp | None:
+        if scope["type"] == "http":
+            path: str = scope["path"]
+            if path.startswith(TABLE):
+                return self._table
+            if path == GRAPHQL and scope["method"] == "POST":
+                return self._graphql
+        return None

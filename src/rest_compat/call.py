@@ -10,6 +10,25 @@ from policy.vocabulary import Code
 from rest_compat.errors import problem
 
 
+def path(scope: Scope) -> str:
+    """Return the path as it was sent, percent-encoded, without the query."""
+    raw: bytes | None = scope.get("raw_path")
+    if raw is None:
+        return quote(scope["path"])
+    return raw.split(b"?", 1)[0].decode("latin-1")
+
+
+def segments(scope: Scope) -> tuple[str, ...]:
+    """
+    Return the path's segments, decoded one by one: `%2F` stays inside its segment.
+
+    Bytes that are not UTF-8 become U+FFFD, which no id contains.
+    """
+    sent = path(scope)
+    found = sent.split("/")[1:]
+    return tuple(map(unquote, found)) if "%" in sent else tuple(found)
+
+
 @dataclass(frozen=True)
 class Call:
     """
@@ -28,22 +47,13 @@ class Call:
 
     @property
     def path(self) -> str:
-        """The path as it was sent, percent-encoded, without the query."""
-        raw: bytes | None = self.scope.get("raw_path")
-        if raw is None:
-            return quote(self.scope["path"])
-        return raw.split(b"?", 1)[0].decode("latin-1")
+        """See `path`."""
+        return path(self.scope)
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """
-        The path's segments, decoded one by one: `%2F` stays inside its segment.
-
-        Bytes that are not UTF-8 become U+FFFD, which no id contains.
-        """
-        path = self.path
-        segments = path.split("/")[1:]
-        return tuple(map(unquote, segments)) if "%" in path else tuple(segments)
+        """See `segments`."""
+        return segments(self.scope)
 
     @cached_property
     def headers(self) -> dict[str, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from starlette.types import Scope
 
 from rest_compat import errors
 from rest_compat.answers import Answer
@@ -57,14 +58,14 @@ class Responder:
                 call.scope, self.endpoint.charge, partial_fail=wanted.partial_fail
             )
         except Problem as failure:
-            return self._refuse(failure, call).having(*wanted.applied)
+            return self.refuse(failure, call.scope).having(*wanted.applied)
         answer: Answer | None = None
         ended: BaseException | None = None
         try:
             await self._admit(call, path, visit)
             answer = await self._once(call, path, visit, wanted)
         except Problem as failure:
-            answer, ended = self._refuse(failure, call), failure
+            answer, ended = self.refuse(failure, call.scope), failure
         except BaseException as bug:
             ended = bug
             raise
@@ -112,7 +113,7 @@ class Responder:
             try:
                 return await self._run(call, path, visit, wanted, body)
             except Problem as failure:
-                return self._refuse(failure, call)
+                return self.refuse(failure, call.scope)
 
         sent = body.fingerprint if body is not None else b""
         return await once(
@@ -157,10 +158,11 @@ class Responder:
             headers = (*headers, ("ETag", notes.etag))
         return Answer(status=self.endpoint.status, body=_json.encode(result), headers=headers)
 
-    def _refuse(self, failure: Problem, call: Call) -> Answer:
+    def refuse(self, failure: Problem, scope: Scope) -> Answer:
+        """Tell of *failure*, whether or not it came to answering *scope*."""
         return errors.answer(
             failure,
-            request_id=self.door.request_id(call.scope),
+            request_id=self.door.request_id(scope),
             surface=self.endpoint.surface,
             result=self.endpoint.result,
             codes=self.endpoint.codes,

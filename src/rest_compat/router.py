@@ -8,14 +8,14 @@ slash is never redirected. Rows match in order.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from policy.vocabulary import Code
 from rest_compat import errors
 from rest_compat.answers import Answer, send_answer
 from rest_compat.binding import INPUT
 from rest_compat.body import ClientGone
-from rest_compat.call import Call
+from rest_compat.call import Call, segments
 from rest_compat.documents import document
 from rest_compat.endpoint import Responder
 from rest_compat.ledger import Ledger
@@ -32,7 +32,7 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     ledger: Ledger,
     readers: Mapping[str, BodyReader] = READERS,
     left: Left | None = None,
-) -> ASGIApp:
+) -> "Router":
     """
     Build the application that answers *endpoints*, and 404 for everything else.
 
@@ -86,24 +86,42 @@ class Router:
         await send_answer(answer, send, head=call.method == "HEAD")
 
     async def _answer(self, call: Call) -> Answer:
-        segments = call.segments
-        shelf = self._rows.get(_shelf(segments), ())
-        method = "GET" if call.method == "HEAD" else call.method
-        for pattern, row in shelf:
-            if row.endpoint.method == method:
-                path = match(pattern, segments)
-                if path is not None:
-                    call.scope.setdefault("state", {})["route"] = row.endpoint.path
-                    return await row.respond(call, path)
-        candidates = [row for pattern, row in shelf if match(pattern, segments) is not None]
+        asked = call.segments
+        found = self._row(call.method, asked)
+        if found is not None:
+            row, path = found
+            call.scope.setdefault("state", {})["route"] = row.endpoint.path
+            return await row.respond(call, path)
+        shelf = self._rows.get(_shelf(asked), ())
+        candidates = [row for pattern, row in shelf if match(pattern, asked) is not None]
         if not candidates:
             return await self._refuse(call, Code.NOT_FOUND, "There is nothing at this path.", 404)
         allow = ("Allow", ", ".join(allowed(row.endpoint.method for row in candidates)))
-        if method == "OPTIONS":
+        if call.method == "OPTIONS":
             return Answer(status=204, headers=(allow,))
         message = f"{call.method} is not possible here."
         refusal = await self._refuse(call, Code.METHOD_NOT_ALLOWED, message, 405)
         return refusal.having(allow) if refusal.status == 405 else refusal
+
+    def refuse(self, scope: Scope, failure: Problem) -> Answer:
+        """Tell of *failure* as the row of *scope* would, or the surface that its path is under."""
+        asked = segments(scope)
+        found = self._row(scope["method"], asked)
+        if found is not None:
+            return found[0].refuse(failure, scope)
+        return self._shaped(failure, scope, self._nearest(asked))
+
+    def _row(
+        self, method: str, asked: tuple[str, ...]
+    ) -> tuple[Responder, Mapping[str, str]] | None:
+        """Return the row that answers, with its path parameters."""
+        method = "GET" if method == "HEAD" else method
+        for pattern, row in self._rows.get(_shelf(asked), ()):
+            if row.endpoint.method == method:
+                path = match(pattern, asked)
+                if path is not None:
+                    return row, path
+        return None
 
     async def _refuse(self, call: Call, code: Code, message: str, status: int) -> Answer:
         """Answer what no row answers; under a surface's prefix the door comes first."""
@@ -114,26 +132,29 @@ class Router:
                 visit = await self._door.enter(call.scope, near.charge, partial_fail=False)
             raise errors.problem(code, message, status=status)
         except Problem as failure:
-            answer = errors.answer(
-                failure,
-                request_id=self._door.request_id(call.scope),
-                surface=near.surface if near else None,
-            )
+            answer = self._shaped(failure, call.scope, near)
             if visit is not None and self._left is not None:
                 self._left(visit, None, answer, failure)
             return answer
 
-    def _nearest(self, segments: tuple[str, ...]) -> Endpoint | None:
-        """Return some row of the surface that *segments* lie under."""
-        for length in range(len(segments), 0, -1):
-            if segments[:length] in self._prefixes:
-                return self._prefixes[segments[:length]]
+    def _shaped(self, failure: Problem, scope: Scope, near: Endpoint | None) -> Answer:
+        return errors.answer(
+            failure,
+            request_id=self._door.request_id(scope),
+            surface=near.surface if near is not None else None,
+        )
+
+    def _nearest(self, asked: tuple[str, ...]) -> Endpoint | None:
+        """Return some row of the surface that *asked* lies under."""
+        for length in range(len(asked), 0, -1):
+            if asked[:length] in self._prefixes:
+                return self._prefixes[asked[:length]]
         return None
 
 
-def _shelf(segments: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+def _shelf(asked: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     """Return what rows and requests must have in common: length, and "api/access/…" to begin."""
-    return len(segments), segments[:_ALIKE]
+    return len(asked), asked[:_ALIKE]
 
 
 _ALIKE = 3  # no parameter of the table stands before the fourth segment
@@ -144,10 +165,10 @@ def split(path: str) -> tuple[str, ...]:
     return tuple(path.split("/")[1:])
 
 
-def match(pattern: tuple[str, ...], segments: tuple[str, ...]) -> Mapping[str, str] | None:
-    """Return the path parameters when *segments* fit *pattern*, else None."""
+def match(pattern: tuple[str, ...], asked: tuple[str, ...]) -> Mapping[str, str] | None:
+    """Return the path parameters when the segments *asked* fit *pattern*, else None."""
     found: dict[str, str] = {}
-    for wanted, segment in zip(pattern, segments, strict=True):
+    for wanted, segment in zip(pattern, asked, strict=True):
         if wanted.startswith("{"):
             found[wanted[1:-1]] = segment
         elif wanted != segment:

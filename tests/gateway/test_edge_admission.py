@@ -8,6 +8,8 @@ import pytest_asyncio
 from gateway import admission
 from gateway.admission import Admission, gathered
 from gateway.edge import Edge
+from gateway.overload import Overloaded
+from rest_compat.answers import Answer
 
 READ = {"type": "http", "method": "GET", "path": "/api/access/email/messages", "headers": []}
 
@@ -29,6 +31,10 @@ class Slow:
             self.running -= 1
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"ok"})
+
+    def refuse(self, _scope, failure):
+        assert isinstance(failure, Overloaded)
+        return Answer(status=503)
 
 
 @pytest_asyncio.fixture
@@ -208,25 +214,6 @@ async def test_who_left_the_queue_is_passed_over():
     await settled()
     places.leave()
     assert await waiting is True
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        pytest.param("/api/access/email/messages", b'{"error":"OVERLOADED",', id="email"),
-        pytest.param("/api/access/collab/files", b'{"error":null,', id="collab has no word for it"),
-        pytest.param("/graphql", b'{"errors":[{"message":', id="GraphQL"),
-    ],
-)
-async def test_503_has_the_shape_of_its_path(edge, slow, path, body):
-    calls = [asyncio.create_task(call(edge)) for _ in range(5)]
-    await settled()
-    status, told = await call(edge, path=path)
-    slow.go.set()
-    await asyncio.gather(*calls)
-
-    assert status == 503
-    assert told.startswith(body)
 
 
 async def test_pages_need_no_place(edge, slow):

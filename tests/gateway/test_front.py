@@ -1,9 +1,14 @@
-"""The doors are reached directly, and answer exceptions as the framework would."""
+"""The doors are reached directly, and what comes to no answer is told in their shapes."""
 
 import gc
 
+import orjson
+import pytest
+
 from gateway import server
+from gateway.admission import Admission
 from gateway.database import StorageUnavailable
+from gateway.overload import Overloaded
 
 
 async def test_an_exception_behind_the_table_is_answered_as_elsewhere(gateway, client, monkeypatch):
@@ -18,19 +23,86 @@ async def test_an_exception_behind_the_table_is_answered_as_elsewhere(gateway, c
     assert answer.json()["error"] == "OVERLOADED"
 
 
+BUG, BUSY = RuntimeError("a secret"), Overloaded()
+SORRY = "Something went wrong here. The request id names the case."
+LATER = "The service is overloaded. Try again shortly."
+EMAILS, FILES = "/api/access/email/messages", "/api/access/collab/files"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "failure", "told"),
+    [
+        ("GET", EMAILS, BUG, {"error": "INTERNAL_ERROR"}),
+        ("GET", EMAILS, BUSY, {"error": "OVERLOADED"}),
+        ("HEAD", EMAILS, BUSY, {"error": "OVERLOADED"}),
+        ("POST", f"{EMAILS}/send", BUG, {"error": "INTERNAL_ERROR", "errorCode": "INTERNAL_ERROR"}),
+        ("POST", f"{EMAILS}/send", BUSY, {"error": "OVERLOADED", "errorCode": "OVERLOADED"}),
+        (
+            "POST",
+            "/api/access/tasks/boards/b/items",
+            BUSY,
+            {"error": "OVERLOADED", "errorCode": None},
+        ),
+        ("GET", FILES, BUG, {"error": None}),
+        ("GET", f"{FILES}/none/at/all/here", BUSY, {"error": None}),
+        ("PUT", f"{FILES}/x/move", BUSY, {"error": None}),
+        ("PATCH", f"{FILES}/x/move", BUSY, {"error": None, "errorCode": None}),
+        ("POST", f"{FILES}/x/share", BUG, {"error": None, "errorCode": None}),
+        ("POST", "/api/access-tokens", BUG, {"error": "INTERNAL_ERROR"}),
+        ("GET", "/api/access/nowhere", BUSY, {"error": "OVERLOADED"}),
+    ],
+)
+async def test_what_comes_to_no_answer_is_told_in_the_shape_of_its_row(
+    gateway, method, path, failure, told
+):
+    scope = {"type": "http", "method": method, "path": path, "headers": []}
+    status, message = (500, SORRY) if failure is BUG else (503, LATER)
+
+    answer = gateway.edge.app.refuse(scope, failure)
+
+    body = orjson.loads(answer.body)
+    assert body.pop("requestId")
+    if "errorCode" in told:
+        told = {**told, "success": False, "errorMessage": message}
+    assert (answer.status, answer.headers) == (status, ())
+    assert body == {"message": message, **told}
+
+
+async def test_who_finds_no_place_is_told_so_in_the_shape_of_the_path(gateway, client, monkeypatch):
+    monkeypatch.setattr(gateway.edge, "_admission", Admission(active=0, queued=0))
+    mine = {"X-Request-Id": "r"}
+
+    rest = await client.get(FILES, headers=mine)
+    graphql = await client.post("/graphql", json={}, headers=mine)
+
+    assert (rest.status_code, graphql.status_code) == (503, 503)
+    assert "retry-after" not in rest.headers
+    assert rest.json() == {"error": None, "message": LATER, "requestId": "r"}
+    told = {"code": "OVERLOADED", "httpStatus": 503, "requestId": "r"}
+    assert graphql.json() == {"errors": [{"message": LATER, "extensions": told}]}
+
+
 async def test_a_bug_behind_a_door_is_told_without_its_words(gateway, client, monkeypatch):
     async def broken(*_args, **_more):
-        raise RuntimeError("a secret")
+        raise BUG
 
     monkeypatch.setattr(gateway.app.state.door, "caller", broken)
+    mine = {"X-Request-Id": "r"}
 
-    for path in ("/api/access/email/messages", "/graphql"):
-        method = "POST" if path == "/graphql" else "GET"
-        answer = await client.request(method, path, json={"query": "{ accessToken { id } }"})
+    rest = await client.post(f"{EMAILS}/send", json={}, headers=mine)
+    graphql = await client.post("/graphql", json={}, headers=mine)
 
-        assert answer.status_code == 500
-        assert answer.json()["error"] == "INTERNAL_ERROR"
-        assert "secret" not in answer.text
+    assert (rest.status_code, graphql.status_code) == (500, 500)
+    assert rest.json() == {
+        "error": "INTERNAL_ERROR",
+        "message": SORRY,
+        "requestId": "r",
+        "success": False,
+        "errorCode": "INTERNAL_ERROR",
+        "errorMessage": SORRY,
+    }
+    told = {"code": "INTERNAL_ERROR", "httpStatus": 500, "requestId": "r"}
+    assert graphql.json() == {"errors": [{"message": SORRY, "extensions": told}]}
 
 
 async def test_other_methods_of_graphql_are_the_frameworks(client):

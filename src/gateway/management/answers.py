@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from gateway.database import StorageUnavailable
-from gateway.edge import failure, passage
+from gateway.edge import passage
 from gateway.management.complaints import details_of
 from gateway.overload import Overloaded
 from graph import errors as graph_errors
@@ -27,7 +27,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(ClientGone, _gone)
-    app.add_exception_handler(Exception, _bug)
+    app.add_exception_handler(Exception, _refused)  # a bug, which says nothing of itself
 
 
 def not_found(code: Code, what: str) -> NotFound:
@@ -60,10 +60,6 @@ async def _invalid(request: Request, complaint: Exception) -> Response:
 
 async def _gone(_request: Request, _gone: Exception) -> Response:
     return Response(status_code=400)  # nobody is there to read it
-
-
-async def _bug(request: Request, _bug: Exception) -> Response:
-    return Response(failure(request.scope), status_code=500, media_type="application/json")
 
 
 async def _http(request: Request, refusal: Exception) -> Response:
