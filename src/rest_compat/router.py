@@ -95,12 +95,14 @@ class Router:
         shelf = self._rows.get(_shelf(asked), ())
         candidates = [row for pattern, row in shelf if match(pattern, asked) is not None]
         if not candidates:
-            return await self._refuse(call, Code.NOT_FOUND, "There is nothing at this path.", 404)
+            return await self._turn_away(
+                call, Code.NOT_FOUND, "There is nothing at this path.", 404
+            )
         allow = ("Allow", ", ".join(allowed(row.endpoint.method for row in candidates)))
         if call.method == "OPTIONS":
             return Answer(status=204, headers=(allow,))
         message = f"{call.method} is not possible here."
-        refusal = await self._refuse(call, Code.METHOD_NOT_ALLOWED, message, 405)
+        refusal = await self._turn_away(call, Code.METHOD_NOT_ALLOWED, message, 405)
         return refusal.having(allow) if refusal.status == 405 else refusal
 
     def refuse(self, scope: Scope, failure: Problem) -> Answer:
@@ -123,7 +125,7 @@ class Router:
                     return row, path
         return None
 
-    async def _refuse(self, call: Call, code: Code, message: str, status: int) -> Answer:
+    async def _turn_away(self, call: Call, code: Code, message: str, status: int) -> Answer:
         """Answer what no row answers; under a surface's prefix the door comes first."""
         near = self._nearest(call.segments)
         visit: Visit | None = None
