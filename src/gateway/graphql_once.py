@@ -44,7 +44,7 @@ class Keyed:
                 mutation is still running (409), the ledger cannot be read (503, 504).
         """
         try:
-            operation.admit(context)
+            operation.admit(context, context.trail.given)
         except Refusal:
             return await run()  # which refuses as it does without a key
         try:

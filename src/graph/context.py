@@ -18,6 +18,7 @@ from policy.caller import Caller
 from policy.vocabulary import RuleType
 from providers.agenda import Agenda
 from providers.content import Content
+from providers.failures import OutcomeUnknown
 from providers.mailbox import Mailbox
 from providers.taskdesk import TaskDesk
 from providers.traces import Trace
@@ -122,6 +123,16 @@ class Context:
 
     def __post_init__(self) -> None:
         self.hidden = masks.hidden(self.caller.grant)
+
+    def never_twice(self) -> None:
+        """
+        Refuse to do again what may have been done, where nothing tells whether it was.
+
+        Raises:
+            OutcomeUnknown: An earlier try of the intent may have reached the provider.
+        """
+        if self.delivery is not None and self.delivery.maybe_sent:
+            raise OutcomeUnknown
 
     @cached_property
     def loaders(self) -> Loaders:

@@ -101,6 +101,17 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """A fragment among root fields: its own are there when all of *conditions* hold."""
+
+    name: str
+    conditions: tuple[Condition, ...]
+
+
+Parts = Mapping[str, tuple[Root | Spread, ...]]  # by fragment; the operation's own under ""
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     """What a selection set holds, everything below it included; sums stop at the ceiling."""
 
@@ -158,30 +169,33 @@ class Counter:
         """
         return sum(count * (count - 1) // 2 for count in self._repeats.values())
 
-    def roots(self, operation: OperationDefinitionNode) -> Iterator[Root]:
-        """Yield the root fields, those of fragments included; each fragment is entered once."""
+    def parts(self, operation: OperationDefinitionNode) -> Parts:
+        """Return the root fields and where they stand; each fragment is looked at once."""
         root_type = self._root_type(operation)
-        yield from self._roots(operation.selection_set, root_type, (), set())
+        found = {"": tuple(self._parts(operation.selection_set, root_type, ()))}
+        waiting = [*found[""]]
+        for part in waiting:
+            if isinstance(part, Spread) and part.name in self._fragments and part.name not in found:
+                fragment = self._fragments[part.name]
+                found[part.name] = tuple(self._parts(fragment.selection_set, root_type, ()))
+                waiting += found[part.name]
+        return found
 
-    def _roots(
+    def _parts(
         self,
         selections: SelectionSetNode,
         owner: GraphQLObjectType | None,
         conditions: tuple[Condition, ...],
-        entered: set[str],
-    ) -> Iterator[Root]:
+    ) -> Iterator[Root | Spread]:
         for node in selections.selections:
             held = (*conditions, *_conditions(node.directives))
             if isinstance(node, FieldNode):
                 if not node.name.value.startswith("__"):
                     yield self._root(node, owner, held)
             elif isinstance(node, InlineFragmentNode):
-                yield from self._roots(node.selection_set, owner, held, entered)
-            elif isinstance(node, FragmentSpreadNode) and node.name.value not in entered:
-                fragment = self._fragments.get(node.name.value)
-                entered.add(node.name.value)
-                if fragment is not None:
-                    yield from self._roots(fragment.selection_set, owner, held, entered)
+                yield from self._parts(node.selection_set, owner, held)
+            elif isinstance(node, FragmentSpreadNode):
+                yield Spread(node.name.value, held)
 
     def _root(
         self, node: FieldNode, owner: GraphQLObjectType | None, conditions: tuple[Condition, ...]

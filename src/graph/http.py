@@ -4,7 +4,8 @@ POST /graphql: one operation per request, for power users. Source: decisions 13.
     parse and measure → charge (`admit`) → validate → run → answer
 
 Whoever calls `respond` knows the caller already: no document of a stranger is read. What it costs
-to find out the charge is bounded. Statuses: 200 when executed, 400, 401, 413, 429.
+to find out the charge is bounded. Statuses: 200 when executed, 400, 401, 409, 413, 429, 503, and
+504 when the kept reply to a mutation cannot be read.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -114,7 +115,7 @@ async def respond(  # noqa: PLR0913 - what a request has
         context.budget = MAX_OBJECTS
     if once is None or operation.kind != "mutation":
         return await _run(operation, given, context, kind)
-    context.trail.askings, context.trail.given = operation.askings, given
+    context.trail.askings, context.trail.given = operation.asked(given), given
     try:
         reply = await once(operation, context, partial(_run, operation, given, context, kind))
         return replace(reply, content_type=kind)

@@ -5,7 +5,7 @@ Introspection is free of depth and fields; it has a budget of its own, twice wha
 introspection query needs. Source: decisions 13 and 16.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from graphql import (
     parse,
 )
 
-from graph.counting import Counter, Root, Tally
+from graph.counting import Condition, Counter, Parts, Root, Tally
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 
@@ -46,24 +46,39 @@ class Measure:
     What one operation of a document costs.
 
     Attributes:
+        parts: Its root fields, and the fragments among them.
         defaults: The defaults of its boolean and integer variables.
         visited: Selections looked at to find this out.
     """
 
     kind: OperationType
-    roots: tuple[Root, ...]
+    parts: Parts
     defaults: Mapping[str, object]
     visited: int
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The root fields that some variables let run."""
+        return tuple(self._reached("", lambda _: True, set()))
 
     def running(self, variables: Mapping[str, Any]) -> tuple[Root, ...]:
         """Return the root fields that run with *variables*, one per response key."""
         values = {**self.defaults, **variables}
-        found = {
-            root.key: root
-            for root in self.roots
-            if all(condition.holds(values) for condition in root.conditions)
-        }
-        return tuple(found.values())
+        found = self._reached("", lambda condition: condition.holds(values), set())
+        return tuple({root.key: root for root in found}.values())
+
+    def _reached(
+        self, fragment: str, holds: Callable[[Condition], bool], entered: set[str]
+    ) -> Iterator[Root]:
+        """Enter each fragment once, and not before a spread of it holds: another one may."""
+        for part in self.parts.get(fragment, ()):
+            if not all(map(holds, part.conditions)):
+                continue
+            if isinstance(part, Root):
+                yield part
+            elif part.name not in entered:
+                entered.add(part.name)
+                yield from self._reached(part.name, holds, entered)
 
     def check(self, variables: Mapping[str, Any]) -> None:
         """
@@ -116,7 +131,7 @@ class Limits:
         measures = {
             operation.name.value if operation.name else None: Measure(
                 kind=operation.operation,
-                roots=tuple(counter.roots(operation)),
+                parts=counter.parts(operation),
                 defaults=_defaults(operation),
                 visited=counter.visited,
             )

@@ -7,6 +7,7 @@ One operation of a document that fits the schema: what it asks for, and how it i
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, cast
 
 import msgspec
@@ -22,6 +23,7 @@ from graphql import (
 from graph import errors, masks, trail, variables
 from graph.context import Context
 from graph.guards import Requirement
+from graph.limits import Measure
 from graph.plan.executor import plain
 from graph.plan.program import Program
 from policy.refusals import Refusal
@@ -64,7 +66,7 @@ class Operation:
     """One operation of a document that fits the schema."""
 
     program: Program
-    roots: Mapping[str, str]  # response key -> root field
+    measure: Measure = field(repr=False)
     requirements: Mapping[str, Requirement] = field(repr=False)
 
     @property
@@ -103,16 +105,16 @@ class Operation:
         """The flags of the first root field, of which one suffices."""
         return next((one.operations for one in self._needs if one.surface is not None), ())
 
-    def admit(self, context: Context) -> None:
+    def admit(self, context: Context, given: Mapping[str, Any] = MappingProxyType({})) -> None:
         """
-        Pass the layers that need no parameters, for every root field.
+        Pass the layers that need no parameters, for every root field that *given* lets run.
 
         Raises:
             Refusal: The first layer that refuses (decisions 2, steps 4 to 6).
         """
-        for need in self._needs:
-            if need.surface is not None:
-                context.caller.admit(need.surface, *need.operations)
+        for one in self.asked(given):
+            if one.surface is not None:
+                context.caller.admit(one.surface, *self.requirements[one.name].operations)
 
     async def answer(self, given: Mapping[str, Any], context: Context) -> Outcome:
         """
@@ -120,7 +122,7 @@ class Operation:
 
         It never raises what the caller's input caused.
         """
-        context.trail.askings, context.trail.given = self.askings, given
+        context.trail.askings, context.trail.given = self.asked(given), given
         if context.witness is not None and self.kind == "mutation":
             try:
                 await context.witness()
@@ -149,13 +151,18 @@ class Operation:
         """What it asks, one per root field."""
         return trail.askings(self.program.node, self.program.document, self.requirements)
 
+    def asked(self, given: Mapping[str, Any]) -> tuple[trail.Asking, ...]:
+        """Return those of `askings` that run with the variables *given*."""
+        running = {root.key for root in self.measure.running(given)}
+        return tuple([one for one in self.askings if one.key in running])
+
     @cached_property
-    def _asked(self) -> frozenset[str]:
-        return frozenset({one.key for one in self.askings})
+    def _roots(self) -> Mapping[str, str]:
+        return {root.key: root.name for root in self.measure.roots}
 
     @cached_property
     def _needs(self) -> list[Requirement]:
-        return [self.requirements[name] for name in self.roots.values()]
+        return [self.requirements[name] for name in self._roots.values()]
 
     def _input_type(self, node: Any) -> GraphQLInputType | None:
         return cast("GraphQLInputType | None", type_from_ast(self.program.schema, node))
@@ -163,9 +170,6 @@ class Operation:
     def _outcome(
         self, result: ExecutionResult, given: Mapping[str, Any], context: Context
     ) -> Outcome:
-        ran = result.data
-        if ran is not None and not self._asked <= ran.keys():
-            context.trail.askings = tuple(one for one in self.askings if one.key in ran)
         if not result.errors:
             return Outcome(result.data)
         if result.data is None and all(error.path is None for error in result.errors):
@@ -208,7 +212,7 @@ class Operation:
     def _surface_at(self, error: GraphQLError) -> Surface | None:
         if not error.path:
             return None
-        name = self.roots.get(str(error.path[0]), "")
+        name = self._roots.get(str(error.path[0]), "")
         need = self.requirements.get(name)
         return need.surface if need is not None else None
 

@@ -77,7 +77,7 @@ class Graph:
             Unprepared: It does not parse, does not fit, or holds more or less than one operation.
         """
         program, measure = self._internal(text)
-        return Operation(program=program, roots=_roots(measure), requirements=self.requirements)
+        return Operation(program=program, measure=measure, requirements=self.requirements)
 
     def document(self, text: str, *, silent: Collection[str] = ()) -> Documented:
         """
@@ -89,7 +89,7 @@ class Graph:
         program, measure = self._internal(text)
         return Documented(
             program=program,
-            roots=_roots(measure),
+            measure=measure,
             requirements=self.requirements,
             silent=silent,
         )
@@ -151,7 +151,7 @@ class Graph:
             plans = self._plans if document.kept else None
             document.operations[name] = Operation(
                 program=Program(self.schema, document.node, node, plans),
-                roots=_roots(measure),
+                measure=measure,
                 requirements=self.requirements,
             )
         return document.operations[name]
@@ -179,7 +179,3 @@ class Graph:
         if found[0].operation is OperationType.SUBSCRIPTION:
             raise InvalidInput("Subscriptions are not served.", code=Code.GRAPHQL_VALIDATION_FAILED)
         return found[0], document.measures[found[0].name.value if found[0].name else None]
-
-
-def _roots(measure: Measure) -> Mapping[str, str]:
-    return {root.key: root.name for root in measure.roots}

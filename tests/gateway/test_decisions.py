@@ -285,6 +285,22 @@ async def test_a_replayed_mutation_is_a_call_of_its_own_as_well(
     assert told[1][5] == 0
 
 
+async def test_a_replayed_mutation_names_the_field_that_ran(world):
+    query = SEND.replace(
+        "{ sendEmail", '{ deleteEmail(emailId: "x") @skip(if: true) { success } sendEmail'
+    )
+    mail = {"to": [{"email": "ann@home.example"}], "subject": "s", "body": "b"}
+    async with world.client(await world.token({})) as client:
+        for _ in range(2):
+            await client.post(
+                "/graphql",
+                json={"query": query, "variables": {"input": mail}},
+                headers={"Idempotency-Key": "k"},
+            )
+
+    assert await rows(world, "operation", "outcome") == [("sendEmail", "allowed")] * 2
+
+
 async def test_a_key_that_is_refused_is_written_down(world):
     token = await world.token({})
     async with world.client(token) as client:

@@ -222,6 +222,17 @@ async def test_introspection_needs_a_valid_token_and_nothing_else(post, world):
         ("{ a: emails { hasMore } b: emails { hasMore } accessToken { id } }", {}, {"email": 2}),
         ("{ ...F ...F } fragment F on Query { emails { hasMore } }", {}, {"email": 1}),
         (
+            "{ ...F @skip(if: true) ...F } fragment F on Query { emails { hasMore } }",
+            {},
+            {"email": 1},
+        ),
+        (
+            "query ($x: Boolean!) { ...F @include(if: $x) ...G } "
+            "fragment F on Query { ...G } fragment G on Query { emails @skip(if: $x) { hasMore } }",
+            {"x": False},
+            {"email": 1},
+        ),
+        (
             "query ($x: Boolean!) { a: emails { hasMore } b: emails @include(if: $x) { hasMore } }",
             {"x": False},
             {"email": 1},

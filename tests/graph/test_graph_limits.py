@@ -26,6 +26,17 @@ def chain(levels):
     return f"{{ ...F0 }} {links} fragment F{levels} on Query {{ emails {{ hasMore }} }}"
 
 
+def circle(levels):
+    """Each fragment spreads the one before it, and twice the next one, under variables."""
+    links = " ".join(
+        f"fragment F{level} on Query {{ ...F{level - 1} "
+        f"...F{level + 1} @skip(if: $a{level}) ...F{level + 1} @skip(if: $b{level}) }}"
+        for level in range(1, levels)
+    )
+    ends = f"fragment F0 on Query {{ ...F1 }} fragment F{levels} on Query {{ ...F{levels - 1} }}"
+    return f"{{ ...F{levels} ...F0 }} {links} {ends}"
+
+
 def many(count, text):
     return " ".join(text.replace("#", str(number)) for number in range(count))
 
@@ -41,6 +52,7 @@ BOMBS = {
     "a fan of 100 levels": fan(100),
     "a chain of 240 fragments": chain(240),
     "fragments in a circle": "{...A} fragment A on Query{...B} fragment B on Query{...A}",
+    "a circle of 20 fragments with 2**20 ways through": circle(20),
     "a fragment in itself": "{...A} fragment A on Query{...A ...A}",
     "13 levels": "{" + "emails{" * 12 + "id" + "}" * 13,
     "31 aliases": f"{{ emails {{ {many(31, 'a#: hasMore')} }} }}",
@@ -192,3 +204,19 @@ async def test_what_could_not_be_estimated_is_stopped_while_it_runs(ask, world, 
     (error,) = body["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
     assert error["message"] == "The query returns more than 25000 objects."
+
+
+TWO = """mutation ($no: Boolean = false) { a: %s ...F @include(if: $no) ...F }
+fragment F on Mutation { b: %s }"""
+
+
+async def test_a_second_mutation_field_hides_behind_no_spread_that_does_not_hold(ask, world):
+    delete = 'deleteEmail(emailId: "providerA:a1") { success }'
+
+    status, body = await ask(TWO % (delete, delete))
+
+    assert status == 400
+    (error,) = body["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert error["message"] == "A request may hold one mutation field."
+    assert world.shelves[1].calls == []

@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
+from sqlalchemy import update
+
+from gateway.database import StorageUnavailable
+from gateway.idempotency import Deliveries
+from gateway.tables import Delivery
+from providers.mailbox import Mailbox
 
 MESSAGES = "/api/access/email/messages"
 MESSAGE = {"to": [{"email": "bo@work.example"}], "subject": "Once", "body": "b"}
@@ -286,3 +292,88 @@ async def test_a_replay_speaks_the_type_that_is_asked_for(client):
 
     assert second.headers["content-type"] == kind
     assert second.headers["idempotent-replayed"] == "true"
+
+
+async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
+    client, world, door, monkeypatch
+):
+    send = Mailbox.send
+
+    async def failing(*given):
+        await send(*given)
+        raise RuntimeError
+
+    monkeypatch.setattr(Mailbox, "send", failing)
+    first = await door.send(client)
+    monkeypatch.undo()
+    second = await door.send(client)
+    third = await door.send(client)
+
+    assert (first.status, first.code) == (500, "INTERNAL_ERROR")
+    assert (second.status, second.replayed) == (200, None)
+    assert (third.content, third.replayed) == (second.content, "true")
+    assert len(world.sent("provider-a")) == 1
+
+
+async def test_a_client_that_left_in_the_middle_sends_nothing_twice(
+    client, world, door, monkeypatch
+):
+    send, sent = Mailbox.send, asyncio.Event()
+
+    async def hanging(*given):
+        await send(*given)
+        sent.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Mailbox, "send", hanging)
+    left = asyncio.create_task(door.send(client))
+    await sent.wait()
+    left.cancel()
+    await asyncio.wait([left])
+    monkeypatch.undo()
+    early = await door.send(client)
+    await end_leases(world)
+    late = await door.send(client)
+
+    assert (early.status, early.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
+    assert (late.status, late.replayed) == (200, None)
+    assert len(world.sent("provider-a")) == 1
+
+
+async def test_nothing_is_sent_that_could_not_be_written_down(client, world, door, monkeypatch):
+    monkeypatch.setattr(Deliveries, "_insert", unavailable)
+    first = await door.send(client)
+    asked = world.calls()
+    monkeypatch.undo()
+    second = await door.send(client)
+
+    assert (first.status, first.code) == (503, "OVERLOADED")
+    assert first.response.status_code == 503
+    assert asked == []
+    assert (second.status, second.replayed) == (200, None)
+    assert len(world.sent("provider-a")) == 1
+
+
+async def test_an_end_that_could_not_be_written_down_sends_nothing_twice(
+    client, world, door, monkeypatch
+):
+    monkeypatch.setattr(Deliveries, "_end", unavailable)
+    first = await door.send(client)
+    monkeypatch.undo()
+    early = await door.send(client)
+    await end_leases(world)
+    late = await door.send(client)
+
+    assert (first.status, first.replayed) == (200, None)
+    assert (early.status, early.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
+    assert (late.content, late.replayed) == (first.content, None)
+    assert len(world.sent("provider-a")) == 1
+
+
+async def unavailable(*_):
+    raise StorageUnavailable
+
+
+async def end_leases(world):
+    async with world.gateway.parts.database.writing() as session:
+        await session.exec(update(Delivery).values(lease_until=0))

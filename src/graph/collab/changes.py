@@ -81,6 +81,8 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     reach.require_creation(parent.facts, _child(parent, mime=upload.mime_type))
     if upload.conflict == "replace":
         await _require_replaceable(context, reach, parent, name)
+    if upload.conflict == "rename":
+        context.never_twice()  # it would be a second file; otherwise the name tells of the first
 
     async def store() -> DriveOperationView:
         made = await kept(
@@ -201,6 +203,7 @@ async def share_file(
     context = info.context
     key, share = ids.file(file_id), _share(written)
     found = await _whole(context, key)
+    context.never_twice()  # the provider would write to them again
     given = await changed(context.content.share(key, share), refusable=True)
     return DriveOperationView(file_id=found.file.id, permission_id=given)
 

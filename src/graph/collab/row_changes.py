@@ -47,6 +47,7 @@ async def create_list_item(
     if isinstance(of.drive, str):
         why = "The items of a library are made by uploading files."
         raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
+    context.never_twice()
     wants = _shown(info, context) | reach.survey.row_wants
     hidden = await asked(hidden_columns(context, reach, key, wants))
     made = await kept(

@@ -13,7 +13,7 @@ from graph.tasks.types import TaskCommentResult, TaskItemResult, TaskOperationRe
 from graph.tasks.views import TaskCommentView, TaskItemResultView, TaskOperationView
 from policy.refusals import Detail, InvalidInput, NotFound, NoWritableFields
 from policy.vocabulary import Code, TaskOp
-from providers.failures import OutcomeUnknown, ProviderFailure
+from providers.failures import ProviderFailure
 from providers.ports_tasks import NAME, NewItem, Target
 from providers.records_tasks import TaskBoard, TaskItem
 from providers.taskdesk import Seat
@@ -40,7 +40,7 @@ async def create_task_item(
     seat = routing.seat(code, context)
     routing.require_writable(seat)
     routing.require_creation(context, seat, known)
-    _never_twice(context)
+    context.never_twice()
     board = await _board(seat, known)
     group = _group(written.group_id, board)
     accepted = writing.settable(given, board.columns or (), context, renames=False)
@@ -110,7 +110,7 @@ async def add_task_comment(
     code = routing.code(provider, context)
     known = reading.known_id(item_id, "itemId")
     body = writing.comment(written.body)
-    _never_twice(context)
+    context.never_twice()
     seat, target = await _target(context, code, known)
     made = await routing.told(seat.port.comment(target, body), what="item")
     return TaskCommentView(provider=seat.connection.provider, comment_id=made)
@@ -158,14 +158,3 @@ async def _item(info: Info, seat: Seat, item_id: str) -> TaskItem | None:
         return await seat.port.item(item_id, sight=sight)
     except ProviderFailure:
         return None
-
-
-def _never_twice(context: Context) -> None:
-    """
-    Refuse a new try of an intent that may have been carried out: nothing tells whether it was.
-
-    Raises:
-        OutcomeUnknown: It is one.
-    """
-    if context.delivery is not None and context.delivery.maybe_sent:
-        raise OutcomeUnknown

@@ -1,0 +1,64 @@
+"""What is made under an Idempotency-Key is made once, also when a bug of ours strikes after it."""
+
+import pytest
+
+from providers.content import Content
+
+UNKNOWN = "The provider did not say whether this was done, and it could not be found out."
+ITEM = {"fields": {"Title": "Mine", "Length": 7, "Paid": True}}
+PEOPLE = {"type": "user", "role": "reader", "emailAddress": "bob@work.example"}
+FILE = {"params": {"fileName": "sketch.pdf", "conflictBehavior": "rename"}, "content": b"x"}
+
+
+@pytest.mark.parametrize(
+    ("does", "path", "sent"),
+    [
+        pytest.param("create_row", lambda of: of.path("berths", 0), {"json": ITEM}, id="an item"),
+        pytest.param(
+            "share", lambda of: f"/files/{of.id('sketch')}/share", {"json": PEOPLE}, id="a letter"
+        ),
+        pytest.param("upload", lambda _: "/files/upload", FILE, id="a file of another name"),
+    ],
+)
+async def test_what_nothing_would_tell_from_the_first_is_not_made_again(
+    content, monkeypatch, does, path, sent
+):
+    make, made = getattr(Content, does), []
+
+    async def failing(*given, **more):
+        made.append(await make(*given, **more))
+        raise RuntimeError
+
+    monkeypatch.setattr(Content, does, failing)
+    if "params" in sent:
+        sent = {**sent, "params": {**sent["params"], "folderId": content.id("boats")}}
+    keyed = {**sent, "headers": {"Idempotency-Key": "k"}}
+
+    first = await content.call("POST", path(content), **keyed)
+    later = [await content.call("POST", path(content), **keyed) for _ in range(2)]
+
+    assert first.status_code == 500
+    for answer in later:
+        assert (answer.status_code, answer.json()["message"]) == (504, UNKNOWN)
+    assert [answer.headers.get("idempotent-replayed") for answer in later] == [None, "true"]
+    assert len(made) == 1
+
+
+async def test_a_name_that_is_taken_tells_of_the_first(content, monkeypatch):
+    make = Content.create_folder
+
+    async def failing(*given, **more):
+        await make(*given, **more)
+        raise RuntimeError
+
+    monkeypatch.setattr(Content, "create_folder", failing)
+    keyed = {
+        "json": {"name": "Once", "parentFolderId": content.id("boats")},
+        "headers": {"Idempotency-Key": "k"},
+    }
+
+    first = await content.call("POST", "/folders", **keyed)
+    second = await content.call("POST", "/folders", **keyed)
+
+    assert first.status_code == 500
+    assert (second.status_code, second.json()["error"]) == (409, "NAME_CONFLICT")
