@@ -141,6 +141,11 @@ def pictured(text: str) -> bool:
     return _PICTURE.search(text) is not None
 
 
+def unspaced(text: str) -> bool:
+    """Whether a text is in a script without blanks, in which words have no beginnings."""
+    return _UNSPACED.search(text) is not None
+
+
 def fold(text: str) -> str:
     """Make texts comparable whatever their case and their composition of accents."""
     if text.isascii():
@@ -200,8 +205,8 @@ def _has_words(email: records.Email, text: str, fields: AbstractSet[str]) -> boo
 
 
 def _found(term: str, texts: list[str], words: list[str]) -> bool:
-    """Find *term* as a word or the beginning of one; scripts without blanks have no beginnings."""
-    if _UNSPACED.search(term):
+    """Find *term* as a word or the beginning of one; without blanks, anywhere."""
+    if unspaced(term):
         return any(term in text for text in texts)
     return any(f" {term}" in line for line in words)
 

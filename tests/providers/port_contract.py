@@ -212,7 +212,11 @@ VISIBLE = {
     "the preview by the beginning of a word": (frozenset({"body_preview"}), "marm"),
     "the body": (frozenset({"body"}), "epilogue"),
     "the sender": (frozenset({"from_"}), "north"),
+    "the sender by the beginning of a word": (frozenset({"subject", "from_"}), "nor"),
+    "the sender by the beginning of an address": (frozenset({"from_"}), "n@nor"),
     "the copy": (frozenset({"cc"}), "dean"),
+    "the copy by the beginnings of words": (frozenset({"to", "cc"}), "do de"),
+    "the copy by the beginning of a phrase": (frozenset({"cc"}), '"dora de"'),
 }
 
 

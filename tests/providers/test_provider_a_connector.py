@@ -148,12 +148,42 @@ async def test_a_query_is_written_so_that_it_cannot_widen(account_a, query, aske
     assert account_a.asked("q") == [asked]
 
 
-async def test_words_are_searched_in_visible_headers_only(account_a):
-    query = MailQuery(text="plan", text_fields=frozenset({"subject", "from_"}))
+@pytest.mark.parametrize(
+    ("text", "fields", "asked"),
+    [
+        ("plan", {"subject"}, "subject:plan -in:drafts"),
+        ("plan", {"subject", "from_"}, "-in:drafts"),
+        ("a@b.example", {"from_"}, 'from:"a b" -in:drafts'),
+        ('"the plan" x', {"subject", "cc"}, "{subject:the cc:the} -in:drafts"),
+        ('"件名 the plan"', {"from_"}, "-in:drafts"),
+    ],
+    ids=["prose", "a beginning", "an address", "a phrase and a beginning", "without blanks"],
+)
+async def test_people_are_told_upstream_by_whole_words_alone(account_a, text, fields, asked):
+    query = MailQuery(text=text, text_fields=frozenset(fields))
 
     await account_a.port.search(query, after=None, wanted={"subject"})
 
-    assert account_a.asked("q") == ["{subject:plan from:plan} -in:drafts"]
+    assert account_a.asked("q") == [asked]
+
+
+async def test_names_are_looked_through_five_hundred_a_call(account_a):
+    account_a.add("Plan", at=-1, author="Joanna <j@north.example>")
+    for number in range(620):
+        account_a.add("Plan", at=number)
+    query = MailQuery(text="joan", text_fields=frozenset({"from_"}))
+
+    first = await account_a.port.search(query, after=None, wanted={"importance"})
+
+    assert (first.emails, first.total, first.total_exact, first.exhausted) == ((), 0, False, False)
+    outer = [call["path"] for call in account_a.upstream.calls if call["batch"] is None]
+    assert outer == ["/gmail/v1/users/me/messages", *["/batch/gmail/v1"] * 10]
+    assert set(account_a.asked("metadataHeaders")) == {"From", "Importance", "X-Priority"}
+
+    second = await account_a.port.search(query, after=first.scanned_to, wanted={"importance"})
+
+    assert [one.importance for one in second.emails] == ["normal"]
+    assert (second.total, second.total_exact, second.exhausted) == (1, True, True)
 
 
 async def test_words_that_may_only_be_found_in_previews_are_not_told_upstream(account_a):

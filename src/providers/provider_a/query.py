@@ -7,7 +7,7 @@ Source: wire report 1A.1; decisions 5.3, 16.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -16,6 +16,7 @@ from providers import matching, records
 from providers.ports import MailPosition, MailQuery
 
 _OPERATOR = {"subject": "subject", "from_": "from", "to": "to", "cc": "cc"}
+_PEOPLE = frozenset({"from_", "to", "cc"})  # where these operators find whole words alone
 _UNSAFE = re.compile(r'["\x00-\x1f\x7f-\x9f\u2028\u2029\\]+')
 _SIMPLE = re.compile(r"\w+")
 _PLAIN_ADDRESS = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+")
@@ -57,7 +58,9 @@ def search(query: MailQuery, after: MailPosition | None) -> Search:
     """Translate a query, from a position on; its label goes by id, beside the text."""
     folder = matching.folder_label(query)
     trust = _trust(query)
-    parts = [*_words(query, trust), *_people(query), *_subject(query), *_times(query, after)]
+    phrases = _phrases(query, trust)
+    words = _words(query, trust, phrases)
+    parts = [*words, *_people(query), *_subject(query), *_times(query, after)]
     if query.unread:
         parts.append("is:unread")
     if query.has_attachment:
@@ -67,7 +70,7 @@ def search(query: MailQuery, after: MailPosition | None) -> Search:
     return Search(
         text=" ".join(parts),
         everywhere=folder in ("TRASH", "SPAM"),
-        narrow=_narrow(query, trust),
+        narrow=all(phrases) and _narrow(query),
         exact=trust is Trust.UPSTREAM and _is_exact(query),
         trust=trust,
     )
@@ -88,7 +91,7 @@ def _trust(query: MailQuery) -> Trust:
     return Trust.SCAN if "body_preview" in fields else Trust.FIELDS
 
 
-def _narrow(query: MailQuery, trust: Trust) -> bool:
+def _narrow(query: MailQuery) -> bool:
     exact = all(
         one is None or matching.is_address(one) or one.startswith("@")
         for one in (query.sender, query.recipient)
@@ -97,7 +100,6 @@ def _narrow(query: MailQuery, trust: Trust) -> bool:
         exact
         and not query.subject
         and query.has_attachment is not False
-        and (trust is not Trust.SCAN)
         and not matching.pictured(query.text or "")
     )
 
@@ -107,16 +109,26 @@ def _is_exact(query: MailQuery) -> bool:
     return not any(checked) and query.has_attachment is None
 
 
-def _words(query: MailQuery, trust: Trust) -> Iterator[str]:
-    if not query.text or trust is Trust.SCAN:
-        return
-    for term in matching.tellable(query.text):
-        word = term if _SIMPLE.fullmatch(term) else quoted(term)
-        if trust is Trust.FIELDS:
-            names = [name for field, name in _OPERATOR.items() if field in query.text_fields]
-            yield _any(names, word)
-        else:
-            yield word
+def _phrases(query: MailQuery, trust: Trust) -> tuple[str, ...]:
+    """Return what to ask upstream for, term by term; "" for what it may not or cannot be asked."""
+    terms = matching.tellable(query.text or "")
+    if trust is Trust.SCAN:
+        return ("",) * len(terms)
+    if trust is Trust.FIELDS and not _PEOPLE.isdisjoint(query.text_fields):
+        return tuple(map(_whole_words, terms))
+    return terms
+
+
+def _whole_words(term: str) -> str:
+    """Leave out the last word, which may be the beginning of one; without blanks any may be."""
+    return "" if matching.unspaced(term) else term.rpartition(" ")[0]
+
+
+def _words(query: MailQuery, trust: Trust, phrases: Iterable[str]) -> Iterator[str]:
+    names = [name for field, name in _OPERATOR.items() if field in query.text_fields]
+    for phrase in filter(None, phrases):
+        word = phrase if _SIMPLE.fullmatch(phrase) else quoted(phrase)
+        yield _any(names, word) if trust is Trust.FIELDS else word
 
 
 def _people(query: MailQuery) -> Iterator[str]:

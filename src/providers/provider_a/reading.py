@@ -31,7 +31,7 @@ class Listed:
     Attributes:
         folder: The folder that the query names; otherwise drafts, spam and trash are left out.
         size: Messages per page.
-        count: Whether upstream is asked for as many ids as it gives at once, to count them.
+        count: Whether upstream's ids are counted, as far as it gives them at once.
         wanted: Attributes of `records.Email`.
     """
 
@@ -168,7 +168,9 @@ class Scanned(AsyncIterator[scanning.Page[Message]]):
 
 
 def _params(listed: Listed) -> Sequence[tuple[str, str]]:
-    size = MOST_IDS if listed.count else listed.size
+    # One listing for all that a call may read: ids weigh little beside messages.
+    many = listed.count or not listed.search.narrow
+    size = MOST_IDS if many else listed.size
     params = [("q", listed.search.text), ("maxResults", str(size))]
     params += [("labelIds", one) for one in listed.label_ids]
     if listed.search.everywhere:

@@ -8,6 +8,7 @@ Source: wire report 1A.2 (mode S).
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -75,8 +76,9 @@ MAX_NESTED = 40
 
 
 def words(text: str) -> str:
-    """Break *text* into casefolded words with one space before each."""
-    return "".join(f" {word}" for word in _WORD.findall(text.casefold()))
+    """Break *text* into casefolded words with one space before each, their accents composed."""
+    composed = unicodedata.normalize("NFC", text).casefold()
+    return "".join(f" {word}" for word in _WORD.findall(composed))
 
 
 def parse(text: str) -> Test:

@@ -8,7 +8,7 @@ from providers.sandbox.provider_b.search import Searchable, parse, words
 MAIL = Searchable(
     texts={
         "subject": words("The lease of the Straße"),
-        "body": words("Rent is due, e-mail me"),
+        "body": words("Rent is due, e-mail me in e\u0301te\u0301"),
         "from": words("Ann Miller ann@x.test"),
         "to": words("bob@y.test"),
         "cc": words("carl@z.test"),
@@ -30,6 +30,7 @@ MAIL = Searchable(
         "LEASE rent",
         "leas",
         "STRASSE",
+        "\u00e9t",
         "e-mail",
         '\\"lease of the\\"',
         "from:ann@x.test",
