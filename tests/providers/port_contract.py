@@ -206,6 +206,26 @@ async def test_words_do_not_match_in_hidden_fields(account, fields, word):
     assert len((await account.port.search(everywhere, after=None, wanted=LISTED)).emails) == 1
 
 
+@pytest.mark.parametrize(("fields", "word"), HIDDEN.values(), ids=HIDDEN.keys())
+async def test_what_is_found_in_hidden_fields_alone_leaves_no_trace(account, fields, word):
+    for minute in range(20):
+        account.add(
+            "The lease",
+            at=minute,
+            cc="Dora Dean <dora@west.example>",
+            body="Toast with marmalade. " + "Filler words. " * 40 + "An epilogue.",
+        )
+    told = []
+    for text in ("first", word, "nowhere"):  # the first search looks up the folders
+        account.forget_calls()
+        query = MailQuery(text=text, text_fields=fields, limit=1)
+        answer = await account.port.search(query, after=None, wanted={"subject"})
+        calls = [one["path"] for one in account.upstream.calls]
+        told.append((answer, calls))
+
+    assert told[1] == told[2]
+
+
 VISIBLE = {
     "the subject": (frozenset({"subject"}), "lease"),
     "the preview": (frozenset({"body_preview"}), "marmalade"),

@@ -16,6 +16,7 @@ from providers import matching, records
 from providers.ports import MailPosition, MailQuery
 
 _OPERATOR = {"subject": "subject", "from_": "from", "to": "to", "cc": "cc"}
+_PROSE = frozenset({"body", "body_preview"})
 _PEOPLE = frozenset({"from_", "to", "cc"})  # where these operators find whole words alone
 _UNSAFE = re.compile(r'["\x00-\x1f\x7f-\x9f\u2028\u2029\\]+')
 _SIMPLE = re.compile(r"\w+")
@@ -29,9 +30,9 @@ class Trust(Enum):
     """Who decides whether the words of a query are found."""
 
     UPSTREAM = auto()
-    FIELDS = auto()  # upstream finds candidates, the visible fields decide
-    BODIES = auto()  # the same, and the body is among the fields
-    SCAN = auto()  # upstream may not be asked, since it would look into what is hidden
+    CANDIDATES = auto()  # nothing is hidden: upstream finds candidates, the texts decide
+    FIELDS = auto()  # the same by operators, which look into visible fields alone
+    SCAN = auto()  # bodies have no operator: a bare word would be looked for in hidden fields too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +83,11 @@ def quoted(value: str) -> str:
 
 
 def _trust(query: MailQuery) -> Trust:
-    fields = query.text_fields
-    everywhere = fields >= matching.TEXT_FIELDS and query.text_beyond
-    if not query.text or (everywhere and not matching.pictured(query.text)):
+    if not query.text:
         return Trust.UPSTREAM
-    if "body" in fields:
-        return Trust.BODIES
-    return Trust.SCAN if "body_preview" in fields else Trust.FIELDS
+    if query.text_fields >= matching.TEXT_FIELDS and query.text_beyond:
+        return Trust.CANDIDATES if matching.pictured(query.text) else Trust.UPSTREAM
+    return Trust.FIELDS if query.text_fields.isdisjoint(_PROSE) else Trust.SCAN
 
 
 def _narrow(query: MailQuery) -> bool:
