@@ -7,7 +7,7 @@ A surface more is a registry, an opener of its port and a method that makes many
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from gateway import connections
 from gateway.credentials import ConnectionCredentials, Vault
@@ -31,6 +31,9 @@ from providers.registry import (
     upstream,
 )
 from providers.taskdesk import TaskDesk
+
+if TYPE_CHECKING:
+    from gateway.management import shapes
 
 # Providers that take the bare token, without a scheme before it.
 _SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
@@ -154,7 +157,7 @@ class Accounts:
         self._origins.forget(connection_id)
         self._vault.forget(connection_id)
 
-    async def test(self, row: ConnectionRow) -> Mapping[str, Any]:
+    async def test(self, row: ConnectionRow) -> "shapes.ConnectionTest":
         """Make one harmless read; return `ok`, `status`, `detail` and `latencyMs`."""
         connection = self._info(row)
         ports = self._kinds.get(row.kind)
@@ -218,5 +221,5 @@ def _usable(caller: Caller, surface: Surface, surfaces: Container[str]) -> Itera
             yield one
 
 
-def _result(status: str, detail: str, latency: int) -> Mapping[str, Any]:
+def _result(status: str, detail: str, latency: int) -> "shapes.ConnectionTest":
     return {"ok": status == "active", "status": status, "detail": detail, "latencyMs": latency}

@@ -6,7 +6,7 @@ by the keyring.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -15,6 +15,9 @@ from gateway import moments, resealing
 from gateway.database import Database
 from gateway.keyring import Keyring, place
 from gateway.tables import ConnectionRow
+
+if TYPE_CHECKING:
+    from gateway.management import shapes
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "email": ("PROVIDER_A", "PROVIDER_B"),
@@ -152,10 +155,10 @@ async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> i
     return done.changed
 
 
-def view(row: ConnectionRow, *, reconnect_url: str | None = None) -> dict[str, Any]:
+def view(row: ConnectionRow, *, reconnect_url: str | None = None) -> "shapes.Connection":
     """Return the Connection object of decisions 3; credentials are not part of it."""
     return {
-        "id": row.id,
+        "id": row.id or 0,
         "resourceId": row.resource_id,
         "operatorId": row.operator_id,
         "kind": row.kind,

@@ -8,7 +8,7 @@ policy elsewhere is never used for a later request.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import ColumnElement, delete, update
 from sqlmodel import col, select
@@ -17,6 +17,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway import moments, token_text
 from gateway.tables import AccessToken, TokenResource
 from policy.grants import effective_operations
+
+if TYPE_CHECKING:
+    from gateway.management import setting_shapes, shapes
 
 
 class Status(StrEnum):
@@ -145,10 +148,10 @@ def standing(wanted: Status, now: int) -> tuple[ColumnElement[bool], ...]:
             return (revoked.is_(None), expires.is_(None) | (expires > now))
 
 
-def view(token: AccessToken, resource_ids: Sequence[int]) -> dict[str, Any]:
+def view(token: AccessToken, resource_ids: Sequence[int]) -> "shapes.ManagedAccessToken":
     """Return the AccessToken object of decisions 3; members that are not set are null."""
     return {
-        "id": token.id,
+        "id": _id(token),
         "name": token.name,
         "keyId": token.key_id,
         "operatorId": token.operator_id,
@@ -158,7 +161,7 @@ def view(token: AccessToken, resource_ids: Sequence[int]) -> dict[str, Any]:
         "expiresAt": _text(token.expires_at),
         "revokedAt": _text(token.revoked_at),
         "lastUsedAt": _text(token.last_used_at),
-        "settings": token.settings,
+        "settings": cast("setting_shapes.TokenSettings", token.settings),
         **effective_operations(token.settings),
     }
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from policy.refusals import Detail, InvalidInput
 from policy.settings import DEFAULTS, READERS, Unreadable
@@ -187,14 +187,16 @@ def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str
     return merged
 
 
-def effective_operations(settings: Mapping[str, object]) -> dict[str, list[str]]:
-    """
-    Expand the composites of *settings*, for display.
+class EffectiveOperations(TypedDict):
+    """Single operations, each kind in the contract's order."""
 
-    Returns:
-        `effectiveEmailOperations`, `effectiveTaskOperations` and `effectiveCollabOperations`,
-        each in the contract's order.
-    """
+    effectiveEmailOperations: list[str]
+    effectiveTaskOperations: list[str]
+    effectiveCollabOperations: list[str]
+
+
+def effective_operations(settings: Mapping[str, object]) -> EffectiveOperations:
+    """Expand the composites of *settings*, for display."""
     grant = Grant.read(settings)
     return {
         "effectiveEmailOperations": [op for op in EmailOp if op in grant.email_operations],

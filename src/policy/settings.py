@@ -30,6 +30,8 @@ from policy.vocabulary import (
 MAX_WORDS = 1000  # entries of one list: far above any real setting, far below a burden
 MAX_DAYS = 36_500  # a century either way, so that no date computation can overflow
 MAX_LONG = 2**63 - 1
+MAX_TEXT = 255  # characters
+MAX_REQUESTS = 1_000_000_000  # of one window of a quota
 
 
 class Unreadable(ValueError):
@@ -99,8 +101,8 @@ def longs(value: object) -> list[int]:
 
 def text(value: object) -> str:
     """Read a short text that is not blank."""
-    if not isinstance(value, str) or not value.strip() or len(value) > 255:
-        raise Unreadable("It must be a text of 1 to 255 characters.")
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT:
+        raise Unreadable(f"It must be a text of 1 to {MAX_TEXT} characters.")
     return value
 
 
@@ -134,7 +136,7 @@ def quota(value: object) -> dict[str, object]:
     windows = ("perMinute", "perHour", "perDay")
     if not isinstance(value, Mapping) or set(value) - set(windows):
         raise Unreadable("It takes perMinute, perHour and perDay, nothing else.")
-    read = whole_number(1_000_000_000)
+    read = whole_number(MAX_REQUESTS)
     return {name: _part(name, read, value[name]) for name in windows if value.get(name) is not None}
 
 

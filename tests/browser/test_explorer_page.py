@@ -139,6 +139,17 @@ def test_the_rest_reference_lists_the_paths_and_loads_nothing_foreign(look):
     assert look.complaints == []
 
 
+def test_the_rest_reference_shows_what_the_management_api_answers(look):
+    look.page.goto(f"{look.origin}/docs/")
+    look.page.click("[data-path='/api/access-tokens/{tokenId}'] >> nth=0")
+    look.page.click(".opblock.is-open .responses-table >> text=Schema")
+
+    shown = look.page.wait_for_selector(".opblock.is-open .responses-table .model-box")
+    assert "An access token as it is managed; its text is not kept." in shown.inner_text()
+    assert look.foreign == []
+    assert look.complaints == []
+
+
 def test_the_rest_reference_tries_a_call_out(look, demo):
     look.page.goto(f"{look.origin}/docs/")
     look.page.wait_for_selector("[data-path='/api/access/email/messages']")

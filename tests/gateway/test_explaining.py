@@ -4,9 +4,8 @@ import agendaworld
 import pytest
 import pytest_asyncio
 import world as worlds
+from schemathesis import openapi
 from world import BROKEN, EMPTY, READ_ONLY
-
-from gateway.management.explanation import Explanation
 
 MAIL = {"to": [{"email": "x@else.example"}], "subject": "s", "body": "b"}
 LIST = {"method": "GET", "path": "/api/access/email/messages"}
@@ -45,8 +44,15 @@ async def limited(world_template, tmp_path):
         yield world
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def described(world):
+    """The call as it is described, which holds answers to that."""
+    document = (await world.admin.get("/openapi.json")).json()
+    return openapi.from_dict(document)["/api/access-tokens/{tokenId}/explain"]["POST"]
+
+
 @pytest.fixture
-def explain(world):
+def explain(world, described):
     """Ask about a call of a new token: ``await explain(call, setting=…)``."""
 
     async def ask(call, *, resources=None, expires=None, address=None, **settings):
@@ -60,7 +66,7 @@ def explain(world):
         path = f"/api/access-tokens/{token_id}/explain"
         answer = await world.admin.post(path, json=asked)
         assert answer.status_code == 200, answer.text
-        Explanation.model_validate_json(answer.text)
+        described.validate_response(answer)
         return answer.json()
 
     return ask
@@ -596,7 +602,8 @@ async def test_the_answer_is_described(world):
         "address",
     ]
     answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
-    assert answer["required"] == [
+    assert answer == {"$ref": "#/components/schemas/Explanation"}
+    assert described["components"]["schemas"]["Explanation"]["required"] == [
         "outcome",
         "status",
         "error",

@@ -1,7 +1,7 @@
 """`connection`: connect accounts by consent, device code or API token; list, test, remove."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -156,7 +156,7 @@ def remove(connection_id: Id, as_json: AsJson = False) -> None:
     answer(gone, lambda: say(f"Connection {connection_id} is removed."), as_json=as_json)
 
 
-def _tell(made: dict[str, Any], *, as_json: bool) -> None:
+def _tell(made: Mapping[str, Any], *, as_json: bool) -> None:
     answer(
         made,
         lambda: say(f"Connection {made['id']} ({made['accountEmail']}) is {made['status']}."),

@@ -49,7 +49,7 @@ class _Desk:
     flow: OAuthFlow
 
 
-async def add(new: NewAccount, way: Way) -> dict[str, Any]:
+async def add(new: NewAccount, way: Way) -> Mapping[str, Any]:
     """
     Store a connection, and have its owner consent or its secret tried.
 
@@ -71,14 +71,14 @@ async def add(new: NewAccount, way: Way) -> dict[str, Any]:
             raise
 
 
-async def reauthorised(connection_id: int, way: Way) -> dict[str, Any]:
+async def reauthorised(connection_id: int, way: Way) -> Mapping[str, Any]:
     """Have the owner of a connection consent again."""
     async with _desk() as desk:
         row = await _known(desk, connection_id)
         return connections.view(await _consented(desk, row, way))
 
 
-async def listed() -> list[dict[str, Any]]:
+async def listed() -> list[Mapping[str, Any]]:
     """Return connections by id."""
     async with opened() as (database, _, _settings), database.reading() as session:
         rows = await session.exec(select(ConnectionRow).order_by(col(ConnectionRow.id)))
@@ -91,7 +91,7 @@ async def tested(connection_id: int) -> Mapping[str, Any]:
         return await desk.accounts.test(await _known(desk, connection_id))
 
 
-async def removed(connection_id: int) -> dict[str, Any]:
+async def removed(connection_id: int) -> Mapping[str, Any]:
     """Remove a connection; return what it was."""
     async with _desk() as desk:
         row = await _known(desk, connection_id)

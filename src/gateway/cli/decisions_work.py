@@ -24,7 +24,7 @@ OVERLAP = 15_000  # milliseconds
 _PAGE = 500  # rows of one look
 
 
-async def listed(given: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
+async def listed(given: Mapping[str, Any], limit: int) -> list[Mapping[str, Any]]:
     """Return decisions, newest first; *given* are the filters of the API."""
     wanted = _wanted(given)
     async with opened() as (database, _, _settings):
@@ -34,7 +34,7 @@ async def listed(given: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
 
 async def followed(
     given: Mapping[str, Any], lines: int, *, complain: Callable[[str], None]
-) -> AsyncGenerator[dict[str, Any], None]:
+) -> AsyncGenerator[Mapping[str, Any], None]:
     """
     Yield the last *lines* decisions and then each new one, for ever.
 

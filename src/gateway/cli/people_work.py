@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlmodel import col, select
@@ -15,7 +15,7 @@ from gateway.management.resources import NewResource
 from gateway.tables import Operator, OperatorResource, Resource
 
 
-async def operator_added(email: str, name: str) -> dict[str, Any]:
+async def operator_added(email: str, name: str) -> Mapping[str, Any]:
     """Add an operator; return them."""
     new = checked(NewOperator, {"email": email, "displayName": name})
     row = Operator(
@@ -29,7 +29,7 @@ async def operator_added(email: str, name: str) -> dict[str, Any]:
     return view(row)
 
 
-async def operators_listed() -> list[dict[str, Any]]:
+async def operators_listed() -> list[Mapping[str, Any]]:
     """Return operators, oldest first."""
     async with opened() as (database, _, _settings), database.reading() as session:
         rows = await session.exec(
@@ -38,7 +38,7 @@ async def operators_listed() -> list[dict[str, Any]]:
         return [view(row) for row in rows]
 
 
-async def resource_added(name: str, operator_ids: Sequence[str]) -> dict[str, Any]:
+async def resource_added(name: str, operator_ids: Sequence[str]) -> Mapping[str, Any]:
     """Add a resource of these operators; return it."""
     new = checked(NewResource, {"name": name, "operatorIds": list(operator_ids)})
     row = Resource(name=new.name, created_at=moments.now_ms())
@@ -52,7 +52,7 @@ async def resource_added(name: str, operator_ids: Sequence[str]) -> dict[str, An
     return _resource(row, new.operator_ids)
 
 
-async def resources_listed() -> list[dict[str, Any]]:
+async def resources_listed() -> list[Mapping[str, Any]]:
     """Return resources by id."""
     async with opened() as (database, _, _settings), database.reading() as session:
         rows = (await session.exec(select(Resource).order_by(col(Resource.id)))).all()
@@ -62,7 +62,7 @@ async def resources_listed() -> list[dict[str, Any]]:
     return [_resource(row, links[row.id or 0]) for row in rows]
 
 
-def _resource(row: Resource, operator_ids: Iterable[str]) -> dict[str, Any]:
+def _resource(row: Resource, operator_ids: Iterable[str]) -> Mapping[str, Any]:
     return {
         "id": row.id,
         "name": row.name,

@@ -1,6 +1,6 @@
 """What the `rule` commands do on the store."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ class Verdict:
 
 async def added(
     token_id: int, action: str, rule_type: str, pattern: str, description: str | None
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Add a rule; return it."""
     new = checked(
         rule_rows.NewRule,
@@ -55,14 +55,14 @@ async def added(
         return rule_rows.view(await rules.add(session, await _known(session, token_id), new))
 
 
-async def listed(token_id: int) -> list[dict[str, Any]]:
+async def listed(token_id: int) -> list[Mapping[str, Any]]:
     """Return a token's rules by id."""
     async with opened() as (database, _, _settings), database.reading() as session:
         token = await _known(session, token_id)
         return [rule_rows.view(row) for row in await _rules(session, token)]
 
 
-async def removed(token_id: int, rule_id: int) -> dict[str, Any]:
+async def removed(token_id: int, rule_id: int) -> Mapping[str, Any]:
     """Remove a rule; return what it was."""
     async with opened() as (database, _, _settings), database.writing() as session:
         token = await _known(session, token_id)

@@ -34,7 +34,7 @@ async def create(
     resource_ids: Sequence[int],
     expires: str | None,
     settings: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Make a token; return it with its text."""
     full = grants.validate(settings)
     _check(name)
@@ -56,7 +56,7 @@ async def create(
         return {**tokens.view(token, resource_ids), "token": text}
 
 
-async def listed(status: str | None) -> list[dict[str, Any]]:
+async def listed(status: str | None) -> list[Mapping[str, Any]]:
     """Return tokens by id, of one status or all."""
     rows = select(AccessToken).order_by(col(AccessToken.id))
     if status is not None:
@@ -81,13 +81,13 @@ def surfaces(token: Mapping[str, Any]) -> list[str]:
     return [surface.value for surface, is_open in opened_ones.items() if is_open]
 
 
-async def shown(token_id: int) -> dict[str, Any]:
+async def shown(token_id: int) -> Mapping[str, Any]:
     """Return one token."""
     async with opened() as (database, _, _settings), database.reading() as session:
         return await _view(session, await _known(session, token_id))
 
 
-async def changed(token_id: int, changes: Changes) -> dict[str, Any]:
+async def changed(token_id: int, changes: Changes) -> Mapping[str, Any]:
     """Change a token; return it."""
     if changes.name is not None:
         _check(changes.name)
@@ -110,7 +110,7 @@ async def changed(token_id: int, changes: Changes) -> dict[str, Any]:
         return await _view(session, token)
 
 
-async def revoked(token_id: int) -> dict[str, Any]:
+async def revoked(token_id: int) -> Mapping[str, Any]:
     """Revoke a token; return it."""
     async with opened() as (database, _, _settings), database.writing() as session:
         token = await _known(session, token_id, to_change=True)
@@ -119,7 +119,7 @@ async def revoked(token_id: int) -> dict[str, Any]:
         return await _view(session, token)
 
 
-async def rotated(token_id: int, grace: int) -> dict[str, Any]:
+async def rotated(token_id: int, grace: int) -> Mapping[str, Any]:
     """Give a token a new secret; return it with its text."""
     async with opened() as (database, _, _settings), database.writing() as session:
         token = await _known(session, token_id, to_change=True)
@@ -144,7 +144,7 @@ async def _known(session: AsyncSession, token_id: int, *, to_change: bool = Fals
     return token
 
 
-async def _view(session: AsyncSession, token: AccessToken) -> dict[str, Any]:
+async def _view(session: AsyncSession, token: AccessToken) -> Mapping[str, Any]:
     linked = await tokens.resources_of(session, [token])
     return tokens.view(token, linked[token.id or 0])
 

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gateway import moments
 from policy.vocabulary import Surface
 from providers import collab_ids, ids
+
+if TYPE_CHECKING:
+    from gateway.management import shapes
 
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
@@ -69,7 +72,7 @@ class Decision(NamedTuple):
     upstream_calls: int
     upstream_status: int | None
 
-    def view(self, number: int) -> dict[str, Any]:
+    def view(self, number: int) -> "shapes.Decision":
         """Return the object of `GET /api/decisions`; *number* is its id."""
         return {
             "id": number,

@@ -1,16 +1,17 @@
 """Questions about a token's calls, answered. One per process."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from gateway import moments
 from gateway.callers import Callers
+from gateway.decisions.decision import Outcome
 from gateway.explaining import layers
 from gateway.explaining.course import Course, Stop
 from gateway.explaining.question import Document, Question
 from gateway.explaining.search import Search
 from gateway.explaining.stage import Stage
 from gateway.explaining.subject import NotingRules, Subject
+from gateway.management import shapes
 from gateway.tables import AccessToken
 from policy import changes
 from policy.changes import Allowed, Part, Removed, Until
@@ -27,7 +28,7 @@ class Explainer:
 
     async def explain(
         self, token: AccessToken, question: Question, *, address: str | None = None
-    ) -> dict[str, Any]:
+    ) -> shapes.Explanation:
         """
         Say how a call would go with *token*, layer by layer, and what would let it pass.
 
@@ -43,7 +44,9 @@ class Explainer:
 
         found = await Search(rehearse).run()
         first = found.first
-        answer = {
+        change = _change(found.parts, subject) if found.parts else None
+        fields: _Fields = {"fields": _fields(first)} if isinstance(question, Document) else {}
+        return {
             "outcome": _outcome(first.stop),
             "status": first.status,
             "error": first.stop.error if first.stop else None,
@@ -54,12 +57,7 @@ class Explainer:
             ],
             "rule": _rule(first, subject),
             "hiddenFields": layers.hidden(first),
-        }
-        if isinstance(question, Document):
-            answer["fields"] = _fields(first)
-        change = _change(found.parts, subject) if found.parts else None
-        return {
-            **answer,
+            **fields,
             "change": None if found.obstacle else change,
             "unchangeable": found.obstacle,
             "partialChange": change if found.obstacle else None,
@@ -67,13 +65,21 @@ class Explainer:
         }
 
 
-def _outcome(stop: Stop | None) -> str:
+class _Fields(TypedDict, total=False):
+    fields: list[shapes.RootField]
+
+
+class _End(TypedDict, total=False):
+    expiresAt: str
+
+
+def _outcome(stop: Stop | None) -> Outcome:
     if stop is None:
-        return "allowed"
-    return "failed" if stop.failed else "refused"
+        return Outcome.ALLOWED
+    return Outcome.FAILED if stop.failed else Outcome.REFUSED
 
 
-def _fields(course: Course) -> list[dict[str, Any]]:
+def _fields(course: Course) -> list[shapes.RootField]:
     """Tell of each root field of a document how it went."""
     if course.play.operation is None:
         return []
@@ -92,7 +98,7 @@ def _fields(course: Course) -> list[dict[str, Any]]:
     ]
 
 
-def _rule(course: Course, subject: Subject) -> Mapping[str, Any] | None:
+def _rule(course: Course, subject: Subject) -> shapes.DecidingRule | None:
     """Return the rule that refused; or that allowed, where it was one alone."""
     rule_id = getattr(course.stop.problem, "rule_id", None) if course.stop else None
     if course.stop is None and course.play.context is not None:
@@ -103,7 +109,7 @@ def _rule(course: Course, subject: Subject) -> Mapping[str, Any] | None:
     return None if found is None else _shown(found)
 
 
-def _shown(rule: Rule) -> Mapping[str, Any]:
+def _shown(rule: Rule) -> shapes.DecidingRule:
     return {
         "id": rule.id,
         "ruleType": rule.rule_type,
@@ -112,17 +118,18 @@ def _shown(rule: Rule) -> Mapping[str, Any]:
     }
 
 
-def _change(parts: tuple[Part, ...], subject: Subject) -> dict[str, Any]:
+def _change(parts: tuple[Part, ...], subject: Subject) -> shapes.TokenChange:
     """Write a change down as the management API takes it."""
     until = [one.expires_at for one in parts if isinstance(one, Until)]
-    change: dict[str, Any] = {"settings": changes.patch(subject.token.settings, parts)}
-    if until:
-        change["expiresAt"] = moments.text(until[-1])
-    change["addRules"] = [
-        {"ruleType": one.rule_type, "pattern": one.pattern, "action": RuleAction.ALLOW}
-        for one in parts
-        if isinstance(one, Allowed)
-    ]
-    change["removeRules"] = [one.rule.id for one in parts if isinstance(one, Removed)]
-    change["text"] = changes.sentence(parts)
-    return change
+    end: _End = {"expiresAt": moments.text(until[-1])} if until else {}
+    return {
+        "settings": changes.patch(subject.token.settings, parts),
+        **end,
+        "addRules": [
+            {"ruleType": one.rule_type, "pattern": one.pattern, "action": RuleAction.ALLOW}
+            for one in parts
+            if isinstance(one, Allowed)
+        ],
+        "removeRules": [one.rule.id for one in parts if isinstance(one, Removed)],
+        "text": changes.sentence(parts),
+    }

@@ -12,6 +12,7 @@ from gateway.management.complaints import details_of
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 from rest_compat.body import parse, read_body
+from rest_compat.json_schemas import JsonSchema
 
 MAX_BODY = 4 * 1024 * 1024  # bytes; decisions 0
 
@@ -26,6 +27,17 @@ class Body(BaseModel):
         alias_generator=to_camel,
         hide_input_in_errors=True,
     )
+
+
+def _without_defaults(schema: JsonSchema) -> None:
+    for member in schema["properties"].values():
+        member.pop("default", None)
+
+
+class Change(Body):
+    """Root of the bodies of PATCH: a member that is absent stays as it is, whatever its default."""
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
 
 
 def _printable(text: str) -> str:
@@ -99,17 +111,14 @@ def invalid(field: str, why: str, *further: Detail) -> InvalidInput:
     )
 
 
-def described(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the `openapi_extra` that documents *model* as the request body."""
-    content = {"application/json": {"schema": schema_of(model)}}
-    return {"requestBody": {"required": True, "content": content}}
-
-
-def schema_of(model: type[BaseModel]) -> Any:
-    """Return the JSON Schema of *model*, whole in itself."""
+def described(model: type[BaseModel], **members: JsonSchema) -> dict[str, Any]:
+    """Return the `openapi_extra` that documents *model*, but for *members*, as the request body."""
     schema = model.model_json_schema(by_alias=True)
     parts = schema.pop("$defs", {})
-    return inlined(schema, parts)
+    whole = inlined(schema, parts)
+    whole["properties"] |= members
+    content = {"application/json": {"schema": whole}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def inlined(schema: Any, parts: Mapping[str, Any]) -> Any:
@@ -120,4 +129,8 @@ def inlined(schema: Any, parts: Mapping[str, Any]) -> Any:
         return schema
     if "$ref" in schema:
         return inlined(parts[schema["$ref"].removeprefix("#/$defs/")], parts)
-    return {key: inlined(value, parts) for key, value in schema.items()}
+    return {
+        key: inlined(value, parts)
+        for key, value in schema.items()
+        if key != "title" or not isinstance(value, str)  # a title is the name once more
+    }

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from gateway.management.bodies import Address, Body, Long, Name, Secret, Text, Time, invalid
+from gateway.management.bodies import Address, Body, Change, Long, Name, Secret, Text, Time, invalid
 from gateway.management.paging import Filters, Whole
 
 Kind = Literal["email", "calendar", "tasks", "collab"]
@@ -60,7 +60,7 @@ class NewConnection(Body):
     base_url: Text | None = None
 
 
-class ConnectionChange(Body):
+class ConnectionChange(Change):
     mode: Mode = "delegated"
     account_email: Address = ""
     granted_scopes: Scopes = Field(default_factory=list)

@@ -1,16 +1,17 @@
 """`/api/connections`: connected accounts; their credentials go in and never come back."""
 
 from collections.abc import Container
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import connections, moments, oauth_pages, tokens
 from gateway.accounts import Accounts
-from gateway.management import paging
+from gateway.management import paging, shapes
 from gateway.management.admission import Process
+from gateway.management.answering import Router
 from gateway.management.answers import not_found
 from gateway.management.bodies import body, described, invalid
 from gateway.management.connection_bodies import (
@@ -24,7 +25,7 @@ from gateway.management.staying import stays
 from gateway.tables import ConnectionRow, Operator, Resource
 from policy.vocabulary import Code
 
-router = APIRouter(prefix="/api/connections", tags=["connections"])
+router = Router(prefix="/api/connections", tags=["connections"])
 
 
 async def _opener(request: Request) -> Accounts:
@@ -38,7 +39,7 @@ Opener = Annotated[Accounts, Depends(_opener)]
 @router.post("", status_code=201, openapi_extra=described(NewConnection))
 async def create_connection(
     process: Process, new: Annotated[NewConnection, Depends(body(NewConnection))]
-) -> dict[str, Any]:
+) -> shapes.Connection:
     """Connect an account."""
     known = connections.KINDS[new.kind]
     if new.provider not in known:
@@ -79,7 +80,7 @@ async def list_connections(
     process: Process,
     query: Annotated[ConnectionFilters, Depends(paging.query(ConnectionFilters))],
     response: Response,
-) -> dict[str, Any]:
+) -> shapes.ConnectionPage:
     """List connections by id."""
     pager = Pager(process.keyring, "connections", 200)
     limit, after = pager.limit(query, response), pager.after(query)
@@ -104,7 +105,7 @@ async def list_connections(
 
 
 @router.get("/{connection_id}")
-async def get_connection(process: Process, connection_id: str) -> dict[str, Any]:
+async def get_connection(process: Process, connection_id: str) -> shapes.Connection:
     """Read one connection."""
     async with process.database.reading() as session:
         return _view(process, await _known(session, connection_id))
@@ -116,7 +117,7 @@ async def change_connection(
     opener: Opener,
     connection_id: str,
     change: Annotated[ConnectionChange, Depends(body(ConnectionChange))],
-) -> dict[str, Any]:
+) -> shapes.Connection:
     """Change a connection; new credentials or status `active` make it usable again."""
     async with process.database.writing() as session:
         row = await _known(session, connection_id, to_change=True)
@@ -169,17 +170,19 @@ async def delete_connection(process: Process, opener: Opener, connection_id: str
 
 
 @router.post("/{connection_id}/test")
-async def test_connection(process: Process, opener: Opener, connection_id: str) -> dict[str, Any]:
+async def test_connection(
+    process: Process, opener: Opener, connection_id: str
+) -> shapes.ConnectionTest:
     """Make one harmless upstream read and tell how it went."""
     async with process.database.reading() as session:
         row = await _known(session, connection_id)
-    return dict(await opener.test(row))
+    return await opener.test(row)
 
 
 @router.post("/{connection_id}/reconnect")
 async def reconnect_connection(
     process: Process, flow: oauth_pages.Flow, connection_id: str
-) -> dict[str, Any]:
+) -> shapes.Consent:
     """Begin a consent: a person opens `authorizeUrl` before `expiresAt`."""
     redirect_uri = oauth_pages.callback_of(process.settings.base_url)
     started = await flow.start(long(connection_id), redirect_uri=redirect_uri)
@@ -189,7 +192,7 @@ async def reconnect_connection(
     }
 
 
-def _view(process: Process, row: ConnectionRow) -> dict[str, Any]:
+def _view(process: Process, row: ConnectionRow) -> shapes.Connection:
     link = process.links.of(row.id or 0, provider=row.provider, mode=row.mode, status=row.status)
     return connections.view(row, reconnect_url=link)
 

@@ -1,9 +1,9 @@
 """`GET /api/decisions`: what was decided on the calls of tokens, newest first. Decisions 3."""
 
 import contextlib
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BeforeValidator, Field
 
 from gateway import moments
@@ -12,12 +12,13 @@ from gateway.decisions import reading
 from gateway.decisions.decision import Outcome
 from gateway.decisions.log import DecisionLog
 from gateway.decisions.reading import Wanted
-from gateway.management import paging
+from gateway.management import paging, shapes
 from gateway.management.admission import Process
+from gateway.management.answering import Router
 from gateway.management.paging import Filters, Pager, Whole
 from policy.vocabulary import Code, Layer, Surface
 
-router = APIRouter(prefix="/api/decisions", tags=["decisions"])
+router = Router(prefix="/api/decisions", tags=["decisions"])
 
 
 async def _log(request: Request) -> DecisionLog:
@@ -57,7 +58,7 @@ async def list_decisions(
     log: Annotated[DecisionLog, Depends(_log)],
     query: Annotated[DecisionFilters, Depends(paging.query(DecisionFilters))],
     response: Response,
-) -> dict[str, Any]:
+) -> shapes.DecisionPage:
     """List decisions; `since` is part of the time asked for, `until` is not."""
     pager = Pager(process.keyring, "decisions", 200)
     limit, after = pager.limit(query, response), pager.after(query)

@@ -4,18 +4,19 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from gateway import addresses
 from gateway.explaining.explainer import Explainer
 from gateway.explaining.question import Call, Document, Question
+from gateway.management import shapes
 from gateway.management.admission import Process
+from gateway.management.answering import Router
 from gateway.management.bodies import Body, body, described, invalid
-from gateway.management.explanation import Explanation, answered
 from gateway.management.tokens import known
 
-router = APIRouter(prefix="/api/access-tokens", tags=["access tokens"])
+router = Router(prefix="/api/access-tokens", tags=["access tokens"])
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 PATHS = ("/api/access/", "/internal/api/access/")
@@ -51,13 +52,13 @@ async def _explainer(request: Request) -> Explainer:
     return found
 
 
-@router.post("/{token_id}/explain", openapi_extra=described(Asked) | answered(Explanation))
+@router.post("/{token_id}/explain", openapi_extra=described(Asked))
 async def explain(
     process: Process,
     explainer: Annotated[Explainer, Depends(_explainer)],
     token_id: str,
     asked: Annotated[Asked, Depends(body(Asked))],
-) -> dict[str, Any]:
+) -> shapes.Explanation:
     """
     Say how a call would go with a token: every layer, and the smallest change that lets it pass.
 

@@ -1,23 +1,24 @@
 """`/api/operators`: the people whose accounts are connected. Decisions 3."""
 
 import uuid
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from sqlalchemy import delete, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments, tokens
-from gateway.management import ids, paging
+from gateway.management import ids, paging, shapes
 from gateway.management.admission import Process
+from gateway.management.answering import Router
 from gateway.management.answers import not_found
-from gateway.management.bodies import Address, Body, DisplayName, body, described
+from gateway.management.bodies import Address, Body, Change, DisplayName, body, described
 from gateway.management.paging import Filters, Pager
 from gateway.tables import AccessToken, ConnectionRow, Operator, OperatorResource
 from policy.vocabulary import Code
 
-router = APIRouter(prefix="/api/operators", tags=["operators"])
+router = Router(prefix="/api/operators", tags=["operators"])
 
 
 class NewOperator(Body):
@@ -25,7 +26,7 @@ class NewOperator(Body):
     display_name: DisplayName
 
 
-class OperatorChange(Body):
+class OperatorChange(Change):
     email: Address = ""
     display_name: DisplayName = ""
 
@@ -33,7 +34,7 @@ class OperatorChange(Body):
 @router.post("", status_code=201, openapi_extra=described(NewOperator))
 async def create_operator(
     process: Process, new: Annotated[NewOperator, Depends(body(NewOperator))]
-) -> dict[str, Any]:
+) -> shapes.Operator:
     """Add an operator."""
     operator = Operator(
         id=str(uuid.uuid4()),
@@ -49,7 +50,7 @@ async def create_operator(
 @router.get("", openapi_extra=paging.described(Filters))
 async def list_operators(
     process: Process, query: Annotated[Filters, Depends(paging.query(Filters))], response: Response
-) -> dict[str, Any]:
+) -> shapes.OperatorPage:
     """List operators, oldest first."""
     pager = Pager(process.keyring, "operators", 200)
     limit, after = pager.limit(query, response), pager.after(query)
@@ -67,7 +68,7 @@ async def list_operators(
 
 
 @router.get("/{operator_id}")
-async def get_operator(process: Process, operator_id: str) -> dict[str, Any]:
+async def get_operator(process: Process, operator_id: str) -> shapes.Operator:
     """Read one operator."""
     async with process.database.reading() as session:
         return view(await _known(session, operator_id))
@@ -78,7 +79,7 @@ async def change_operator(
     process: Process,
     operator_id: str,
     change: Annotated[OperatorChange, Depends(body(OperatorChange))],
-) -> dict[str, Any]:
+) -> shapes.Operator:
     """Change address or name."""
     async with process.database.writing() as session:
         operator = await _known(session, operator_id, to_change=True)
@@ -103,7 +104,7 @@ async def delete_operator(process: Process, operator_id: str) -> None:
         await session.delete(operator)
 
 
-def view(operator: Operator) -> dict[str, Any]:
+def view(operator: Operator) -> shapes.Operator:
     """Return the Operator object."""
     return {
         "id": operator.id,

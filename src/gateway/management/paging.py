@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
 from fastapi import Request, Response
@@ -15,6 +15,9 @@ from gateway.management.bodies import inlined
 from gateway.management.complaints import details_of
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
+
+if TYPE_CHECKING:
+    from gateway.management import shapes
 
 MAX_AGE = 24 * 3600 * 1000  # milliseconds; decisions 0
 MAX_TOKEN = 4096  # characters
@@ -131,7 +134,7 @@ class Pager:
 
     def page(
         self, query: Filters, rows: Sequence[Row], limit: int, positions: Sequence[Position]
-    ) -> Mapping[str, Any]:
+    ) -> "shapes.Page":
         """
         Return the paging members of an answer.
 

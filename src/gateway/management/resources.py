@@ -1,26 +1,27 @@
 """`/api/resources`: the containers that connections hang on. Decisions 3."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from pydantic import Field
 from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments, tokens
-from gateway.management import paging
+from gateway.management import paging, shapes
 from gateway.management.admission import Process
+from gateway.management.answering import Router
 from gateway.management.answers import not_found
-from gateway.management.bodies import Body, Name, body, described, invalid
+from gateway.management.bodies import Body, Change, Name, body, described, invalid
 from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager
 from gateway.management.staying import stays
 from gateway.tables import ConnectionRow, Operator, OperatorResource, Resource
 from policy.vocabulary import Code
 
-router = APIRouter(prefix="/api/resources", tags=["resources"])
+router = Router(prefix="/api/resources", tags=["resources"])
 OperatorIds = Annotated[list[str], Field(max_length=1000)]
 
 
@@ -29,7 +30,7 @@ class NewResource(Body):
     operator_ids: OperatorIds = Field(default_factory=list)
 
 
-class ResourceChange(Body):
+class ResourceChange(Change):
     name: Name = ""
     operator_ids: OperatorIds = Field(default_factory=list)
 
@@ -37,7 +38,7 @@ class ResourceChange(Body):
 @router.post("", status_code=201, openapi_extra=described(NewResource))
 async def create_resource(
     process: Process, new: Annotated[NewResource, Depends(body(NewResource))]
-) -> dict[str, Any]:
+) -> shapes.Resource:
     """Add a resource, linked to operators."""
     resource = Resource(name=new.name, created_at=moments.now_ms())
     async with process.database.writing() as session:
@@ -51,7 +52,7 @@ async def create_resource(
 @router.get("", openapi_extra=paging.described(Filters))
 async def list_resources(
     process: Process, query: Annotated[Filters, Depends(paging.query(Filters))], response: Response
-) -> dict[str, Any]:
+) -> shapes.ResourcePage:
     """List resources by id."""
     pager = Pager(process.keyring, "resources", 200)
     limit, after = pager.limit(query, response), pager.after(query)
@@ -66,7 +67,7 @@ async def list_resources(
 
 
 @router.get("/{resource_id}")
-async def get_resource(process: Process, resource_id: str) -> dict[str, Any]:
+async def get_resource(process: Process, resource_id: str) -> shapes.Resource:
     """Read one resource."""
     async with process.database.reading() as session:
         return await _view(session, await known(session, long(resource_id)))
@@ -77,7 +78,7 @@ async def change_resource(
     process: Process,
     resource_id: str,
     change: Annotated[ResourceChange, Depends(body(ResourceChange))],
-) -> dict[str, Any]:
+) -> shapes.Resource:
     """Change the name or the operators; a list replaces the one before."""
     async with process.database.writing() as session:
         await known(session, long(resource_id))
@@ -131,14 +132,14 @@ async def _link(session: AsyncSession, resource: Resource, operator_ids: Sequenc
     await session.flush()
 
 
-async def _view(session: AsyncSession, resource: Resource) -> dict[str, Any]:
+async def _view(session: AsyncSession, resource: Resource) -> shapes.Resource:
     operators = await session.exec(
         select(OperatorResource.operator_id)
         .where(col(OperatorResource.resource_id) == resource.id)
         .order_by(col(OperatorResource.operator_id))
     )
     return {
-        "id": resource.id,
+        "id": resource.id or 0,
         "name": resource.name,
         "operatorIds": list(operators),
         "createdAt": moments.text(resource.created_at),

@@ -2,20 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import WithJsonSchema
 
 from gateway import moments
+from gateway.management import shapes
 from gateway.management.bodies import Body, Text
 from gateway.tables import AccessToken, CollabRule
 from policy import patterns
 from policy.refusals import Conflict, Detail, InvalidInput
 from policy.vocabulary import Code, RuleAction, RuleType
 
+# Read by hand, for codes of their own.
+TypeWord = Annotated[Any, WithJsonSchema({"type": "string", "enum": [*RuleType]})]
+Pattern = Annotated[Any, WithJsonSchema({"type": "string"})]
+ActionWord = Annotated[Any, WithJsonSchema({"type": "string", "enum": [*RuleAction]})]
+
 
 class NewRule(Body):
-    rule_type: Any
-    pattern: Any
-    action: Any
+    rule_type: TypeWord
+    pattern: Pattern
+    action: ActionWord
     description: Text | None = None
 
 
@@ -90,10 +98,10 @@ def read_action(word: object) -> RuleAction:
     return RuleAction(word)
 
 
-def view(row: CollabRule) -> dict[str, Any]:
+def view(row: CollabRule) -> shapes.CollabRule:
     """Return the rule object of decisions 4."""
     return {
-        "id": row.id,
+        "id": row.id or 0,
         "ruleType": row.rule_type,
         "pattern": row.pattern,
         "action": row.action,

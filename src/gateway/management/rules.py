@@ -1,34 +1,35 @@
 """`/api/access-tokens/{tokenId}/collab-rules`: which content a token may reach. Decisions 4."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from pydantic import Field
 from sqlalchemy import delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments
-from gateway.management import paging, rule_rows
+from gateway.management import paging, rule_rows, shapes
 from gateway.management.admission import Process
+from gateway.management.answering import Router
 from gateway.management.answers import not_found
-from gateway.management.bodies import Body, Text, body, described
+from gateway.management.bodies import Body, Change, Text, body, described
 from gateway.management.ids import long
 from gateway.management.paging import Filters, Pager, Whole
-from gateway.management.rule_rows import NewRule, view
+from gateway.management.rule_rows import ActionWord, NewRule, Pattern, view
 from gateway.management.tokens import known
 from gateway.tables import AccessToken, CollabRule
 from policy import patterns
 from policy.refusals import Conflict
 from policy.vocabulary import Code, RuleAction, RuleType
 
-router = APIRouter(prefix="/api/access-tokens/{token_id}/collab-rules", tags=["collab rules"])
+router = Router(prefix="/api/access-tokens/{token_id}/collab-rules", tags=["collab rules"])
 MAX_RULES = 100_000  # per token; decisions 4
 
 
-class RuleChange(Body):
-    pattern: Any = None
-    action: Any = None
+class RuleChange(Change):
+    pattern: Pattern = None
+    action: ActionWord = None
     description: Text | None = None
 
 
@@ -48,7 +49,7 @@ async def list_rules(
     token_id: str,
     query: Annotated[RuleFilters, Depends(paging.query(RuleFilters))],
     response: Response,
-) -> dict[str, Any]:
+) -> shapes.CollabRulePage:
     """List a token's rules by id."""
     async with process.database.reading() as session:
         token = await known(session, token_id)
@@ -72,7 +73,7 @@ async def list_rules(
 @router.post("", status_code=201, openapi_extra=described(NewRule))
 async def create_rule(
     process: Process, token_id: str, new: Annotated[NewRule, Depends(body(NewRule))]
-) -> dict[str, Any]:
+) -> shapes.CollabRule:
     """Add a rule."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)
@@ -83,7 +84,7 @@ async def create_rule(
 @router.put("", openapi_extra=described(Rules))
 async def replace_rules(
     process: Process, token_id: str, new: Annotated[Rules, Depends(body(Rules))]
-) -> dict[str, Any]:
+) -> shapes.CollabRules:
     """Replace every rule, or none."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)
@@ -98,7 +99,7 @@ async def replace_rules(
 
 
 @router.get("/{rule_id}")
-async def get_rule(process: Process, token_id: str, rule_id: str) -> dict[str, Any]:
+async def get_rule(process: Process, token_id: str, rule_id: str) -> shapes.CollabRule:
     """Read one rule."""
     async with process.database.reading() as session:
         return view(await _known_rule(session, await known(session, token_id), rule_id))
@@ -110,7 +111,7 @@ async def change_rule(
     token_id: str,
     rule_id: str,
     change: Annotated[RuleChange, Depends(body(RuleChange))],
-) -> dict[str, Any]:
+) -> shapes.CollabRule:
     """Change pattern, action or description; the type stays."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)

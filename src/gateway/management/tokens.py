@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import moments, tokens
-from gateway.management import paging
+from gateway.management import paging, setting_shapes, shapes
 from gateway.management.admission import Process
+from gateway.management.answering import Router
 from gateway.management.answers import not_found
-from gateway.management.bodies import Body, Long, Name, Time, body, described, invalid
+from gateway.management.bodies import Body, Change, Long, Name, Time, body, described, invalid
 from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager
 from gateway.management.staying import stays
@@ -20,7 +21,7 @@ from gateway.tables import AccessToken, Operator, Resource
 from policy import grants
 from policy.vocabulary import Code
 
-router = APIRouter(prefix="/api/access-tokens", tags=["access tokens"])
+router = Router(prefix="/api/access-tokens", tags=["access tokens"])
 ResourceIds = Annotated[list[Long], Field(min_length=1, max_length=1000)]
 MAX_GRACE = 86_400  # seconds; decisions 3
 
@@ -33,7 +34,7 @@ class NewToken(Body):
     settings: dict[str, Any] = Field(default_factory=dict)
 
 
-class TokenChange(Body):
+class TokenChange(Change):
     name: Name = ""
     resource_ids: ResourceIds = Field(default_factory=list)
     expires_at: Time | None = None
@@ -49,10 +50,10 @@ class TokenFilters(Filters):
     status: tokens.Status | None = None
 
 
-@router.post("", status_code=201, openapi_extra=described(NewToken))
+@router.post("", status_code=201, openapi_extra=described(NewToken, settings=setting_shapes.CHANGE))
 async def create_token(
     process: Process, new: Annotated[NewToken, Depends(body(NewToken))]
-) -> dict[str, Any]:
+) -> shapes.MintedAccessToken:
     """Make a token; its text is in the answer and never seen again."""
     settings = grants.validate(new.settings)
     async with process.database.writing() as session:
@@ -77,7 +78,7 @@ async def list_tokens(
     process: Process,
     query: Annotated[TokenFilters, Depends(paging.query(TokenFilters))],
     response: Response,
-) -> dict[str, Any]:
+) -> shapes.AccessTokenPage:
     """List tokens by id."""
     pager = Pager(process.keyring, "tokens", 200)
     limit, after = pager.limit(query, response), pager.after(query)
@@ -99,18 +100,18 @@ async def list_tokens(
 
 
 @router.get("/{token_id}")
-async def get_token(process: Process, token_id: str) -> dict[str, Any]:
+async def get_token(process: Process, token_id: str) -> shapes.ManagedAccessToken:
     """Read one token."""
     async with process.database.reading() as session:
         return await _view(session, await known(session, token_id))
 
 
-@router.patch("/{token_id}", openapi_extra=described(TokenChange))
+@router.patch("/{token_id}", openapi_extra=described(TokenChange, settings=setting_shapes.CHANGE))
 async def change_token(
     process: Process,
     token_id: str,
     change: Annotated[TokenChange, Depends(body(TokenChange))],
-) -> dict[str, Any]:
+) -> shapes.ManagedAccessToken:
     """Change a token; settings are merged key by key, null resets one to its default."""
     async with process.database.writing() as session:
         await known(session, token_id)
@@ -133,7 +134,7 @@ async def change_token(
 @router.post("/{token_id}/rotate", openapi_extra=described(Rotation))
 async def rotate_token(
     process: Process, token_id: str, rotation: Annotated[Rotation, Depends(body(Rotation))]
-) -> dict[str, Any]:
+) -> shapes.MintedAccessToken:
     """Give a token a new secret; the old one dies at once, or after the grace asked for."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)
@@ -173,6 +174,6 @@ async def _all_stay(session: AsyncSession, resource_ids: Sequence[int]) -> None:
             raise invalid(f"resourceIds[{position}]", "is not a resource")
 
 
-async def _view(session: AsyncSession, token: AccessToken) -> dict[str, Any]:
+async def _view(session: AsyncSession, token: AccessToken) -> shapes.ManagedAccessToken:
     linked = await tokens.resources_of(session, [token])
     return tokens.view(token, linked[token.id or 0])

@@ -1,0 +1,238 @@
+"""The management API answers what `/openapi.json` describes, member by member, and nothing else."""
+
+import jsonschema_rs
+import orjson
+import pytest
+import pytest_asyncio
+from schemathesis import openapi
+from schemathesis.core.failures import Failure
+
+from gateway.management import operators
+from gateway.management.schemas import Schemas
+from policy.settings import DEFAULTS, READERS, Unreadable
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
+
+TOKENS, RULES = "/api/access-tokens", "/api/access-tokens/{tokenId}/collab-rules"
+MESSAGES = "/api/access/email/messages"
+RULE = {"ruleType": "mime_type", "pattern": "text/*", "action": "allow", "description": "notes"}
+SETTINGS = {
+    "emailAccessEnabled": True,
+    "timeframePastDays": 30,
+    "allowedCalendarIds": [1, 2],
+    "taskBoards": [{"boardId": "7", "provider": "BOARDS"}, {"boardId": "8", "allowCreate": False}],
+    "defaultTaskProvider": "PROJECTS",
+    "quota": {"perMinute": 60},
+}
+
+
+@pytest.fixture(scope="module")
+def gateway(sandboxed):
+    return sandboxed
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def document(client):
+    return (await client.get("/openapi.json")).json()
+
+
+class Asking:
+    """Asks as the admin, and holds every answer to its description."""
+
+    def __init__(self, admin, document):
+        self._admin = admin
+        self._described = openapi.from_dict(document)
+        self.called = set()
+
+    async def __call__(self, method, path, body=None, query=None, **named):
+        answer = await self._admin.request(method, path.format(**named), json=body, params=query)
+        assert answer.status_code < 300, answer.text
+        self._described[path][method].validate_response(answer)
+        self.called.add((method.lower(), path))
+        return orjson.loads(answer.content or b"null")
+
+
+@pytest.fixture
+def ask(admin, document):
+    return Asking(admin, document)
+
+
+async def test_every_answer_is_as_described(ask, client, document):
+    person = {"email": "ada@example.org", "displayName": "Ada"}
+    operator = await ask("POST", "/api/operators", person)
+    await ask("POST", "/api/operators", person)
+    page = await ask("GET", "/api/operators", query={"limit": 1})
+    assert page["nextPageToken"] is not None
+    own = {"operatorId": operator["id"]}
+    await ask("GET", "/api/operators/{operatorId}", **own)
+    await ask("PATCH", "/api/operators/{operatorId}", {"displayName": "Ada L."}, **own)
+
+    resource = await ask(
+        "POST", "/api/resources", {"name": "main", "operatorIds": [operator["id"]]}
+    )
+    await ask("GET", "/api/resources")
+    main = {"resourceId": resource["id"]}
+    await ask("GET", "/api/resources/{resourceId}", **main)
+    await ask("PATCH", "/api/resources/{resourceId}", {"name": "all"}, **main)
+
+    account = {**main, **own, "accountEmail": "ada@example.org", "grantedScopes": ["Mail.Send"]}
+    mailbox = {**account, "kind": "email", "provider": "PROVIDER_A"}
+    connection = {"connectionId": (await ask("POST", "/api/connections", mailbox))["id"]}
+    content = {**account, "kind": "collab", "provider": "COLLAB", "mode": "selected_sites"}
+    await ask("POST", "/api/connections", {**content, "selectedSiteIds": ["s"]})
+    await ask("POST", "/api/connections/{connectionId}/reconnect", **connection)
+    found = await ask("POST", "/api/connections/{connectionId}/test", **connection)
+    assert found["status"] == "needs_reauth"
+    listed = await ask("GET", "/api/connections")
+    assert [one["reconnectUrl"] is None for one in listed["connections"]] == [False, True]
+    await ask("GET", "/api/connections/{connectionId}", **connection)
+    await ask("PATCH", "/api/connections/{connectionId}", {"status": "active"}, **connection)
+
+    new = {"name": "reports", **own, "resourceIds": [resource["id"]], "settings": SETTINGS}
+    made = await ask("POST", TOKENS, {**new, "expiresAt": "2100-01-01"})
+    token = {"tokenId": made["id"]}
+    made = await ask("POST", f"{TOKENS}/{{tokenId}}/rotate", {}, **token)
+    await ask("GET", TOKENS)
+    await ask("GET", f"{TOKENS}/{{tokenId}}", **token)
+    await ask("PATCH", f"{TOKENS}/{{tokenId}}", {"settings": {"quota": None}}, **token)
+
+    rule = {**token, "ruleId": (await ask("POST", RULES, RULE, **token))["id"]}
+    await ask("GET", RULES, **token)
+    await ask("GET", f"{RULES}/{{ruleId}}", **rule)
+    await ask("PATCH", f"{RULES}/{{ruleId}}", {"description": None}, **rule)
+    await ask("DELETE", f"{RULES}/{{ruleId}}", **rule)
+    await ask("PUT", RULES, {"rules": [RULE]}, **token)
+
+    # A call that is answered by nobody, and one that is refused.
+    for path in (MESSAGES, "/api/access/collab/sites"):
+        await client.get(path, headers={"Authorization": f"Bearer {made['token']}"})
+        await ask("POST", f"{TOKENS}/{{tokenId}}/explain", {"method": "GET", "path": path}, **token)
+    several = {
+        "document": "{ emails { hasMore } self: accessToken { id } collabSites { hasMore } }"
+    }
+    told = await ask("POST", f"{TOKENS}/{{tokenId}}/explain", several, **token)
+    assert [one["key"] for one in told["fields"]] == ["emails", "self", "collabSites"]
+    assert len((await ask("GET", "/api/decisions"))["decisions"]) == 2
+
+    await ask("DELETE", f"{TOKENS}/{{tokenId}}", **token)
+    assert (await ask("GET", f"{TOKENS}/{{tokenId}}", **token))["status"] == "revoked"
+    await ask("DELETE", "/api/connections/{connectionId}", **connection)
+    await ask("DELETE", "/api/resources/{resourceId}", **main)
+    await ask("DELETE", "/api/operators/{operatorId}", **own)
+
+    assert ask.called == {
+        (method, path)
+        for path, operations in document["paths"].items()
+        if not path.startswith("/api/access/")
+        for method in operations
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        pytest.param({"more": None}, "'more' was unexpected", id="one more"),
+        pytest.param({"email": ...}, '"email" is a required property', id="one missing"),
+        pytest.param({"email": None}, 'null is not of type "string"', id="another type"),
+        pytest.param({"createdAt": "today"}, '"today" is not a "date-time"', id="another form"),
+    ],
+)
+async def test_a_member_that_is_not_described_is_noticed(ask, monkeypatch, change, wrong):
+    view = operators.view
+
+    def changed(row):
+        return {name: one for name, one in {**view(row), **change}.items() if one is not ...}
+
+    monkeypatch.setattr(operators, "view", changed)
+
+    with pytest.raises(Failure, match=wrong):
+        await ask("POST", "/api/operators", {"email": "ada@example.org", "displayName": "Ada"})
+
+
+async def test_an_answer_has_its_members_in_the_order_of_the_description(ask, document, token):
+    told = await ask("GET", f"{TOKENS}/{{tokenId}}", tokenId=token["id"])
+
+    described = document["components"]["schemas"]
+    assert list(told) == list(described["ManagedAccessToken"]["properties"])
+    assert list(told["settings"]) == list(described["TokenSettings"]["properties"])
+
+
+async def test_every_member_of_the_management_api_is_told_of(document):
+    """Each component that its answers lead to is closed, and says a sentence of every member."""
+    described = document["components"]["schemas"]
+    found = set()
+
+    def follow(schema):
+        match schema:
+            case {"$ref": str(reference)}:
+                name = reference.rpartition("/")[2]
+                if name not in found:
+                    found.add(name)
+                    follow(described[name])
+            case dict():
+                for one in schema.values():
+                    follow(one)
+            case list():
+                for one in schema:
+                    follow(one)
+
+    for path, operations in document["paths"].items():
+        if not path.startswith("/api/access/"):
+            follow([operation["responses"].get("200") for operation in operations.values()])
+            follow([operation["responses"].get("201") for operation in operations.values()])
+    for name in found:
+        component = described[name]
+        assert component["additionalProperties"] is False
+        assert component["description"].endswith(".")
+        for member in component["properties"].values():
+            assert member["description"].endswith(".")
+    assert len(found) == 26
+
+
+# Something of every form that a setting takes or refuses.
+PROBES = [
+    *(True, 0, 1, -1, 36_500, 36_501, 1.5, "", "all", "view_only", "strict", "BOARDS"),
+    *([], ["all"], ["read_only"], ["view_email"], ["view_items"], ["list_files"], ["write_file"]),
+    *(["subject"], ["title"], ["name"], ["unknown"], [1], [-1], [2**63 - 1], [2**63], [True]),
+    *({}, {"perMinute": 1}, {"perMinute": -1}, {"perDay": 10**9 + 1}, {"perWeek": 1}, [{}]),
+    *([{"boardId": "1"}], [{"boardId": ""}], [{"boardId": "b" * 256}], [{"boardId": 1}]),
+    [{"boardId": "1", "provider": "BOARDS", "allowCreate": False}],
+    [{"boardId": "1", "provider": "PROVIDER_A"}],
+    [{"boardId": "1", "more": 1}],
+    ["x"] * 1001,
+]
+
+
+@pytest.mark.parametrize("setting", DEFAULTS)
+async def test_a_setting_is_described_as_it_is_read(document, setting):
+    """What may be sent is what its reader takes; what is stored fits the answer's description."""
+    sent = validator(document, "TokenSettingsChange", setting)
+    stored = validator(document, "TokenSettings", setting)
+
+    assert stored.is_valid(DEFAULTS[setting])
+    assert sent.is_valid(None)
+    taken = [value for value in PROBES if taken_by(READERS[setting], value, stored)]
+    assert taken == [value for value in PROBES if sent.is_valid(value)]
+    assert taken
+
+
+def taken_by(reader, value, stored):
+    try:
+        read = reader(value)
+    except Unreadable:
+        return False
+    assert stored.is_valid(read)
+    return True
+
+
+def validator(document, component, member):
+    described = document["components"]["schemas"]
+    schema = described[component]["properties"][member]
+    return jsonschema_rs.Draft202012Validator(
+        {**schema, "components": {"schemas": described}}, validate_formats=True
+    )
+
+
+async def test_what_cannot_be_described_is_an_error():
+    with pytest.raises(TypeError, match="cannot be described"):
+        Schemas().of(bytes)
