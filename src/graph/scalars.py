@@ -80,7 +80,7 @@ def _read_long(value: object) -> int:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not _LEAST <= value <= _MOST:
         raise GraphQLError("A Long is a whole number of 64 bits.")
-    return value
+    return int(value)  # as the encoder knows no subclass of it
 
 
 SCALARS: Mapping[object, ScalarDefinition] = MappingProxyType(

@@ -1,5 +1,6 @@
 """A plan answers exactly what graphql-core alone answers, and a plan with a fault does not."""
 
+import gc
 import os
 
 import pytest
@@ -13,6 +14,17 @@ FEW = 50  # documents per schema, each run several times
 MANY = int(os.environ.get("PLAN_CASES", "2000"))  # runs
 MOST = 400  # documents until a fault must have shown
 
+# Beside what is cancelled, graphql-core's tasks are cancelled before they begin.
+pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_left():
+    """Let the collector find those coroutines here, not in the tests of others."""
+    yield
+    gc.collect()
+
+
 SUBJECTS = [pytest.param(invented, id="invented schema"), pytest.param(ours, id="our schema")]
 
 
@@ -24,6 +36,7 @@ async def test_plans_and_plain_execution_agree(subject):
 
     assert tally.runs > 4 * FEW  # most documents were valid
     assert tally.runs / 8 < tally.failed < tally.runs  # errors as well as answers
+    assert tally.alone > tally.runs / 8
     assert tally.stepped > tally.runs / 8
     assert tally.mixed > tally.runs / 8
 
@@ -39,12 +52,13 @@ async def test_plans_and_plain_execution_agree_many_times(subject):
 
 # Where the search for a rare one starts, to be quick; when the generator changes, it just goes on.
 START = {
-    "dicts taken for records": 14,
-    "enum unchecked": 15,
-    "null check removed": 17,
-    "skip ignored": 25,
+    "dicts taken for records": 51,
+    "enum unchecked": 53,
+    "inner lists uncounted": 55,
+    "large numbers rounded": 142,
+    "null check removed": 60,
     "nulls in lists accepted": 54,
-    "required variable forgotten": 132,
+    "times without offset accepted": 20,
 }
 
 

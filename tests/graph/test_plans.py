@@ -1,5 +1,8 @@
 """What a plan does of its own: null without looking, know what is wanted, stay within bounds."""
 
+import re
+from pathlib import Path
+
 import msgspec
 import pytest
 from graphql.execution.values import VariableValues
@@ -15,6 +18,9 @@ LIST = """query ListEmails($limit: Int = 20) {
     result: emails(limit: $limit) { emails { id subject body receivedAt } hasMore accessInfo }
 }"""
 ONE = '{ result: email(emailId: "providerA:a1") { id body from { email } accessInfo } }'
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "plans.md"
 
 
 class Alarmed(Record):
@@ -101,6 +107,27 @@ async def test_the_plan_knows_what_is_wanted(graph, world):
     await graph.prepare(LIST).run({}, context)
 
     assert context.plan.wanted["result"]["Email"] == {"id", "subject", "body", "received_at"}
+
+
+def test_the_example_of_the_guide_becomes_the_types_it_shows(graph):
+    example = re.search(r"```graphql\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)[1]
+
+    program = graph.prepare(example).program
+    plan = program.plan(VariableValues({}, {}), frozenset({"Email.body"}))
+
+    page = msgspec.structs.fields(plan.alone.reader.type)
+    email = msgspec.structs.fields(page[1].type.__args__[0])
+    assert [(one.name, one.encode_name) for one in page[1:]] == [
+        ("emails", "emails"),
+        ("has_more", "hasMore"),
+    ]
+    assert [(one.name, one.encode_name) for one in email[1:]] == [
+        ("id", "id"),
+        ("from_", "sender"),
+        ("null_2", "body"),
+        ("received_at", "receivedAt"),
+    ]
+    assert plan.wanted["result"]["Email"] == {"id", "from_", "received_at"}
 
 
 async def test_one_plan_serves_every_token_with_the_same_mask(graph, world):

@@ -1,13 +1,22 @@
 """One case: a document run by its plan and by graphql-core alone, and what differed."""
 
 import re
-from collections.abc import Sequence
+from asyncio import CancelledError
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import msgspec
-from graphql import GraphQLError, parse, validate
+from graphql import (
+    ExecutionResult,
+    GraphQLError,
+    NoUnusedVariablesRule,
+    OperationDefinitionNode,
+    parse,
+    specified_rules,
+    validate,
+)
 from plancases.documents import Writer, variables
 from plancases.schemas import Subject
 from plancases.values import Values
@@ -46,10 +55,13 @@ class Tally:
     runs: int = 0
     failed: int = 0
     planned: int = 0
+    alone: int = 0
     stepped: int = 0
     mixed: int = 0
 
 
+# Variables that only the other operation asks for are no matter.
+RULES = [rule for rule in specified_rules if rule is not NoUnusedVariablesRule]
 RUNS = 6  # of one document
 HOW_WRONG = (0, 0.02, 0.05, 0.15)
 
@@ -65,9 +77,10 @@ async def differences(
     random = Random(seed)
     text = Writer(subject.schema, random).document()
     document = parse(text)
-    if validate(subject.schema, document):
+    if validate(subject.schema, document, RULES):
         return []
-    operation = document.definitions[0]
+    operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+    operation = random.choice(operations)
     program = Program(subject.schema, document, operation, Plans(50))
     found = []
     for number in range(RUNS):
@@ -77,8 +90,8 @@ async def differences(
         given = variables(subject.schema, operation, random)
         case = f"{seed}/{number}", wrong, hidden if number else frozenset(), budget
         by_plan, alone = CaseContext(subject, *case), CaseContext(subject, *case)
-        one = _seen(await program.run(given, by_plan), by_plan)
-        other = _seen(await program.interpret(given, alone), alone)
+        one = await _seen(program.run(given, by_plan), by_plan)
+        other = await _seen(program.interpret(given, alone), alone)
         _count(tally, by_plan, other)
         if one != other:
             told = (
@@ -94,16 +107,24 @@ def _count(tally: Tally, context: CaseContext, other: dict) -> None:
     tally.runs += 1
     tally.failed += bool(other["errors"])
     tally.planned += context.plan is not None
-    tally.stepped += bool(context.plan and context.plan.steps)
+    tally.alone += bool(context.plan and context.plan.alone)
+    steps = context.plan.steps.values() if context.plan else ()
+    tally.stepped += any(not step.parts for step in steps)
     tally.mixed += bool(context.plan and context.plan.mixtures)
 
 
-def _seen(result, context: CaseContext) -> dict[str, Any]:
+async def _seen(running: Awaitable[ExecutionResult], context: CaseContext) -> dict[str, Any]:
+    cancelled = False
+    try:
+        result = await running
+    except CancelledError:  # of something that was awaited, as we are not
+        result, cancelled = ExecutionResult(None, None), True
     return {
+        "cancelled": cancelled,
         "data": _plain(result.data),
         "json": _json(result.data),
         "errors": [_described(error) for error in result.errors or ()],
-        "budget": None if result.errors else context.budget,
+        "budget": None if result.errors or cancelled else context.budget,
         "log": sorted(context.log, key=repr),
     }
 
@@ -119,7 +140,7 @@ def _plain(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [_plain(value) for value in data]
     if type(data).__name__ == "datetime":
-        return msgspec.to_builtins(data)
+        return _json(data).strip('"')
     if isinstance(data, str):
         return _ADDRESS.sub("", data)
     return data if isinstance(data, int | None) else _ADDRESS.sub("", repr(data))

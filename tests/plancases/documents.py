@@ -1,7 +1,9 @@
 """Documents over any schema: fragments, aliases, repeated fields, directives, variables."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
+from types import MappingProxyType
 
 from graphql import (
     get_named_type,
@@ -25,14 +27,25 @@ class Writer:
     fragments: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     left: int = 14  # fields
+    seed: float = field(init=False)  # of the arguments
+
+    def __post_init__(self) -> None:
+        self.seed = self.random.random()
 
     def document(self) -> str:
+        """Write one operation, now and then without a name, or two of them."""
+        draw = self.random.random()
+        names = ["Case", "Other"] if draw < 0.1 else ["" if draw < 0.2 else "Case"]
+        written = [self._operation(name) for name in names]
+        return "\n".join([*written, *self.fragments.values()])
+
+    def _operation(self, name: str) -> str:
         kind = "mutation" if self.random.random() < 0.15 else "query"
         root = self.schema.mutation_type if kind == "mutation" else self.schema.query_type
-        body = self.selection(root, 0)
+        alone = self.random.random() < 0.3
+        body = f"{{ {self._field(root, 0)} }}" if alone else self.selection(root, 0)
         head = ", ".join(f"${name}: {type_}" for name, type_ in self.variables.items())
-        head = f"{kind} Case({head})" if head else f"{kind} Case"
-        return "\n".join([f"{head} {body}", *self.fragments.values()])
+        return f"{kind} {name}({head}) {body}" if head else f"{kind} {name} {body}"
 
     def selection(self, owner, depth: int) -> str:
         parts = [self._part(owner, depth) for _ in range(self.random.randint(1, 4))]
@@ -66,6 +79,8 @@ class Writer:
         return name
 
     def _field(self, owner, depth: int) -> str:
+        if owner is self.schema.query_type and self.random.random() < 0.05:
+            return self.random.choice(_ABOUT_THE_SCHEMA)
         self.left -= 1
         fields = owner.fields
         if depth >= DEEPEST or self.left < 0:
@@ -80,7 +95,7 @@ class Writer:
 
     def _arguments(self, owner, name: str) -> str:
         """Write the same arguments wherever a field occurs, or it could not be merged."""
-        choice = Random(f"{owner.name}.{name}.{self.schema}")
+        choice = Random(f"{self.seed}.{owner.name}.{name}")
         written = []
         for argument, defined in owner.fields[name].args.items():
             draw = choice.random()
@@ -89,7 +104,9 @@ class Writer:
             if draw < 0.7:
                 written.append(f"{argument}: ${self._variable(f'v_{name}_{argument}', defined)}")
             else:
-                written.append(f"{argument}: {literal(defined.type, choice)}")
+                value = literal(defined.type, choice, WITHIN)
+                self.variables |= {n: t for t, n in WITHIN.items() if f"${n}" in value}
+                written.append(f"{argument}: {value}")
         return f"({', '.join(written)})" if written else ""
 
     def _variable(self, name: str, defined) -> str:
@@ -111,20 +128,31 @@ class Writer:
         return f"@{kind}(if: ${name})"
 
 
-def literal(type_, random: Random) -> str:
-    """Write a value of an input type as a document does."""
+# Type -> the variable that may stand within a literal.
+WITHIN = {"String": "inText", "Int": "inNumber", "Colour": "inColour"}
+_ABOUT_THE_SCHEMA = [
+    "__schema { queryType { name fields { name } } }",
+    'about: __type(name: "Query") { kind name }',
+]
+
+
+def literal(type_, random: Random, variables: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Write a value of an input type as a document does; *variables* by the type they fit."""
     if is_non_null_type(type_):
-        return _literal(type_.of_type, random)
-    return "null" if random.random() < 0.1 else _literal(type_, random)
+        return _literal(type_.of_type, random, variables)
+    draw = random.random()
+    if str(type_) in variables and draw > 0.6:
+        return f"${variables[str(type_)]}"
+    return "null" if draw < 0.1 else _literal(type_, random, variables)
 
 
-def _literal(type_, random: Random) -> str:
+def _literal(type_, random: Random, variables: Mapping[str, str]) -> str:
     if is_list_type(type_):
-        return f"[{literal(type_.of_type, random)}]"
+        return f"[{literal(type_.of_type, random, variables)}]"
     if is_enum_type(type_):
         return random.choice(list(type_.values))
     if hasattr(type_, "fields"):
-        members = (f"{n}: {literal(f.type, random)}" for n, f in type_.fields.items())
+        members = (f"{n}: {literal(f.type, random, variables)}" for n, f in type_.fields.items())
         return "{" + ", ".join(members) + "}"
     return random.choice(_LITERALS[type_.name])
 
@@ -144,12 +172,12 @@ _LITERALS = {
 
 def variables(schema, operation, random: Random) -> dict[str, object]:
     """Give values for the variables of *operation*, unfit ones now and then."""
-    given = {}
+    given: dict[str, object] = {"unknown": 1} if random.random() < 0.05 else {}
     for definition in operation.variable_definitions or ():
         draw = random.random()
         type_ = type_from_ast(schema, definition.type)
         absent = not is_non_null_type(type_) or definition.default_value
-        if draw < (0.3 if absent else 0.01):
+        if draw < (0.3 if absent else 0.04):
             continue
         given[definition.variable.name.value] = value(type_, random)
     return given

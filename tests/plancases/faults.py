@@ -1,6 +1,7 @@
 """Faults that a compiler of plans could have, planted one at a time."""
 
-from collections.abc import Callable, Mapping
+from asyncio import CancelledError
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +13,7 @@ from graphql.execution.collect_fields import collect_subfields
 from graphql.pyutils import Path, gather_with_cancel
 
 from graph import coordinates
-from graph.plan import executor, inputs, leaves, planning, selections, shapes
+from graph.plan import executor, inputs, inspection, leaves, planning, selections, shapes
 from graph.plan.executor import PlannedExecutor
 from graph.plan.inputs import Call, Variables
 from graph.plan.program import Program
@@ -88,6 +89,10 @@ def int_range_unchecked(patch):
     patch.setattr(leaves, "_SCALARS", leaves._SCALARS | {"Int": int})
 
 
+def large_numbers_rounded(patch):
+    patch.setattr(leaves, "_SCALARS", leaves._SCALARS | {"Float": float})
+
+
 def enum_unchecked(patch):
     original = leaves.leaf
 
@@ -122,6 +127,16 @@ def time_zones_unchecked(patch):
     patch.setattr(shapes, "check_moments", lambda values, places: None)
 
 
+def times_without_offset_accepted(patch):
+    class NoneOrZero:
+        def __eq__(self, other):
+            return not other
+
+        __hash__ = None
+
+    patch.setattr(inspection, "_AT_ZERO", NoneOrZero())
+
+
 def texts_taken_for_times(patch):
     patch.setattr(shapes, "_AS_THEY_ARE", ())
     patch.setattr(shapes, "check_moments", lambda values, places: None)
@@ -140,7 +155,12 @@ def dicts_taken_for_records(patch):
 
 
 def objects_uncounted(patch):
-    patch.setattr(shapes, "count", lambda values, places: 0)
+    patch.setattr(inspection, "count", lambda values, places: 0)
+
+
+def inner_lists_uncounted(patch):
+    original = selections.depth
+    patch.setattr(selections, "depth", lambda type_: min(original(type_), 1))
 
 
 def budget_spent_twice(patch):
@@ -169,6 +189,15 @@ def unexpected_value_dropped(patch):
     patch.setattr(Reader, "read", read)
 
 
+def iterators_used_up(patch):
+    original = Reader.read
+
+    def read(self, value, context):
+        return original(self, list(value) if isinstance(value, Iterator) else value, context)
+
+    patch.setattr(Reader, "read", read)
+
+
 def argument_lost(patch):
     original = Call.arguments
 
@@ -177,6 +206,15 @@ def argument_lost(patch):
         return found and {name: value for name, value in found.items() if name != "number"}
 
     patch.setattr(Call, "arguments", arguments)
+
+
+def variable_in_a_literal_lost(patch):
+    patch.setattr(inputs, "_are_unchanging", lambda values: True)
+
+
+def merged_nodes_not_told(patch):
+    original = Call.of
+    patch.setattr(Call, "of", lambda field, nodes: original(field, nodes[:1]))
 
 
 def unfit_variable_accepted(patch):
@@ -206,6 +244,18 @@ def error_of_the_only_root_lost(patch):
     patch.setattr(PlannedExecutor, "complete_root", complete_root)
 
 
+def cancelling_taken_for_null(patch):
+    original = PlannedExecutor._root
+
+    async def root(self, alone, info, found):
+        try:
+            return await original(self, alone, info, found)
+        except CancelledError:
+            return {alone.key: None}
+
+    patch.setattr(PlannedExecutor, "_root", root)
+
+
 def waiting_fields_left_out(patch):
     async def filled(found, waiting):
         await gather_with_cancel(*waiting.values())
@@ -226,20 +276,27 @@ FAULTS: Mapping[str, Plant] = MappingProxyType(
         "skip ignored": skip_ignored,
         "resolver taken for an attribute": resolver_taken_for_an_attribute,
         "int range unchecked": int_range_unchecked,
+        "large numbers rounded": large_numbers_rounded,
         "enum unchecked": enum_unchecked,
         "text unchecked": text_unchecked,
         "merged fields lost": merged_fields_lost,
         "error location lost": error_location_lost,
         "time zones unchecked": time_zones_unchecked,
+        "times without offset accepted": times_without_offset_accepted,
         "texts taken for times": texts_taken_for_times,
         "dicts taken for records": dicts_taken_for_records,
         "objects uncounted": objects_uncounted,
+        "inner lists uncounted": inner_lists_uncounted,
         "budget spent twice": budget_spent_twice,
         "unexpected value dropped": unexpected_value_dropped,
+        "iterators used up": iterators_used_up,
         "argument lost": argument_lost,
+        "variable in a literal lost": variable_in_a_literal_lost,
+        "merged nodes not told": merged_nodes_not_told,
         "unfit variable accepted": unfit_variable_accepted,
         "required variable forgotten": required_variable_forgotten,
         "error of the only root lost": error_of_the_only_root_lost,
+        "cancelling taken for null": cancelling_taken_for_null,
         "waiting fields left out": waiting_fields_left_out,
     }
 )

@@ -86,6 +86,8 @@ class Plain:
     moment: datetime | None
     owner: "Plain | None"
     friends: list["Plain"] | None
+    rows: list[list["Plain"] | None] | None
+    times: list[list[datetime | None]] | None
 
 
 @strawberry.type
@@ -97,6 +99,7 @@ class Node:
     plain: Plain | None
     plains: list[Plain] | None
     must_plains: list[Plain]
+    rows: list[list["Node | None"]] | None
     leaf: Leaf | None
     leaves: list[Leaf | None]
     child: "Node | None"
@@ -113,13 +116,21 @@ class Node:
     pet: Animal | None
 
 
+@strawberry.input
+class Filter:
+    text: str | None = None
+    number: int | None = 7
+    colours: list[Colour | None] | None = None
+
+
 async def with_arguments(  # noqa: PLR0917 - as many as there are kinds
     info: strawberry.Info,
     number: int,
     text: str | None = "none",
     colour: Colour | None = Colour.RED,
     since: datetime | None = None,
-    many: list[int] | None = None,
+    many: list[int | None] | None = None,
+    only: Filter | None = None,
 ) -> None:
     """Stands for a root field with arguments."""
 
@@ -136,6 +147,9 @@ class Query:
         resolver=with_arguments, graphql_type=list[Node] | None
     )
     leaves: list[Leaf] = strawberry.field(resolver=never, graphql_type=list[Leaf])
+    grid: list[list[Plain | None]] | None = strawberry.field(
+        resolver=never_soon, graphql_type=list[list[Plain | None]] | None
+    )
     number: int | None = strawberry.field(resolver=never)
 
 
@@ -190,7 +204,7 @@ def _giving(*, asynchronous: bool) -> Callable:
     def give(source, info, **arguments):
         asked = wanted(info, get_named_type(info.return_type).name)
         info.context.log.append(
-            (info.path.as_list(), sorted(asked), repr(sorted(arguments.items())))
+            (info.path.as_list(), sorted(asked), repr(sorted(arguments.items())), _told(info))
         )
         return info.context.give(info)
 
@@ -198,3 +212,17 @@ def _giving(*, asynchronous: bool) -> Callable:
         return Soon(lambda: give(source, info, **arguments))
 
     return give_soon if asynchronous else give
+
+
+def _told(info) -> tuple:
+    """Return what else *info* tells a resolver, but for the schema and the context."""
+    return (
+        info.field_name,
+        str(info.return_type),
+        info.parent_type.name,
+        [node.loc.start for node in info.field_nodes],
+        sorted(info.fragments),
+        info.root_value,
+        info.operation.loc.start,
+        repr(sorted(info.variable_values.coerced.items())),
+    )

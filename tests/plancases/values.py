@@ -1,16 +1,19 @@
 """Records for any type of a schema: right ones, and wrong ones in every way that was thought of."""
 
+from asyncio import CancelledError
 from collections import deque
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from functools import cache
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 from graphql import (
+    Undefined,
     get_named_type,
     is_enum_type,
     is_list_type,
@@ -39,11 +42,56 @@ class Number(int):
     pass
 
 
+class Real(float):
+    __slots__ = ()
+
+
+class Moment(datetime):
+    pass
+
+
+class Rank(IntEnum):
+    FIRST = 1
+
+
+class Nowhere(tzinfo):
+    """A zone that does not know its offset: times in it are naive, though they have a zone."""
+
+    def utcoffset(self, moment):
+        return None
+
+
+class Lost(tzinfo):
+    """A zone that fails."""
+
+    def utcoffset(self, moment):
+        raise ValueError("the zone is not at hand")
+
+
 class Loud:
     """An object all of whose attributes raise."""
 
     def __getattr__(self, name):
         raise RuntimeError(f"{name} is out of reach")
+
+
+class Row(tuple):
+    __slots__ = ()
+
+
+class Later:
+    """Items that come one by one."""
+
+    def __init__(self, items) -> None:
+        self.items = iter(items)
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        for item in self.items:
+            return item
+        raise StopAsyncIteration
 
 
 class Values:
@@ -74,9 +122,7 @@ class Values:
 
     def _present(self, type_, depth: int) -> Any:
         if is_list_type(type_):
-            length = 0 if depth > DEEPEST else self.random.randint(0, 3)
-            items = [self.of(type_.of_type, depth + 1) for _ in range(length)]
-            return self.random.choice((tuple, tuple, list))(items)
+            return self.random.choice((tuple, tuple, list))(self._items(type_, depth))
         if is_object_type(type_):
             return self.record(type_, depth + 1)
         if is_enum_type(type_):
@@ -84,6 +130,10 @@ class Values:
         if type_.name in _RIGHT:
             return self.random.choice(_RIGHT[type_.name])
         return self._one_of(type_, depth)
+
+    def _items(self, type_, depth: int) -> list:
+        length = 0 if depth > DEEPEST else self.random.randint(0, 3)
+        return [self.of(type_.of_type, depth + 1) for _ in range(length)]
 
     def _one_of(self, type_, depth: int) -> Any:
         """Give an object of an abstract type, of the class that Strawberry knows it by."""
@@ -98,16 +148,22 @@ class Values:
         return origin(**fields)
 
     def record(self, type_, depth: int) -> Any:
-        """Give a record; attributes that only resolvers are asked for hold what nobody may see."""
+        """
+        Give a record; attributes that only resolvers are asked for hold what nobody may see.
+
+        When something is wrong, an attribute may be missing, or made anew each time it is read.
+        """
         given = {}
         for field in type_.fields.values():
             made_of = declaration(field)
             value = "TRAP" if made_of.base_resolver else self.of(field.type, depth)
             given[made_of.python_name] = value
-        missing = self.random.random() < self.wrong and sorted(given)
-        if missing:
-            del given[self.random.choice(missing)]
-        return _record_type(type_.name, tuple(sorted(given)))(**given)
+        made = {}
+        if given and self.random.random() < self.wrong:
+            value = given.pop(name := self.random.choice(sorted(given)))
+            made = self.random.choice(({}, {name: lambda: value}, {name: _fail}))
+        record = _record_type(type_.name, tuple(sorted(given)))
+        return (_making(record, **made) if made else record)(**given)
 
     def anything(self, type_, depth: int) -> Any:
         """Give a wrong value, or one that is right in an unusual way."""
@@ -122,10 +178,15 @@ class Values:
             lambda: ValueError("returned"),
             lambda: Soon(lambda: self.right(type_, depth)),
             lambda: Soon(_fail),
+            lambda: Soon(_cancel),
             lambda: [self.of(type_, depth + 1)],
             lambda: {self.right(named, depth)} if not is_object_type(named) else Loud(),
             lambda: (one for one in [self.right(named, depth)]),
         ]
+        bare = _nullable(type_)
+        if is_list_type(bare):
+            unusual = self.random.choice(_UNUSUAL)
+            choices += [lambda: unusual(self._items(bare, depth))] * 4
         if is_object_type(named):
             choices += [lambda: self._as_dict(named, depth), lambda: self._as_dict(named, depth)]
         return self.random.choice(choices)()
@@ -139,7 +200,7 @@ _RIGHT = {
     "ID": ["id-1", "7"],
     "Int": [0, -1, 42, 2**31 - 1, -(2**31)],
     "Long": [0, 2**31, 2**40, 2**63 - 1, -(2**63)],
-    "Float": [0.0, -1.5, 1e16, 1e-7, 3],
+    "Float": [0.0, -0.0, -1.5, 1e16, 1e-7, 3],
     "Boolean": [True, False],
     "DateTime": [MOMENT, MOMENT.replace(microsecond=120), datetime(1, 1, 1, tzinfo=UTC)],
     "JSON": [{"a": [1, None]}, [], "json", 1, False],
@@ -149,17 +210,25 @@ _RIGHT = {
 _NEARLY = {
     "String": [7, True, Text("own text"), Words.OTHER, "\ud800", b"text"],
     "ID": [7, True, Text("own id")],
-    "Int": [2**31, -(2**31) - 1, 2**40, True, 1.0, 1.5, "7", Number(3)],
-    "Long": [2**63, -(2**63) - 1, 2.0, True],
-    "Boolean": [0, 1, "true"],
+    "Int": [2**31, -(2**31) - 1, 2**40, True, 1.0, 1.5, "7", Number(3), Rank.FIRST],
+    "Long": [2**63, -(2**63) - 1, 2.0, 2.5, True, "7", Number(3), Rank.FIRST],
+    "Float": [2**53, 2**53 + 1, 10**400, 1e300, float("nan"), float("inf"), Real(1.5), True, "1"],
+    "Boolean": [0, 1, 1.0, "true"],
     "DateTime": [
         "2026-11-20T12:00:00Z",
         MOMENT.replace(tzinfo=None),
         MOMENT.astimezone(timezone(timedelta(hours=5, minutes=30))),
         MOMENT.astimezone(timezone(timedelta(seconds=30))),
         MOMENT.astimezone(timezone(timedelta(0), "zero")),
+        MOMENT.astimezone(ZoneInfo("Europe/London")),
+        MOMENT.replace(month=7).astimezone(ZoneInfo("Europe/London")),
+        MOMENT.replace(tzinfo=Nowhere()),
+        MOMENT.replace(tzinfo=Lost()),
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-1))),
+        Moment(2026, 11, 20, tzinfo=UTC),
     ],
-    "Colour": ["RED", "blue", Words.RED],
+    "Colour": ["RED", "blue", Words.RED, Words.OTHER, ["red"]],
+    "Shade": ["LIGHT", "light-shade", Words.RED],
 }
 
 _ODD = [
@@ -196,7 +265,20 @@ _ODD = [
     lambda: deque("ab"),
     lambda: range(2),
     lambda: object,
+    lambda: Undefined,
     Loud,
+]
+
+
+# Items in what is no list: some can be gone through only once.
+_UNUSUAL: list[Callable[[list], Any]] = [
+    iter,
+    deque,
+    Row,
+    lambda items: (one for one in items),
+    lambda items: dict(enumerate(items)).values(),
+    lambda items: dict(enumerate(items)),
+    Later,
 ]
 
 
@@ -210,6 +292,12 @@ def _record_type(name: str, fields: tuple[str, ...]) -> type:
         kw_only=True,
         gc=False,
     )
+
+
+def _making(record: type, **made: Callable[[], Any]) -> type:
+    """Return a subclass of *record* whose attributes *made* are made when they are read."""
+    properties = {name: property(lambda _, make=make: make()) for name, make in made.items()}
+    return type(record.__name__, (record,), properties, frozen=True, gc=False)
 
 
 def _nullable(type_: Any) -> Any:
@@ -229,3 +317,7 @@ class Soon:
 
 def _fail() -> None:
     raise LookupError("in vain")
+
+
+def _cancel() -> None:
+    raise CancelledError

@@ -1,6 +1,6 @@
 """graphql-core's executor, taking the steps of a plan where it would go value by value."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import msgspec
@@ -8,9 +8,9 @@ from graphql import ExecutionResult, GraphQLError, OperationType
 from graphql.pyutils import Path, gather_with_cancel
 
 from graph.execution import CountingExecutor
-from graph.plan.inspection import Unexpected
-from graph.plan.planning import Alone, Mixture, Plan
-from graph.plan.shapes import spend
+from graph.plan.inspection import Unexpected, spend
+from graph.plan.planning import Alone, Plan
+from graph.plan.selections import Part
 
 
 class PlannedExecutor(CountingExecutor):
@@ -85,22 +85,17 @@ class PlannedExecutor(CountingExecutor):
     def complete_value(
         self, return_type: Any, field_details_list: Any, info: Any, path: Any, *rest: Any
     ) -> Any:
-        """Take the step of a pure field, or read a mixed one; the unexpected is graphql-core's."""
-        asked = id(field_details_list)
-        step = self.plan.steps.get(asked)
+        """Take the step of a field, then do what it leaves; the unexpected is graphql-core's."""
+        step = self.plan.steps.get(id(field_details_list))
         if step is not None and return_type is step.type:
             try:
-                return step.reader.read(rest[0], self.context_value)
-            except Unexpected:
-                pass
-        whole = self.plan.wholes.get(asked)
-        if whole is not None and return_type is whole.type:
-            try:
-                found = whole.mixture.reader.read(rest[0], self.context_value)
+                found = step.reader.read(rest[0], self.context_value)
             except Unexpected:
                 pass
             else:
-                return self._resolve(whole.mixture, found, whole.owner, rest[0], path)
+                if not step.parts:
+                    return found
+                return self._resolve(step.parts, found, step.owner, rest[0], path)
         return super().complete_value(return_type, field_details_list, info, path, *rest)
 
     def execute_fields(
@@ -114,16 +109,16 @@ class PlannedExecutor(CountingExecutor):
             except Unexpected:
                 pass
             else:
-                return self._resolve(mixture, found, parent_type, source_value, path)
+                return self._resolve(mixture.parts, found, parent_type, source_value, path)
         return super().execute_fields(parent_type, source_value, path, grouped_field_set, *rest)
 
     def _resolve(
-        self, mixture: Mixture, found: Any, parent_type: Any, source_value: Any, path: Any
+        self, parts: Sequence[Part], found: Any, parent_type: Any, source_value: Any, path: Any
     ) -> Any:
         """Do what `execute_fields` does, for what reading has left to do."""
         waiting: dict[str, Awaitable[Any]] = {}
         try:
-            for part in mixture.parts:
+            for part in parts:
                 if part.place and spend(self.context_value, (source_value,), (part.place,)):
                     continue
                 below = Path(path, part.key, parent_type.name)

@@ -24,6 +24,8 @@ from graphql import (
     VariableDefinitionNode,
     VariableNode,
     coerce_input_value,
+    get_named_type,
+    get_nullable_type,
     is_leaf_type,
     is_non_null_type,
     is_required_argument,
@@ -83,9 +85,9 @@ class Variables:
                 absent.sources.update(values.sources)
                 absent.coerced.update(values.coerced)
         exact = {
-            name: _EXACT[_bare(one.type).name]
+            name: _EXACT[type_.name]
             for name, one in signatures.items()
-            if _bare(one.type).name in _EXACT
+            if (type_ := get_named_type(one.type)).name in _EXACT
         }
         return cls(signatures, exact, frozenset(required), absent)
 
@@ -171,8 +173,4 @@ def _are_unchanging(values: Mapping[str, Any]) -> bool:
 
 
 def _is_leaf(type_: GraphQLInputType) -> bool:
-    return is_leaf_type(_bare(type_))
-
-
-def _bare(type_: Any) -> Any:
-    return type_.of_type if is_non_null_type(type_) else type_
+    return is_leaf_type(get_nullable_type(type_))

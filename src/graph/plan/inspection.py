@@ -6,13 +6,14 @@ Both walk level by level, over all objects of a level at once, and only where th
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, timedelta
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 Read = Callable[[Any], Any]
 _UTC = {UTC}
+_AT_ZERO = timedelta(0)
 _zone = attrgetter("tzinfo")
 
 
@@ -64,7 +65,7 @@ def check_moments(objects: Sequence[Any], places: Iterable[Place]) -> None:
         found = list(filter(None, values))
         if place.below:
             check_moments(found, place.below)
-        elif not _are_utc(found, _zone) and any(moment.utcoffset() for moment in found):
+        elif not _are_utc(found, _zone) and any(moment.utcoffset() != _AT_ZERO for moment in found):
             raise Unexpected
 
 
@@ -74,6 +75,22 @@ def _are_utc(objects: Sequence[Any], zone: Read) -> bool:
         return set(map(zone, objects)) <= _UTC
     except AttributeError:  # none, or a list of them
         return False
+
+
+def spend(context: Any, objects: Sequence[Any], places: Sequence[Place]) -> bool:
+    """
+    Take the members of the lists at *places* off `context.budget`, if there is one.
+
+    Returns:
+        Whether there are that many left; if not, nothing is taken.
+    """
+    if context.budget is None or not places:
+        return True
+    counted = count(objects, places)
+    if counted > context.budget:
+        return False
+    context.budget -= counted
+    return True
 
 
 def count(objects: Sequence[Any], places: Iterable[Place]) -> int:

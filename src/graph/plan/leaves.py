@@ -1,6 +1,5 @@
 """Which leaf types a plan may complete: those with a type that accepts nothing but exact values."""
 
-import sys
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
@@ -9,7 +8,9 @@ from typing import Annotated, Any, Literal
 from graphql import GRAPHQL_MAX_INT, GRAPHQL_MIN_INT, GraphQLEnumType, GraphQLNamedType
 from msgspec import Meta
 
-_LARGEST = sys.float_info.max  # infinity and not-a-number are no Float
+# Whole numbers below it are floats exactly; larger ones may not be, which the conversion would not
+# tell. Infinity and not-a-number are not below it either.
+_EXACT = 2**53
 
 # A value of this type is its own output: written to JSON as GraphQL would write it. Everything
 # else that the scalar may take (an int for a String) is graphql-core's to turn into one.
@@ -19,7 +20,7 @@ _SCALARS: Mapping[str, Any] = MappingProxyType(
         "ID": str,
         "Boolean": bool,
         "Int": Annotated[int, Meta(ge=GRAPHQL_MIN_INT, le=GRAPHQL_MAX_INT)],
-        "Float": Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)],
+        "Float": Annotated[float, Meta(gt=-_EXACT, lt=_EXACT)],
         "Long": Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
         "DateTime": Annotated[datetime, Meta(tz=True)],
     }

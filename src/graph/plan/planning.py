@@ -17,8 +17,8 @@ from graphql import (
     GraphQLSchema,
     OperationDefinitionNode,
     get_named_type,
+    get_nullable_type,
     is_leaf_type,
-    is_non_null_type,
     is_object_type,
 )
 from graphql.execution.collect_fields import (
@@ -45,42 +45,31 @@ Collected = dict[tuple[GraphQLObjectType, int], tuple[FieldDetailsList, Collecte
 @dataclass(frozen=True, slots=True)
 class Step:
     """
-    A field whose selection is pure: whatever its resolver returned is read as a whole.
+    A field whose value is read in one step: as a whole, or but for the *parts* of one object.
 
     Attributes:
         type: The field's type. The executor also completes parts of it, which are no step.
+        owner: The type of its objects.
+        parts: What is left to do in the one object, in order; empty of a pure selection.
     """
 
     type: GraphQLOutputType
+    owner: GraphQLObjectType
     reader: Reader
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
     """
-    A selection whose plain attributes are read in one step, before its resolvers are called.
+    A mixed selection: plain attributes are read in one step, before the resolvers are called.
 
     Attributes:
-        parts: What is left to do then, in order.
+        parts: What is left to do in each object then, in order.
     """
 
     reader: Reader
     parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """
-    A field of one object whose selection is mixed, and that nobody else need look at.
-
-    Attributes:
-        type: The field's type; see `Step.type`.
-        owner: The object's.
-    """
-
-    type: GraphQLOutputType
-    owner: GraphQLObjectType
-    mixture: Mixture
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +95,12 @@ class Plan:
 
     Attributes:
         roots: The root fields, collected.
-        collected: What graphql-core collects below them; it looks there first. Steps and mixtures
-            are known by the `id` of what is kept here.
+        collected: What graphql-core collects below them; it looks there first, and adds what is
+            missing, which is the same for every request. Steps, mixtures and calls are known by
+            the `id` of what is kept here.
         wanted: Root response key -> type -> the record attributes asked for (`graph.wanted`).
         steps: By the `id` of the field's nodes.
         mixtures: By the `id` of the selection's collected fields.
-        wholes: By the `id` of the field's nodes.
         calls: By the `id` of the field's nodes.
         names: Root response key -> member of its object -> attribute of the shape.
         alone: None when there are several root fields, or graphql-core must call the one.
@@ -123,7 +112,6 @@ class Plan:
     wanted: Mapping[str, Mapping[str, frozenset[str]]]
     steps: Mapping[int, Step]
     mixtures: Mapping[int, Mixture]
-    wholes: Mapping[int, Whole]
     calls: Mapping[int, Call]
     names: Mapping[str, Mapping[str, str]]
     alone: Alone | None
@@ -146,7 +134,6 @@ class Planner:
     _collected: Collected = field(default_factory=dict)
     _steps: dict[int, Step] = field(default_factory=dict)
     _mixtures: dict[int, Mixture] = field(default_factory=dict)
-    _wholes: dict[int, Whole] = field(default_factory=dict)
     _calls: dict[int, Call] = field(default_factory=dict)
 
     def plan(self) -> Plan | None:
@@ -167,7 +154,6 @@ class Planner:
                 wanted={key: self._wanted(root, details) for key, details in roots.items()},
                 steps=self._steps,
                 mixtures=self._mixtures,
-                wholes=self._wholes,
                 calls=self._calls,
                 names={key: self._names(root, one, anatomy) for key, one in roots.items()},
                 alone=self._alone(root, roots),
@@ -183,18 +169,18 @@ class Planner:
         found = anatomy.of(below, details)
         if found.pure:
             place = Place(_itself, lists=depth(type_), below=found.places)
-            self._steps[id(details)] = Step(type_, Reader.of(wrapped(type_, found.shape), [place]))
+            reader = Reader.of(wrapped(type_, found.shape), [place])
+            self._steps[id(details)] = Step(type_, below, reader)
             return
         if found.places:
-            grouped = self._collect(below, details)
             reader = Reader.of(found.shape, found.places, counts=False)
-            mixture = self._mixtures[id(grouped)] = Mixture(reader, found.parts)
+            self._mixtures[id(self._collect(below, details))] = Mixture(reader, found.parts)
             if depth(type_) == 0 and below.is_type_of is None:
-                self._wholes[id(details)] = Whole(type_, below, mixture)
+                self._steps[id(details)] = Step(type_, below, reader, found.parts)
         for part in found.parts:
             if part.place is None:
                 self._below(below, part.details, anatomy)
-                self._prepare(below, part.details, _has_leaves)
+                self._prepare(below, part.details, _is_leaf)
 
     def _prepare(
         self,
@@ -216,7 +202,7 @@ class Planner:
         call, step = self._calls.get(id(details)), self._steps.get(id(details))
         if call is None or call.field.resolve is None:
             return None
-        reader = step.reader if step is not None else None
+        reader = step.reader if step is not None and not step.parts else None
         return Alone(key, Path(None, key, owner.name), details, call, reader)
 
     def _wanted(
@@ -254,10 +240,9 @@ class Planner:
         return self._collected[key][1].grouped_field_set
 
 
-def _has_leaves(defined: GraphQLField) -> bool:
+def _is_leaf(defined: GraphQLField) -> bool:
     """Say whether values of *defined* are scalars or enums, and not lists of them."""
-    type_ = defined.type
-    return is_leaf_type(type_.of_type if is_non_null_type(type_) else type_)
+    return is_leaf_type(get_nullable_type(defined.type))
 
 
 def _itself(value: Any) -> Any:

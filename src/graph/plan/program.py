@@ -65,9 +65,9 @@ class Program:
         arguments = alone.call.arguments(values) if alone is not None else None
         if alone is None or arguments is None:
             return await self._executor(plan, values, context).run()
-        return await self._one(plan, alone, arguments, values, context)
+        return await self._call(plan, alone, arguments, values, context)
 
-    async def _one(
+    async def _call(
         self,
         plan: Plan,
         alone: Alone,
@@ -95,12 +95,14 @@ class Program:
         )
         try:
             found = await cast("Any", call.field.resolve)(None, info, **arguments)
-            if alone.reader is not None:
-                return ExecutionResult({alone.key: alone.reader.read(found, context)}, None)
-        except Unexpected:
-            pass
         except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
             found = error
+        else:
+            if alone.reader is not None:
+                try:
+                    return ExecutionResult({alone.key: alone.reader.read(found, context)}, None)
+                except Unexpected:
+                    pass
         return await self._executor(plan, values, context).complete_root(alone, info, found)
 
     def _executor(

@@ -89,22 +89,25 @@ class Anatomy:
         return self._known[key]
 
     def _take_apart(self, owner: GraphQLObjectType, grouped: GroupedFieldSet) -> Selection:
+        if len(grouped) > NULLS:  # not enough to spare: graphql-core goes through it
+            left = tuple(Part("", key, details) for key, details in grouped.items())
+            return Selection(shape=None, names=(), places=(), parts=left, pure=False)
         members: list[Member] = []
         parts: list[Part] = []
         for index, (key, details) in enumerate(grouped.items()):
             null = f"null_{index}"
-            member = self._member(owner, key, details, null) if index < NULLS else None
-            if member is None or any(member.name == other.name for other in members):
+            member = self._member(owner, key, details, null)
+            again = member is not None and any(member.name == other.name for other in members)
+            if member is None or again:  # an attribute has one member: its alias is a part
                 parts.append(Part(null, key, details))
                 member = Member(key, null, Any)
             elif member.place is not None and member.place.counted:
                 parts.append(Part(member.name, key, details, member.place))
             members.append(member)
-        too_many = len(grouped) > NULLS
         return Selection(
-            shape=None if too_many else shape(owner.name, members),
+            shape=shape(owner.name, members),
             names=tuple((member.key, member.name) for member in members),
-            places=tuple(one.place for one in members if one.place is not None and not too_many),
+            places=tuple(one.place for one in members if one.place is not None),
             parts=tuple(parts),
             pure=all(part.place for part in parts) and owner.is_type_of is None,
         )

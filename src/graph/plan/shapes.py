@@ -3,18 +3,18 @@ A selection as a type: its attributes are the record's, its JSON members are the
 
     { id sender: from { email } body }     with Email.body hidden
 
-is read from a record by `msgspec.convert(record, Shape, from_attributes=True)` with
+is read from a record by `msgspec.convert(record, Email, from_attributes=True)` with
 
-    class Shape(Struct):        # JSON
-        is_record: UnsetType    # never     only records have it: nothing else is ever read
-        id: str                 # "id"
-        from_: Sender | None    # "sender"
-        null_0: None            # "body"    a spare null of every record; `body` is not touched
+    class Email(Struct):            # JSON
+        is_record: UnsetType        # never     only records have it: nothing else is ever read
+        id: str                     # "id"
+        from_: Participant | None   # "sender"
+        null_2: None                # "body"    a spare null of every record; `body` is not touched
 
 A value of another type, a missing attribute, an exception: the conversion fails as a whole.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -24,9 +24,10 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 from graphql import GraphQLOutputType, is_list_type, is_non_null_type
 
-from graph.plan.inspection import Place, Unexpected, check_moments, count
+from graph.plan.inspection import Place, Unexpected, check_moments, spend
 
 KEPT = 1024  # types; equal selections share one
+_AS_THEY_ARE = (datetime,)  # or a text would be read as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Reader:
     @classmethod
     def of(cls, type_: Any, places: Sequence[Place], *, counts: bool = True) -> "Reader":
         """Read *type_*, and look at *places* within; *counts* says whether to count lists."""
-        inner, nullable = _apart(type_)
+        inner, nullable = _without_none(type_)
         return cls(
             inner,
             nullable,
@@ -101,32 +102,6 @@ class Reader:
         return found
 
 
-def _apart(type_: Any) -> tuple[Any, bool]:
-    """Return *type_* without None, and whether it was there."""
-    inner = [one for one in get_args(type_) if one is not NoneType]
-    optional = isinstance(type_, UnionType) or get_origin(type_) is Union
-    return (inner[0], True) if optional and len(inner) == 1 else (type_, False)
-
-
-def spend(context: Any, objects: Sequence[Any], places: Sequence[Place]) -> bool:
-    """
-    Take the members of the lists at *places* off `context.budget`, if there is one.
-
-    Returns:
-        Whether there are that many left; if not, nothing is taken.
-    """
-    if context.budget is None or not places:
-        return True
-    counted = count(objects, places)
-    if counted > context.budget:
-        return False
-    context.budget -= counted
-    return True
-
-
-_AS_THEY_ARE = (datetime,)  # or a text would be read as one
-
-
 def wrapped(type_: GraphQLOutputType, inner: Any) -> Any:
     """Return *inner* as often optional and in lists as *type_* is."""
     if is_non_null_type(type_):
@@ -150,24 +125,11 @@ def shape(name: str, members: Sequence[Member]) -> type[msgspec.Struct]:
     )
 
 
-@lru_cache(maxsize=KEPT)
-def _shape(
-    name: str, fields: tuple[tuple[str, Any, Any], ...], keys: tuple[tuple[str, str], ...]
-) -> type[msgspec.Struct]:
-    rename: Mapping[str, str] = {**dict(keys), "is_record": "?"}
-    return msgspec.defstruct(
-        name,
-        [
-            ("is_record", msgspec.UnsetType),
-            *(
-                (field, type_) if default is msgspec.NODEFAULT else (field, type_, default)
-                for field, type_, default in fields
-            ),
-        ],
-        rename=dict(rename),
-        kw_only=True,
-        gc=False,
-    )
+def _without_none(type_: Any) -> tuple[Any, bool]:
+    """Return *type_* without None, and whether it was there."""
+    inner = [one for one in get_args(type_) if one is not NoneType]
+    optional = isinstance(type_, UnionType) or get_origin(type_) is Union
+    return (inner[0], True) if optional and len(inner) == 1 else (type_, False)
 
 
 def _only(places: Sequence[Place], holds: Callable[[Place], bool]) -> tuple[Place, ...]:
@@ -180,3 +142,16 @@ def _bare(type_: GraphQLOutputType, inner: Any) -> Any:
     if is_list_type(type_):
         return list[wrapped(type_.of_type, inner)]  # type: ignore[misc]  # a type made at run time
     return inner
+
+
+@lru_cache(maxsize=KEPT)
+def _shape(
+    name: str, fields: tuple[tuple[str, Any, Any], ...], keys: tuple[tuple[str, str], ...]
+) -> type[msgspec.Struct]:
+    return msgspec.defstruct(
+        name,
+        [("is_record", msgspec.UnsetType), *fields],
+        rename={**dict(keys), "is_record": "?"},  # no response key has this name
+        kw_only=True,
+        gc=False,
+    )
