@@ -215,10 +215,11 @@ class GuardedProtocol(HttpToolsProtocol):
 class _Parting:
     """The transport of a request that may have a body: it is closed by `GuardedProtocol.part`."""
 
-    __slots__ = ("_protocol", "is_closing", "write")
+    __slots__ = ("_protocol", "abort", "is_closing", "write")
 
     def __init__(self, protocol: GuardedProtocol) -> None:
         self._protocol = protocol
+        self.abort = protocol.transport.abort
         self.write = protocol.transport.write
         self.is_closing = protocol.transport.is_closing
 

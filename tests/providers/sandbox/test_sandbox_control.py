@@ -6,6 +6,7 @@ from base64 import b64encode
 import httpx
 import pytest
 
+from gateway.server import _config, _Server, bind
 from providers.sandbox.app import Sandbox, create
 from providers.sandbox.wire import ConnectionCut, as_json, read_target
 
@@ -124,6 +125,25 @@ async def test_a_lost_answer_is_a_call_that_was_made(client, sandbox):
     await client.put("/faults/provider-a", json={"kind": "lostAnswer", "count": 1})
     with pytest.raises(ConnectionResetError):
         await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
+
+    assert [mail.folder for mail in sandbox.ground.mails.all("provider-a")] == ["sent"]
+
+
+async def test_a_lost_answer_breaks_the_connection_of_a_server(sandbox):
+    token = sandbox.ground.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
+    headers = {"authorization": f"Bearer {token}"}
+    listener, base = bind("127.0.0.1", 0)
+    started = asyncio.Event()
+    server = _Server(_config(sandbox), started.set)
+    serving = asyncio.create_task(server._serve([listener]))
+    await started.wait()
+
+    async with httpx.AsyncClient(base_url=base, headers=headers) as client:
+        await client.put("/faults/provider-a", json={"kind": "lostAnswer", "count": 1})
+        with pytest.raises(httpx.TransportError):
+            await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
+    server.should_exit = True
+    await serving
 
     assert [mail.folder for mail in sandbox.ground.mails.all("provider-a")] == ["sent"]
 
