@@ -9,7 +9,9 @@ import pytest
 from sqlalchemy import update
 
 from gateway.database import StorageUnavailable
+from gateway.decisions.log import DecisionLog
 from gateway.idempotency import Deliveries
+from gateway.overload import Overloaded
 from gateway.tables import Delivery
 from providers.mailbox import Mailbox
 
@@ -340,8 +342,23 @@ async def test_a_client_that_left_in_the_middle_sends_nothing_twice(
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_nothing_is_sent_that_could_not_be_written_down(client, world, door, monkeypatch):
-    monkeypatch.setattr(Deliveries, "_insert", unavailable)
+async def unavailable(*_):
+    raise StorageUnavailable
+
+
+async def overloaded(*_):
+    raise Overloaded
+
+
+@pytest.mark.parametrize(
+    "unwritten",
+    [(Deliveries, "_insert", unavailable), (DecisionLog, "witness", overloaded)],
+    ids=["that it begins", "that it ran"],
+)
+async def test_nothing_is_sent_that_could_not_be_written_down(
+    client, world, door, monkeypatch, unwritten
+):
+    monkeypatch.setattr(*unwritten)
     first = await door.send(client)
     asked = world.calls()
     monkeypatch.undo()
@@ -368,10 +385,6 @@ async def test_an_end_that_could_not_be_written_down_sends_nothing_twice(
     assert (early.status, early.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
     assert (late.content, late.replayed) == (first.content, None)
     assert len(world.sent("provider-a")) == 1
-
-
-async def unavailable(*_):
-    raise StorageUnavailable
 
 
 async def end_leases(world):
