@@ -153,8 +153,14 @@ class Operation:
 
     def asked(self, given: Mapping[str, Any]) -> tuple[trail.Asking, ...]:
         """Return those of `askings` that run with the variables *given*."""
+        if not self._chooses:
+            return self.askings
         running = {root.key for root in self.measure.running(given)}
         return tuple([one for one in self.askings if one.key in running])
+
+    @cached_property
+    def _chooses(self) -> bool:
+        return any(part.conditions for parts in self.measure.parts.values() for part in parts)
 
     @cached_property
     def _roots(self) -> Mapping[str, str]:
