@@ -51,6 +51,42 @@ def _no_waiting():
 
 
 @pytest.fixture(scope="session")
+def elsewhere():
+    """Run a coroutine to its end, away from the event loops of the tests."""
+
+    def run(work):
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, work).result()
+
+    return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(_no_waiting, tmp_path_factory, elsewhere):
+    """Compile a statement once for all the stores of the session, not once for each of them."""
+    from gateway import database
+
+    make, path = database._sqlite, tmp_path_factory.mktemp("first") / "gateway.db"
+    first = make(f"sqlite+aiosqlite:///{path}", writer=True)
+
+    async def connect():  # it is then that a dialect learns what it speaks to
+        async with first.connect():
+            pass
+        await first.dispose()
+
+    def sharing(url, *, writer):
+        engine = make(url, writer=writer)
+        engine.sync_engine.dialect = first.sync_engine.dialect
+        engine.sync_engine._compiled_cache = first.sync_engine._compiled_cache
+        return engine
+
+    elsewhere(connect())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "_sqlite", sharing)
+        yield
+
+
+@pytest.fixture(scope="session")
 def _canaries():
     import canaries  # late, so that tests without a gateway start fast
 
@@ -69,13 +105,12 @@ def _nothing_is_quoted(_canaries):
 
 
 @pytest.fixture(scope="session")
-def world_template(tmp_path_factory):
+def world_template(tmp_path_factory, elsewhere):
     """Make the world once; each test opens a copy."""
     import world as worlds  # late, so that tests without a world start fast
 
     folder = tmp_path_factory.mktemp("world")
-    with ThreadPoolExecutor(1) as builder:  # away from the event loops of the tests
-        return folder, builder.submit(asyncio.run, worlds.build(folder)).result()
+    return folder, elsewhere(worlds.build(folder))
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ WHEN = "2026-01-05T08:00:00Z"
 @dataclass
 class ContentWorld:
     """
-    What there is, by names; made in `opened`.
+    What there is, by names; made in `build`.
 
     Attributes:
         things: Sites, libraries' roots, folders, files and lists.
@@ -247,28 +247,32 @@ def fill(make: Maker) -> tuple[dict[str, Any], dict[str, r.Label]]:
     return made, labels
 
 
-async def opened(world: World) -> ContentWorld:
-    """Put the content and its connections into *world*."""
+async def build(template: tuple[Path, Any], folder: Path) -> tuple[Path, Any]:
+    """Put the content and its connections into a copy of the world; return it as a template."""
+    async with worlds.opened(*template, folder) as world:
+        _filled(world).make.keep()
+        await connect(world, resource=MAIN, scopes=WRITE)
+        await connect(world, resource=READ_ONLY, scopes=READ)
+        broken = await connect(world, resource=BROKEN, scopes=WRITE)
+        await world.admin.patch(f"/api/connections/{broken}", json={"status": "disabled"})
+    return folder, template[1]
+
+
+@asynccontextmanager
+async def opened(template: tuple[Path, Any], folder: Path) -> AsyncIterator[ContentWorld]:
+    """Open a copy in *folder* of what `build` made."""
+    async with worlds.opened(*template, folder) as world:
+        content = _filled(world)
+        content.make._made.clear()  # it is on the shelf already
+        yield content
+
+
+def _filled(world: World) -> ContentWorld:
     shelf = world.sandbox.ground.shelf
     shelf.refresh()
     make = Maker(shelf, when=WHEN, author=ANN)
     make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
-    things, labels = fill(make)
-    make.keep()
-    await connect(world, resource=MAIN, scopes=WRITE)
-    await connect(world, resource=READ_ONLY, scopes=READ)
-    broken = await connect(world, resource=BROKEN, scopes=WRITE)
-    await world.admin.patch(f"/api/connections/{broken}", json={"status": "disabled"})
-    content = ContentWorld(world, make, things, labels)
-    content.forget_calls()
-    return content
-
-
-@asynccontextmanager
-async def standing(template: tuple[Path, Any], folder: Path) -> AsyncIterator[ContentWorld]:
-    """Open a world with its content, for a module of tests that change nothing."""
-    async with worlds.opened(*template, folder / "world") as world:
-        yield await opened(world)
+    return ContentWorld(world, make, *fill(make))
 
 
 async def connect(

@@ -5,10 +5,17 @@ import pytest
 import pytest_asyncio
 
 
+@pytest.fixture(scope="session")
+def content_template(world_template, tmp_path_factory, elsewhere):
+    """Make the world and its content once; each test opens a copy."""
+    return elsewhere(contentworld.build(world_template, tmp_path_factory.mktemp("filled")))
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def standing(world_template, tmp_path_factory):
+async def standing(content_template, tmp_path_factory):
     """A world that nothing changes, for the whole session."""
-    async with contentworld.standing(world_template, tmp_path_factory.mktemp("content")) as found:
+    folder = tmp_path_factory.mktemp("content")
+    async with contentworld.opened(content_template, folder) as found:
         yield found
 
 
@@ -22,6 +29,7 @@ def still(standing, request):
 
 
 @pytest.fixture
-async def content(world):
+async def content(content_template, tmp_path):
     """A world of its own."""
-    return await contentworld.opened(world)
+    async with contentworld.opened(content_template, tmp_path / "world") as found:
+        yield found

@@ -122,6 +122,7 @@ async def test_what_is_allowed_is_read_once(still):
     assert [call[-1] for call in kinds(still)] == ["*", "$batch", "permissions"]
 
 
+@pytest.mark.asyncio(loop_scope="function")  # in the loop of its own world
 async def test_several_connections_do_not_tell_which_of_them_sees_a_file(content):
     """The second account has a personal site that the first one cannot see."""
     make = content.make

@@ -18,10 +18,10 @@ SCOPES = ("Sites.Selected", "SensitivityLabels.Read.All")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def chosen(world_template, tmp_path_factory):
+async def chosen(content_template, tmp_path_factory):
     """A world with the selected sites on a resource of their own."""
     folder = tmp_path_factory.mktemp("selected")
-    async with contentworld.standing(world_template, folder) as content:
+    async with contentworld.opened(content_template, folder) as content:
         ground = content.world.sandbox.ground
         sites = {"yard": "write", "company": "read"}
         for name, role in sites.items():

@@ -33,10 +33,10 @@ number = count(1)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def worlds(world_template, tmp_path_factory):
+async def worlds(content_template, tmp_path_factory):
     """A world whose content the tests of this module change and put back."""
     folder = tmp_path_factory.mktemp("two")
-    async with contentworld.standing(world_template, folder) as content:
+    async with contentworld.opened(content_template, folder) as content:
         make = content.make
         make.people({CAT: "Cat Hill"})
         content.things["moorings"] = make.list_in(

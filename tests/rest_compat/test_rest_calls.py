@@ -1,6 +1,7 @@
 """One request through the REST layer: order of checks, bodies, headers, paths, errors."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import httpx
@@ -39,7 +40,7 @@ class Operation:
     """Echoes its variables, or answers what the upstream side was told to answer."""
 
     name: str
-    variables: list[Variable]
+    variables: tuple[Variable, ...]
     behind: "Behind"
 
     async def run(self, variables, context):
@@ -71,15 +72,7 @@ class Behind:
     noted: Notes = field(default_factory=Notes)
 
     def prepare(self, text):
-        node = next(
-            one for one in parse(text).definitions if isinstance(one, OperationDefinitionNode)
-        )
-        variables = []
-        for definition in node.variable_definitions or ():
-            kind = type_from_ast(schema.build(), definition.type)
-            required = isinstance(kind, GraphQLNonNull) and definition.default_value is None
-            variables.append(Variable(definition.variable.name.value, kind, required))
-        return Operation(node.name.value, variables, self)
+        return Operation(*_prepared(text), self)
 
     def request_id(self, scope):
         return "r-1"
@@ -116,6 +109,18 @@ class Behind:
 
     def steps(self) -> list[str]:
         return [entry[0] for entry in self.log]
+
+
+@cache
+def _prepared(text):
+    """Return the name and the variables of a document's operation."""
+    node = next(one for one in parse(text).definitions if isinstance(one, OperationDefinitionNode))
+    variables = []
+    for definition in node.variable_definitions or ():
+        kind = type_from_ast(schema.build(), definition.type)
+        required = isinstance(kind, GraphQLNonNull) and definition.default_value is None
+        variables.append(Variable(definition.variable.name.value, kind, required))
+    return node.name.value, tuple(variables)
 
 
 def client_of(behind: Behind, endpoints=ENDPOINTS) -> httpx.AsyncClient:
