@@ -33,6 +33,7 @@ async def pages(content, token, *, most=60, **query):
     return names, costs
 
 
+@pytest.mark.asyncio(loop_scope="function")  # in the loop of its own world
 async def test_5000_files_under_10000_rules_cost_a_known_number_of_calls(content):
     make = content.make
     content.things["many"] = folder = make.folder(content.things["inner"], "Many")
