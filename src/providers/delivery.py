@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from providers import records
-from providers.failures import Broken, OutcomeUnknown, ProviderFailure, TimedOut, Unreachable
+from providers.failures import Broken, OutcomeUnknown, ProviderFailure
+from providers.outcomes import may_be_done
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _MESSAGE_ID = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.\[\]:-]+")
@@ -72,10 +73,8 @@ def is_message_id(text: str) -> bool:
 
 
 def is_ambiguous(failure: ProviderFailure) -> bool:
-    """Whether a write that failed so may have been done all the same."""
-    if isinstance(failure, Unreachable | TimedOut):
-        return failure.sent
-    return isinstance(failure, Broken)
+    """Whether a send that failed so is looked up: also when upstream says that it failed (5xx)."""
+    return isinstance(failure, Broken) or may_be_done(failure)
 
 
 async def patiently(look_up: Callable[[], Awaitable[T | None]]) -> T | None:

@@ -130,6 +130,33 @@ async def test_what_was_made_is_found_and_its_rule_stored(content, token, bench,
     assert await bench.mend() == 0
 
 
+@pytest.mark.parametrize(
+    ("making", "call"),
+    [
+        pytest.param(uploading, {"method": "PUT", "match": "/content"}, id="a file"),
+        pytest.param(folding, {"method": "POST", "match": "/children"}, id="a folder"),
+        pytest.param(listing, {"method": "POST", "match": "/items"}, id="a list item"),
+    ],
+)
+async def test_what_upstream_did_not_tell_readably_gets_its_rule(
+    content, token, bench, making, call
+):
+    shelf, boats = content.world.sandbox.ground.shelf, content.things["boats"]
+    berths = content.things["berths"].id
+    before = {one.id for one in shelf.children(boats)} | {one.number for one in shelf.rows(berths)}
+    await content.fail(kind="spoiltAnswer", count=1, **call)
+
+    assert (await making(content, token)).status_code == 504
+    assert await own(content, token) == []
+    assert await bench.after(LEASE) == 1
+
+    files = [("file_id", f"{one.drive_id}:{one.id}", one.id) for one in shelf.children(boats)]
+    rows = [("list_item_id", f"{berths}:{one.number}", one.number) for one in shelf.rows(berths)]
+    made = [(kind, pattern) for kind, pattern, key in (*files, *rows) if key not in before]
+    assert await own(content, token) == made
+    assert (len(made), await intents(content)) == (1, [])
+
+
 @pytest.mark.usefixtures("lost")
 @pytest.mark.parametrize("making", [uploading, folding, listing])
 async def test_what_was_not_made_gets_no_rule_and_the_intent_ends(content, token, bench, making):

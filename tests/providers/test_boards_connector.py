@@ -15,7 +15,7 @@ from providers.boards.failures import ColumnRefused, classify
 from providers.boards.tasks import Tasks
 from providers.boards.writing import Locks
 from providers.http import Origins, Upstream
-from providers.ports_tasks import BoardQuery, ItemQuery, Sight, Target, TaskPosition
+from providers.ports_tasks import BoardQuery, ItemQuery, NewItem, Sight, Target, TaskPosition
 from providers.sandbox.boards import schema as sandbox_schema
 
 BASE = "http://boards.example"
@@ -183,6 +183,48 @@ async def test_a_write_is_refused_by_column_only_when_it_says_so():
         "v0": '{"a":"1"}',
         "v1": '{"b":"2"}',
     }
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param('{"data"', id="half an answer"),
+        pytest.param("[]", id="another shape"),
+        pytest.param({"data": {"create_item": None, "create_update": None}}, id="nothing"),
+        pytest.param({"data": {"create_item": {}, "create_update": {}}}, id="no id"),
+        pytest.param(
+            {"data": {"create_item": {"id": {}}, "create_update": {"id": []}}},
+            id="an id of another type",
+        ),
+    ],
+)
+async def test_what_may_have_been_made_is_told(answer):
+    tasks, spoken = opened(answer)
+
+    with pytest.raises(failures.OutcomeUnknown):
+        await tasks.create(NewItem(board_id="2", name="x", fields={}))
+    with pytest.raises(failures.OutcomeUnknown):
+        await tasks.comment(Target(item_id="1", boards=("2",), home="2"), "x")
+
+    assert len(spoken.asked) == 2
+
+
+async def test_what_upstream_says_has_failed_was_not_made():
+    tasks, spoken = opened({"errors": [error("INTERNAL_SERVER_ERROR")]})
+
+    with pytest.raises(failures.Broken):
+        await tasks.create(NewItem(board_id="2", name="x", fields={}))
+
+    assert len(spoken.asked) == 1
+
+
+async def test_a_change_whose_answer_cannot_be_read_is_broken():
+    tasks, spoken = opened('{"data"')
+
+    with pytest.raises(failures.Broken):
+        await tasks.update(Target(item_id="1", boards=("2",), home="2"), {"a": "1"})
+
+    assert len(spoken.asked) == 1
 
 
 async def test_writes_to_one_board_wait_for_each_other():

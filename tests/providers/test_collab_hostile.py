@@ -17,6 +17,7 @@ from providers.failures import (
     Conflicted,
     Locked,
     Missing,
+    OutcomeUnknown,
     OutOfSpace,
     ProviderFailure,
     Refused,
@@ -25,7 +26,7 @@ from providers.failures import (
 )
 from providers.http import Origins
 from providers.ports import ConnectionInfo
-from providers.ports_collab import SearchQuery, Upload
+from providers.ports_collab import SearchQuery, Share, Upload
 from providers.records_collab import UNKNOWN
 
 BASE = "https://upstream.example/collab"
@@ -334,6 +335,51 @@ async def test_a_list_of_another_site_is_missing():
 
     with pytest.raises(Missing):
         await upstream.port.site_list(ListKey(SITE, LIST))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param([], id="another shape"),
+        pytest.param({"id": 7, "value": 7}, id="an id of another type"),
+        pytest.param({"id": "1/2", "value": [7]}, id="an improper id"),
+        pytest.param({"value": {}}, id="no id"),
+    ],
+)
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(
+            lambda port: port.create_folder(FOLDER, "new", description=None), id="a folder"
+        ),
+        pytest.param(
+            lambda port: port.create_row(
+                ListKey(SITE, LIST), {}, wanted=frozenset({"fields"}), hidden=frozenset()
+            ),
+            id="a list item",
+        ),
+        pytest.param(
+            lambda port: port.share(FOLDER, Share(type="user", role="reader", email="a@b.example")),
+            id="a letter",
+        ),
+        pytest.param(
+            lambda port: port.upload(FOLDER, Upload(name="new", chunks=pieces(), size=1)),
+            id="a file",
+        ),
+    ],
+)
+async def test_what_may_have_been_made_is_told(told, make):
+    known = {"id": LIST, "columns": []}
+    upstream = Upstream(lambda request: known if request.method == "GET" else told)
+
+    with pytest.raises(OutcomeUnknown):
+        await make(upstream.port)
+
+    assert sum(request.method != "GET" for request in upstream.asked) == 1
+
+
+async def pieces():
+    yield b"x"
 
 
 def refusal(status, *codes, **headers):

@@ -250,7 +250,7 @@ async def test_an_upload_whose_time_is_over_leaves_nothing(tenant, port, nothing
     nothing_left()
 
 
-async def test_a_slice_that_broke_is_sent_again(tenant, port):
+async def test_a_putthat_broke_is_sent_again(tenant, port):
     tenant.fault(kind="reset", match="uploadSession", method="PUT", count=1)
 
     file = await port.upload(key(tenant.boats), upload(pattern(LARGE)))
@@ -258,7 +258,7 @@ async def test_a_slice_that_broke_is_sent_again(tenant, port):
     assert stored(tenant, file) == pattern(LARGE)
 
 
-async def test_a_slice_that_keeps_breaking_ends_the_upload(tenant, port, nothing_left):
+async def test_a_putthat_keeps_breaking_ends_the_upload(tenant, port, nothing_left):
     tenant.fault(kind="reset", match="uploadSession", method="PUT")
 
     with pytest.raises(ProviderFailure):
@@ -276,7 +276,7 @@ async def test_a_session_that_is_refused_ends_the_upload(tenant, port, nothing_l
     nothing_left()
 
 
-async def test_a_slice_whose_answer_was_lost_is_not_sent_twice(tenant, port):
+async def test_a_putwhose_answer_was_lost_is_not_sent_twice(tenant, port):
     tenant.fault(kind="lostAnswer", match="uploadSession", method="PUT", count=1)
 
     with pytest.raises(ProviderFailure):
@@ -303,8 +303,38 @@ async def test_a_file_whose_last_answer_was_lost_is_found(tenant, port):
     assert stored(tenant, file) == pattern(size)
 
 
-async def test_a_small_file_whose_answer_was_lost_is_of_unknown_outcome(tenant, port):
-    tenant.fault(kind="lostAnswer", match="content", method="PUT", count=1)
+@pytest.fixture
+def unreadable(tenant):
+    """The answer to the second and last slice of a file of `SMALL` and a byte cannot be read."""
+    put = {"match": "uploadSession", "method": "PUT", "count": 1}
+    tenant.fault(kind="slow", delay=0, **put)
+    tenant.fault(kind="spoiltAnswer", **put)
+
+
+@pytest.mark.usefixtures("unreadable")
+async def test_a_file_whose_last_answer_cannot_be_read_is_found(tenant, port):
+    size = uploads.SMALL + 1
+
+    file = await port.upload(key(tenant.boats), upload(pattern(size)))
+
+    assert stored(tenant, file) == pattern(size)
+    assert tenant.upstream.faults == []
+
+
+@pytest.mark.usefixtures("unreadable")
+@pytest.mark.parametrize("conflict", ["rename", "replace"])
+async def test_another_file_could_be_taken_for_the_one_of_an_unreadable_answer(
+    tenant, port, conflict
+):
+    with pytest.raises(OutcomeUnknown):
+        await port.upload(key(tenant.boats), upload(pattern(uploads.SMALL + 1), conflict=conflict))
+
+    assert names(tenant, tenant.boats).count("new.bin") == 1
+
+
+@pytest.mark.parametrize("kind", ["lostAnswer", "spoiltAnswer"])
+async def test_a_small_file_without_a_readable_answer_is_of_unknown_outcome(tenant, port, kind):
+    tenant.fault(kind=kind, match="content", method="PUT", count=1)
 
     with pytest.raises(OutcomeUnknown):
         await port.upload(key(tenant.boats), upload())

@@ -162,8 +162,18 @@ async def test_ids_of_another_form_reach_nobody(found):
     assert routes.asked == []
 
 
-async def test_a_lost_answer_to_a_new_task_is_told():
-    tasks, routes = opened(tasks=(0, None), stories=(0, None))
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param((0, None), id="lost"),
+        pytest.param((201, None), id="nothing"),
+        pytest.param((201, []), id="another shape"),
+        pytest.param((201, {"data": {"gid": 7}}), id="an id of another type"),
+        pytest.param((201, {"data": {}}), id="no id"),
+    ],
+)
+async def test_a_new_task_that_may_be_there_is_told(answer):
+    tasks, routes = opened(tasks=answer, stories=answer)
 
     with pytest.raises(failures.OutcomeUnknown):
         await tasks.create(NewItem(board_id="9", name="x", fields={}))

@@ -115,3 +115,46 @@ async def test_aliases_and_fragments_reveal_nothing(tasks, client):
     assert tasks.documents() == [
         "query($i:[ID!]){items(ids:$i,limit:1){id state name board{id} parent_item{id board{id}}}}"
     ]
+
+
+@pytest.mark.caller(**ALL)
+@pytest.mark.parametrize("kind", ["lostAnswer", "spoiltAnswer"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        pytest.param('createTaskItem(boardId: "#kitchen#", input: {name: "Lamp"})', id="an item"),
+        pytest.param('addTaskComment(itemId: "#table#", input: {body: "Once."})', id="a comment"),
+    ],
+)
+async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, world, field, kind):
+    await world.fail("tasks", kind=kind, match="mutation", count=1)
+    for name in ("kitchen", "table"):
+        field = field.replace(f"#{name}#", fresh[name])
+    body = {"query": f"mutation {{ {field} {{ success }} }}"}
+    headers = {"Idempotency-Key": f"{kind}-{fresh['table']}"}
+
+    first, again = [await client.post("/graphql", json=body, headers=headers) for _ in range(2)]
+
+    root = field.partition("(")[0]
+    assert (first.status_code, again.content) == (200, first.content)
+    assert first.json() == {
+        "data": {root: None},
+        "errors": [
+            {
+                "message": "The provider did not say whether this was done, "
+                "and it could not be found out.",
+                "locations": [{"line": 1, "column": 12}],
+                "path": [root],
+                "extensions": {
+                    "code": "OUTCOME_UNKNOWN",
+                    "httpStatus": 504,
+                    "requestId": first.headers["x-request-id"],
+                },
+            }
+        ],
+        "extensions": {"access": {"hiddenFields": {}}},
+    }
+    assert again.headers["idempotent-replayed"] == "true"
+    assert sum("mutation" in document for document in fresh.documents()) == 1
+    made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
+    assert len(made) + len(fresh.boards.comments(fresh["table"])) == 1

@@ -442,3 +442,34 @@ async def test_failures_of_the_second_provider(fresh, world, fault, status, code
     assert response.status_code == status
     assert (response.json()["success"], response.json()["errorCode"]) == (False, code)
     assert response.headers.get("retry-after") == ("9" if status == 429 else None)
+
+
+@pytest.mark.caller(**PROJECTS)
+@pytest.mark.parametrize("kind", ["lostAnswer", "spoiltAnswer"])
+@pytest.mark.parametrize("what", ["items", "comments"])
+async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, world, what, kind):
+    await world.fail("projects", kind=kind, method="POST", count=1)
+    path, body = f"{BOARDS}/{fresh['pavilion']}/items", {"name": "Lamp"}
+    if what == "comments":
+        path, body = f"{ITEMS}/{fresh['roof']}/comments", {"body": "Once."}
+    headers = {"Idempotency-Key": f"{kind}-{what}-{fresh['pavilion']}"}
+    lamps = [one for one in fresh.projects.tasks.all() if one.name == "Lamp"]
+    before = len(lamps) + len(fresh.projects.stories.of(fresh["roof"]))
+
+    first, again = [await client.post(path, json=body, headers=headers) for _ in range(2)]
+
+    sentence = "The provider did not say whether this was done, and it could not be found out."
+    assert first.status_code == 504
+    assert first.json() == {
+        "error": "OUTCOME_UNKNOWN",
+        "message": sentence,
+        "requestId": first.headers["x-request-id"],
+        "success": False,
+        "errorCode": None,
+        "errorMessage": sentence,
+    }
+    assert (again.status_code, again.content) == (504, first.content)
+    assert again.headers["idempotent-replayed"] == "true"
+    assert sum(call.startswith("POST") for call in fresh.calls()) == 1
+    lamps = [one for one in fresh.projects.tasks.all() if one.name == "Lamp"]
+    assert len(lamps) + len(fresh.projects.stories.of(fresh["roof"])) == before + 1

@@ -254,9 +254,10 @@ async def test_an_idempotency_key_creates_once(fresh, client):
 
 
 @pytest.mark.caller(**ALL)
+@pytest.mark.parametrize("kind", ["lostAnswer", "spoiltAnswer"])
 @pytest.mark.parametrize("what", ["items", "comments"])
-async def test_a_lost_answer_is_not_tried_again(fresh, client, world, what):
-    await world.fail("tasks", kind="lostAnswer", match="mutation", count=1)
+async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, world, what, kind):
+    await world.fail("tasks", kind=kind, match="mutation", count=1)
     headers = {"Idempotency-Key": f"{what}-{fresh['kitchen']}"}
     path = f"{BOARDS}/{fresh['kitchen']}/items"
     body = {"name": "Lamp"}
@@ -268,7 +269,9 @@ async def test_a_lost_answer_is_not_tried_again(fresh, client, world, what):
 
     sentence = "The provider did not say whether this was done, and it could not be found out."
     refused(first, 504, "OUTCOME_UNKNOWN", sentence)
-    assert again.status_code == 504
+    assert (again.status_code, again.content) == (504, first.content)
+    assert again.headers["idempotent-replayed"] == "true"
+    assert sum("mutation" in document for document in fresh.documents()) == 1
     made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
     assert len(made) + len(fresh.boards.comments(fresh["table"])) == 1
 

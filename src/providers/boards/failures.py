@@ -115,7 +115,7 @@ class Problem(msgspec.Struct, frozen=True):
         if code == _LOCKED or self.status == 423:
             return Locked(status=423, word=code)
         if code == "INTERNAL_SERVER_ERROR" or self.status >= 500:
-            return Broken()
+            return Broken(failed=True)
         return Refused(status=400, word=code)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from providers.boards.failures import Envelope, Problem, first, problems
-from providers.failures import Broken, Locked, Throttled, TimedOut, Unreachable
+from providers.failures import Broken, Locked, Throttled
 from providers.http import READ_SECONDS, Upstream
 
 VERSION = "2026-10"  # always pinned; without it the account's current one answers
@@ -68,12 +68,7 @@ class Speech:
             changes=not reads,
             deadline=READ_SECONDS if reads else None,
         )
-        try:
-            envelope = answer.decode(Envelope)
-        except Broken:
-            if reads:
-                raise
-            raise Unreachable(sent=True) from None  # a write whose answer cannot be read
+        envelope = answer.decode(Envelope)
         return envelope.data, problems(envelope, retry_after=answer.headers.get("retry-after"))
 
     def _raised(self, found: tuple[Problem, ...]) -> Exception:
@@ -81,11 +76,6 @@ class Speech:
         if isinstance(failure, Throttled):
             return self._upstream.throttled(failure.retry_after)
         return failure
-
-
-def is_lost(failure: Exception) -> bool:
-    """Say whether a write that failed so may have been done."""
-    return isinstance(failure, TimedOut | Unreachable) and failure.sent
 
 
 def _worst(found: tuple[Problem, ...]) -> Exception | None:

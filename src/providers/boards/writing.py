@@ -16,14 +16,9 @@ import msgspec
 
 from providers.boards import documents
 from providers.boards.failures import ColumnRefused, first
-from providers.boards.speech import Speech, is_lost
-from providers.failures import (
-    Broken,
-    OutcomeUnknown,
-    ProviderFailure,
-    TimedOut,
-    Unreachable,
-)
+from providers.boards.speech import Speech
+from providers.failures import Broken, ProviderFailure
+from providers.outcomes import certain
 from providers.ports_tasks import NAME, Created, NewItem, Target
 
 Answer = dict[str, Any]
@@ -90,18 +85,17 @@ class Writer:
     async def comment(self, target: Target, body: str) -> str:
         """Add a comment: markup in it is text."""
         text = html.escape(body, quote=False).replace("\n", "<br>")
-        answer = await self._once(documents.COMMENT, i=target.item_id, t=text)
-        return _id(answer.get("create_update"))
+        return await self._made("create_update", documents.COMMENT, i=target.item_id, t=text)
 
     async def _created(self, item: NewItem, values: Mapping[str, Any]) -> str:
-        answer = await self._once(
+        return await self._made(
+            "create_item",
             documents.CREATE,
             b=item.board_id,
             g=item.group_id,
             n=item.name,
             v=_json(values) if values else None,
         )
-        return _id(answer.get("create_item"))
 
     async def _one_by_one(
         self, board_id: str, item_id: str, values: Mapping[str, Any]
@@ -121,19 +115,15 @@ class Writer:
                 raise one.failure
         return tuple(key for number, (key, _) in numbered.items() if f"a{number}" in refused)
 
-    async def _once(self, document: str, **variables: object) -> Answer:
+    async def _made(self, field: str, document: str, **variables: object) -> str:
         """
-        Write what must not be written twice.
+        Make something once by a mutation's *field*; return its id.
 
         Raises:
-            OutcomeUnknown: The answer was lost.
+            OutcomeUnknown: It may have been made.
         """
-        try:
-            return await self._written(document, **variables)
-        except (TimedOut, Unreachable) as failure:
-            if is_lost(failure):
-                raise OutcomeUnknown from failure
-            raise
+        with certain():
+            return _id((await self._written(document, **variables)).get(field))
 
     async def _written(self, document: str, **variables: object) -> Answer:
         answer, found = await self._speech.write(document, Answer, **variables)
@@ -161,6 +151,6 @@ def _json(values: Mapping[str, Any]) -> str:
 
 def _id(made: Any) -> str:
     found = made.get("id") if isinstance(made, Mapping) else None
-    if found is None:
+    if not found or not isinstance(found, str | int):
         raise Broken
     return str(found)

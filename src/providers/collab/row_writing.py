@@ -12,14 +12,8 @@ from providers.collab.lists import Lists
 from providers.collab.places import Places
 from providers.collab.rows import Rows
 from providers.collab_ids import ListKey, RowKey, is_number
-from providers.failures import (
-    Broken,
-    OutcomeUnknown,
-    ProviderFailure,
-    Refused,
-    TimedOut,
-    Unreachable,
-)
+from providers.failures import Broken, ProviderFailure, Refused
+from providers.outcomes import certain
 from providers.ports_collab import InvalidFields
 
 _LOOKUPS = ("lookup", "person")
@@ -47,11 +41,13 @@ class RowWriter:
         columns = await self._lists.columns(key)
         check(columns, fields, creating=True)
         body = {"fields": _typed({name: one for name, one in fields.items() if one is not None})}
-        answer = await self._call("POST", *_address(key), json=body)
-        made = answer.decode(wire.ListItem)
-        if not is_number(made.id):
-            raise Broken
-        told = mapping.row(made, key, wanted, part=await self._rows.part(key, wanted, hidden))
+        part = await self._rows.part(key, wanted, hidden)
+        with certain():
+            answer = await self._call("POST", *_address(key), json=body)
+            made = answer.decode(wire.ListItem)
+            if not is_number(made.id):
+                raise Broken
+        told = mapping.row(made, key, wanted, part=part)
         return await self._again(RowKey(*key, made.id), told, wanted, hidden)
 
     async def update(
@@ -104,24 +100,21 @@ class RowWriter:
         item: bool = False,
     ) -> Answer:
         """
-        Make a change once.
+        Make a change once; an answer that cannot be read is for the caller to judge.
 
         Raises:
             InvalidFields: Upstream does not take the values.
-            OutcomeUnknown: It may have been made.
+            OutcomeUnknown: The answer was lost.
         """
         where = segments if item else (*segments, "items")
         try:
-            return await self._desk.upstream.call(
-                method, V1, *where, json=json, headers=headers or {}
-            )
+            with certain():
+                return await self._desk.upstream.call(
+                    method, V1, *where, json=json, headers=headers or {}
+                )
         except Refused as refusal:
             if type(refusal) is Refused and refusal.status == 400 and json is not None:
                 raise InvalidFields([("", "The provider does not take a value.")]) from None
-            raise
-        except (Unreachable, TimedOut) as failure:
-            if failure.sent:
-                raise OutcomeUnknown from failure
             raise
 
 

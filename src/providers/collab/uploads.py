@@ -33,6 +33,7 @@ from providers.failures import (
     Unreachable,
 )
 from providers.http import deadline
+from providers.outcomes import may_be_done
 from providers.ports_collab import MAX_UPLOAD, Upload, UploadCut, UploadTooLarge
 
 SLICE = 10 * 320 * 1024  # bytes; a multiple of 320 KiB, wire report 1D.4
@@ -85,14 +86,14 @@ class Uploads:
                 content=body,
                 headers={"content-type": upload.mime_type},
             )
-        except (Unreachable, TimedOut) as failure:
-            if not failure.sent:
+            return self._stored(answer, parent)
+        except ProviderFailure as failure:
+            if not may_be_done(failure):
                 raise
             # Another's file of this name may have been there before: that one is not ours.
             if upload.conflict == "fail" and await self._surely_absent(parent, upload.name):
                 raise Unreachable(sent=False) from failure
             raise OutcomeUnknown from failure
-        return self._stored(answer, parent)
 
     # -- in slices
 
@@ -112,6 +113,8 @@ class Uploads:
                 start += len(piece)
                 if start == size:
                     break
+            if answer.status != 202:
+                return self._stored(answer, parent)
         except (Unreachable, TimedOut, Broken) as failure:
             await _undisturbed(session.cancel())
             unsent = not isinstance(failure, Broken) and not failure.sent
@@ -121,10 +124,8 @@ class Uploads:
         except BaseException:
             await _undisturbed(session.cancel())
             raise
-        if answer.status == 202:
-            await _undisturbed(session.cancel())
-            raise Broken
-        return self._stored(answer, parent)
+        await _undisturbed(session.cancel())
+        raise Broken  # it says that bytes are missing
 
     async def _session(self, parent: ItemKey, upload: Upload) -> "_Session":
         item = {CONFLICT: upload.conflict, "name": upload.name}

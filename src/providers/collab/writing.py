@@ -10,7 +10,8 @@ from providers.collab.desk import V1, Desk
 from providers.collab.paging import Leaf
 from providers.collab.places import Places
 from providers.collab_ids import ROOT, ItemKey
-from providers.failures import Broken, Missing, OutcomeUnknown, Refused, TimedOut, Unreachable
+from providers.failures import Broken, Missing, Refused
+from providers.outcomes import certain
 from providers.ports_collab import InvalidDestination, Share
 
 CONFLICT = "@microsoft.graph.conflictBehavior"
@@ -33,9 +34,9 @@ class Writer:
         body: dict[str, Any] = {"name": name, "folder": {}, CONFLICT: "fail"}
         if description:  # upstream keeps it in some libraries only; wire report 6, 30
             body["description"] = description
-        return self._made(
-            await self._call("POST", parent, "children", json=body), within=parent.drive
-        )
+        with certain():
+            answer = await self._call("POST", parent, "children", json=body)
+            return self._told(answer, within=parent.drive)
 
     async def rename(self, key: ItemKey, name: str, *, etag: str | None) -> records.File:
         """Give a new name; see `CollabPort.rename`."""
@@ -73,8 +74,9 @@ class Writer:
             raise Refused("The provider knows no commenters.", status=400, word="notSupported")
         if share.type in _LINKS:
             body = {"type": "view" if role == "read" else "edit", "scope": _LINKS[share.type]}
-            link = await self._call("POST", key, "createLink", json=body)
-            return link.decode(wire.Permission).id or None
+            with certain():
+                link = await self._call("POST", key, "createLink", json=body)
+                return link.decode(wire.Permission).id or None
         invitation = {
             "recipients": [{"email": share.email}],
             "roles": [role],
@@ -82,8 +84,9 @@ class Writer:
             "sendInvitation": share.notify,
             **({"message": share.message} if share.message else {}),
         }
-        answer = await self._call("POST", key, "invite", json=invitation)
-        given = answer.decode(Leaf[wire.Permission]).value
+        with certain():
+            answer = await self._call("POST", key, "invite", json=invitation)
+            given = answer.decode(Leaf[wire.Permission]).value
         if any(one.error is not None for one in given):  # told inside of a success; 1D.4
             raise Refused(status=400, word="sharingFailed")
         return next((one.id for one in given if one.id), None)
@@ -109,30 +112,26 @@ class Writer:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """
-        Make a change once.
+        Make a change once; an answer that cannot be read is for the caller to judge.
 
         Raises:
-            OutcomeUnknown: It may have been made.
+            OutcomeUnknown: The answer was lost.
         """
         await self._places.admit_drive(key.drive)
         where = ("root",) if key.item == ROOT else ("items", key.item)
-        try:
+        with certain():
             return await self._desk.upstream.call(
                 method, V1, "drives", key.drive, *where, *rest, json=json, headers=headers or {}
             )
-        except (Unreachable, TimedOut) as failure:
-            if failure.sent:
-                raise OutcomeUnknown from failure
-            raise
 
-    def _made(self, answer: Answer, *, within: str) -> records.File:
+    def _told(self, answer: Answer, *, within: str) -> records.File:
         found = mapping.file(answer.decode(wire.Item), _BRIEF, within=within)
         if found is None:
             raise Broken
         return found
 
     def _same(self, answer: Answer, key: ItemKey) -> records.File:
-        found = self._made(answer, within=key.drive)
+        found = self._told(answer, within=key.drive)
         if found.key != key:
             raise Missing
         return found

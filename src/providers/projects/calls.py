@@ -2,8 +2,9 @@
 
 from typing import Any, Protocol, TypeVar
 
-from providers.failures import OutcomeUnknown, Refused, TimedOut, Unreachable
+from providers.failures import Refused
 from providers.http import Upstream
+from providers.outcomes import certain
 from providers.projects import shapes
 
 BASE = ("api", "1.0")
@@ -96,17 +97,13 @@ class Calls:
         Make a record once; return its id.
 
         Raises:
-            OutcomeUnknown: The answer was lost.
+            OutcomeUnknown: It may have been made.
         """
-        try:
+        with certain():
             answer = await self._upstream.call(
                 "POST", *BASE, *path, params=(("opt_fields", "gid"),), json={"data": data}
             )
-        except (TimedOut, Unreachable) as failure:
-            if failure.sent:
-                raise OutcomeUnknown from failure
-            raise
-        return answer.decode(shapes.OneMade).data.gid
+            return answer.decode(shapes.OneMade).data.gid
 
 
 def next_offset(page: Paged) -> str:

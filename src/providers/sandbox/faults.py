@@ -3,7 +3,7 @@ Faults that tests and demos set on an upstream.
 
 The status kinds answer in the upstream's own words without running the call; so do ``timeout``,
 ``reset``, ``malformed``, ``html`` and ``gzipbomb``. ``slow``, ``drip``, ``lostAnswer``,
-``foreignNextLink`` and ``repeatedNextLink`` run the call and spoil its answer.
+``spoiltAnswer``, ``foreignNextLink`` and ``repeatedNextLink`` run the call and spoil its answer.
 Source: decisions 14; reference/wire.md 7.
 """
 
@@ -34,6 +34,7 @@ _WORDS = frozenset(
         "foreignNextLink",
         "repeatedNextLink",
         "lostAnswer",
+        "spoiltAnswer",
     }
 )
 _STATUSES = frozenset(map(str, (400, 401, 402, 403, 404, 409, 410, 412, 415, 423, 429)))
@@ -43,6 +44,7 @@ KINDS = _WORDS | _STATUSES | _FAILURES
 _BOMB_BYTES = 256 * 1024 * 1024
 _DRIP_PIECES = 20
 _LONG = 3600.0  # seconds: far beyond any caller's patience
+_HALF = b'{"value": [{"id": "tru'
 _PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body>Please wait</body></html>"
 
 
@@ -139,7 +141,7 @@ async def spoil(
         case "reset":
             raise ConnectionCut("reset by the sandbox")
         case "malformed":
-            return Answer(body=b'{"value": [{"id": "tru', headers=_typed("application/json"))
+            return Answer(body=_HALF, headers=_typed("application/json"))
         case "html":
             return Answer(body=_PAGE, headers=_typed("text/html; charset=utf-8"))
         case "gzipbomb":
@@ -153,6 +155,8 @@ async def spoil(
         case "lostAnswer":
             await run()
             raise ConnectionCut("answer lost by the sandbox")
+        case "spoiltAnswer":
+            return replace(await run(), body=_HALF, pieces=None)
         case "drip":
             return _dripping(await run(), 0.5 if fault.delay is None else fault.delay)
         case _:

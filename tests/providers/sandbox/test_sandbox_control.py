@@ -129,6 +129,14 @@ async def test_a_lost_answer_is_a_call_that_was_made(client, sandbox):
     assert [mail.folder for mail in sandbox.ground.mails.all("provider-a")] == ["sent"]
 
 
+async def test_a_spoilt_answer_is_a_call_that_was_made(client, sandbox):
+    await client.put("/faults/provider-a", json={"kind": "spoiltAnswer", "count": 1})
+    answer = await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
+
+    assert (answer.status_code, answer.text) == (200, '{"value": [{"id": "tru')
+    assert [mail.folder for mail in sandbox.ground.mails.all("provider-a")] == ["sent"]
+
+
 async def test_a_lost_answer_breaks_the_connection_of_a_server(sandbox):
     token = sandbox.ground.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
     headers = {"authorization": f"Bearer {token}"}

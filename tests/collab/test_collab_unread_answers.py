@@ -1,0 +1,189 @@
+"""What may have been made although its answer is lost or cannot be read is made once."""
+
+import pytest
+
+UNKNOWN = "The provider did not say whether this was done, and it could not be found out."
+UNUSABLE = "The provider answered in a way that cannot be used."
+KEYED = {"headers": {"Idempotency-Key": "k"}}
+
+
+class Making:
+    """
+    Something that can be made, by REST (*path* and *sent*) and by GraphQL (*document*).
+
+    Words with ``#`` stand for ids. *call* is the upstream call that makes it: the method, and a
+    part of the path.
+    """
+
+    def __init__(self, path, sent, document, *call):
+        self.path, self.sent, self.document, self.call = path, sent, document, call
+
+    async def rest(self, content):
+        sent = {name: named(content, value) for name, value in self.sent.items()}
+        return await content.call("POST", named(content, self.path), **sent, **KEYED)
+
+    async def graphql(self, content):
+        body = {"query": f"mutation {{ {named(content, self.document)} }}"}
+        async with content.client(await content.token()) as client:
+            return await client.post("/graphql", json=body, **KEYED)
+
+
+def named(content, value):
+    """Put ids where words with ``#`` stand."""
+    if isinstance(value, dict):
+        return {name: named(content, one) for name, one in value.items()}
+    if isinstance(value, str):
+        for name in content.things:
+            value = value.replace(f"#{name}#", content.id(name))
+    return value
+
+
+def upload(conflict):
+    params = {"fileName": "new.bin", "folderId": "#boats#", "conflictBehavior": conflict}
+    document = f"""uploadFile(fileName: "new.bin", folderId: "#boats#", input: "eA==",
+                              conflictBehavior: {conflict}) {{ success }}"""
+    return Making("/files/upload", {"params": params, "content": b"x"}, document, "PUT", "/content")
+
+
+ITEM = Making(
+    "/sites/#yard#/lists/#berths#/items",
+    {"json": {"fields": {"Title": "New"}}},
+    """createListItem(siteId: "#yard#", listId: "#berths#", input: {fields: {Title: "New"}})
+       { id }""",
+    "POST",
+    "/items",
+)
+LETTER = Making(
+    "/files/#sketch#/share",
+    {"json": {"type": "user", "role": "reader", "emailAddress": "bob@work.example"}},
+    """shareFile(fileId: "#sketch#",
+                 input: {type: user, role: reader, emailAddress: "bob@work.example"})
+       { success }""",
+    "POST",
+    "/invite",
+)
+LINK = Making(
+    "/files/#sketch#/share",
+    {"json": {"type": "anyone", "role": "reader"}},
+    """shareFile(fileId: "#sketch#", input: {type: anyone, role: reader}) { success }""",
+    "POST",
+    "/createLink",
+)
+FOLDER = Making(
+    "/folders",
+    {"json": {"name": "new", "parentFolderId": "#boats#"}},
+    """createFolder(input: {name: "new", parentFolderId: "#boats#"}) { success }""",
+    "POST",
+    "/children",
+)
+MAKINGS = [
+    pytest.param(ITEM, id="a list item"),
+    pytest.param(LETTER, id="a letter"),
+    pytest.param(LINK, id="a link"),
+    pytest.param(FOLDER, id="a folder"),
+    *(pytest.param(upload(one), id=f"a file or {one}") for one in ("fail", "rename", "replace")),
+]
+
+
+def there(content):
+    """Count all that may be made."""
+    shelf = content.world.sandbox.ground.shelf
+    rows = shelf.rows(content.things["berths"].id)
+    return len(rows) + len(shelf.shares(content.things["sketch"])) + len(content.names("documents"))
+
+
+def made_by(content, making):
+    """Count the upstream calls that make it."""
+    method, part = making.call
+    return sum(one["method"] == method and part in one["path"] for one in content.calls())
+
+
+async def fail(content, making, kind):
+    method, part = making.call
+    await content.fail(kind=kind, count=1, method=method, match=part)
+    content.forget_calls()
+
+
+def failed(answer, message):
+    """Return the whole body of a failed call of REST."""
+    told = {"error": None, "message": message, "requestId": answer.headers["x-request-id"]}
+    if "/lists/" in answer.request.url.path:
+        return told
+    return {**told, "success": False, "errorCode": "PROVIDER_ERROR", "errorMessage": message}
+
+
+@pytest.mark.parametrize("kind", ["spoiltAnswer", "lostAnswer"])
+@pytest.mark.parametrize("making", MAKINGS)
+async def test_it_is_told_by_rest_and_made_once(content, making, kind):
+    before = there(content)
+    await fail(content, making, kind)
+
+    first, second = [await making.rest(content) for _ in range(2)]
+
+    assert (first.status_code, first.json()) == (504, failed(first, UNKNOWN))
+    assert (second.status_code, second.content) == (504, first.content)
+    assert second.headers["idempotent-replayed"] == "true"
+    assert (there(content), made_by(content, making)) == (before + 1, 1)
+
+
+@pytest.mark.parametrize("kind", ["spoiltAnswer", "lostAnswer"])
+@pytest.mark.parametrize("making", MAKINGS)
+async def test_it_is_told_by_graphql_and_made_once(content, making, kind):
+    before = there(content)
+    await fail(content, making, kind)
+
+    first, second = [await making.graphql(content) for _ in range(2)]
+
+    root = making.document.partition("(")[0]
+    assert (first.status_code, second.content) == (200, first.content)
+    assert first.json() == {
+        "data": {root: None},
+        "errors": [
+            {
+                "message": UNKNOWN,
+                "locations": [{"line": 1, "column": 12}],
+                "path": [root],
+                "extensions": {
+                    "code": "OUTCOME_UNKNOWN",
+                    "httpStatus": 504,
+                    "requestId": first.headers["x-request-id"],
+                },
+            }
+        ],
+        "extensions": {"access": {"hiddenFields": {}}},
+    }
+    assert second.headers["idempotent-replayed"] == "true"
+    assert (there(content), made_by(content, making)) == (before + 1, 1)
+
+
+@pytest.mark.parametrize("making", MAKINGS)
+async def test_what_upstream_says_has_failed_is_made_by_the_retry(content, making):
+    before = there(content)
+    await fail(content, making, "500")
+
+    first, second = [await making.rest(content) for _ in range(2)]
+
+    assert (first.status_code, first.json()) == (502, failed(first, UNUSABLE))
+    assert second.status_code in (200, 201)
+    assert "idempotent-replayed" not in second.headers
+    assert (there(content), made_by(content, making)) == (before + 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        pytest.param("/files/#sketch#/rename", {"newName": "other.pdf"}, id="a name"),
+        pytest.param("/files/#sketch#/move", {"destinationFolderId": "#inner#"}, id="a place"),
+        pytest.param("row", {"fields": {"Title": "Other"}}, id="a list item"),
+    ],
+)
+async def test_a_change_whose_answer_cannot_be_read_is_502_and_may_be_repeated(content, path, sent):
+    path = content.path("berths", 1) if path == "row" else named(content, path)
+    await content.fail(kind="spoiltAnswer", count=1, method="PATCH")
+    content.forget_calls()
+
+    first, second = [await content.call("PATCH", path, json=named(content, sent)) for _ in range(2)]
+
+    assert (first.status_code, first.json()) == (502, failed(first, UNUSABLE))
+    assert second.status_code == 200, second.text
+    assert sum(one["method"] == "PATCH" for one in content.calls()) == 2
