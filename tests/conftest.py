@@ -43,7 +43,7 @@ def _no_waiting():
     from providers import calls, oauth
 
     with pytest.MonkeyPatch.context() as patch:
-        writer = ("journal_mode=WAL", "synchronous=OFF", "foreign_keys=ON")
+        writer = ("synchronous=OFF", "foreign_keys=ON")
         patch.setattr(database, "_WRITER", writer)
         patch.setattr(calls, "LONGEST_PAUSE", 0.01)
         patch.setattr(oauth, "_OTHERS_SAVE", (0.0, 0.01, 0.05))

@@ -5,9 +5,11 @@ On SQLite every write transaction is `BEGIN IMMEDIATE` on the only writing conne
 processes wait for each other instead of losing updates, and readers never wait (WAL).
 """
 
+import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -66,7 +68,7 @@ class Database:
     async def migrate(self) -> None:
         """Bring the schema to the newest version; safe while other processes do the same."""
         if self.path is not None:
-            _create_for_owner(self.path)
+            await asyncio.to_thread(_make_ready, self.path)
         async with self.writer.begin() as connection:
             if self.path is None:
                 lock = text("SELECT pg_advisory_xact_lock(:lock)")
@@ -96,9 +98,23 @@ class Database:
             await self.writer.dispose()
 
 
-def _create_for_owner(path: Path) -> None:
-    """Make a missing file readable by its owner alone; SQLite's side files take its mode."""
+def _make_ready(path: Path) -> None:
+    """
+    Make a missing file readable by its owner alone (SQLite's side files take its mode), in WAL.
+
+    Processes that switch one file at once refuse each other, and SQLite does not wait then. Other
+    failures are left to the next who opens it.
+    """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    until = time.monotonic() + BUSY_TIMEOUT
+    with suppress(sqlite.Error), closing(sqlite.connect(path, timeout=BUSY_TIMEOUT)) as connection:
+        while time.monotonic() < until:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+            except sqlite.OperationalError:
+                time.sleep(0.01)
+            else:
+                return
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
@@ -157,7 +173,7 @@ def _sqlite(url: str, *, writer: bool) -> AsyncEngine:
     return engine
 
 
-_WRITER = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+_WRITER = ("synchronous=FULL", "foreign_keys=ON")
 _READER = ("query_only=ON", "foreign_keys=ON")
 
 

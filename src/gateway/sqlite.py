@@ -20,6 +20,7 @@ import sqlite3  # noqa: E402 - only now is it the packaged one
 
 Connection = sqlite3.Connection
 Error = sqlite3.Error
+OperationalError = sqlite3.OperationalError
 connect = sqlite3.connect
 
 

@@ -111,6 +111,16 @@ def test_serving_without_secrets_is_refused(environment, monkeypatch):
     assert result.stderr.startswith("AGW_ADMIN_TOKEN is needed")
 
 
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("token", "list")])
+def test_a_store_that_is_none_is_told_in_a_sentence(environment, tmp_path, monkeypatch, command):
+    (tmp_path / "broken.db").write_bytes(b"no database" * 1000)
+    monkeypatch.setenv("AGW_DATABASE_URL", f"sqlite+aiosqlite:///{tmp_path / 'broken.db'}")
+    result = run(*command)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "The database refused: file is not a database\n"
+
+
 def test_a_setting_that_cannot_be_read_is_named(environment, monkeypatch):
     monkeypatch.setenv("AGW_PORT", "many")
     result = run("token", "list")

@@ -1,11 +1,14 @@
 """`serve`: run the gateway as the environment configures it."""
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.talk import failures_as_sentences
+
+if TYPE_CHECKING:  # imported when it runs
+    from gateway.database import Database
 
 
 def serve(
@@ -18,6 +21,8 @@ def serve(
     ] = None,
 ) -> None:
     """Start the gateway. Needs AGW_ADMIN_TOKEN and AGW_SECRET_KEYS."""
+    import asyncio
+
     from gateway.database import Database, guard_processes
     from gateway.server import run, run_many
     from gateway.settings import Settings
@@ -28,8 +33,17 @@ def serve(
     with failures_as_sentences():
         settings = Settings().ready_to_serve()
         settings.data_dir.mkdir(parents=True, exist_ok=True)
-        guard_processes(Database.open(settings.database), settings.workers)
+        database = Database.open(settings.database)
+        guard_processes(database, settings.workers)
+        asyncio.run(_migrated(database))  # before a worker would fail at it, with more words
         if settings.workers > 1:
             run_many(settings)
         else:
             run(settings)
+
+
+async def _migrated(database: "Database") -> None:
+    try:
+        await database.migrate()
+    finally:
+        await database.close()
