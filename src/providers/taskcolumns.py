@@ -16,6 +16,8 @@ from typing import Any
 from providers.records_tasks import TaskColumn, TaskColumnValue
 
 DERIVED = frozenset({"status", "priority", "assignees", "due_date", "labels", "description"})
+# What a column may show that is computed from other columns, or from those of other items.
+COMPUTED = DERIVED | {"name", "created_at", "updated_at", "sub_items"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from providers.boards import shapes
-from providers.taskcolumns import DERIVED, Column
+from providers.taskcolumns import COMPUTED, Column
 
 # Upstream's word -> ours; what is not here is "other".
 TYPES: Mapping[str, str] = MappingProxyType(
@@ -68,15 +68,14 @@ _WRITABLE = frozenset(
 )
 _NAME = "name"  # upstream's own column for the item's name: a pseudo column here
 
-# What a column shows besides what it is the source of. What is computed may show anything.
-_ANYTHING = DERIVED | {"name"}
+# What a column shows besides what it is the source of.
 _SHOWS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "creation_log": frozenset({"created_at"}),
         "last_updated": frozenset({"updated_at"}),
         "subtasks": frozenset({"sub_items", "name"}),
-        "mirror": _ANYTHING,
-        "formula": _ANYTHING,
+        "mirror": COMPUTED,
+        "formula": COMPUTED,
         "board_relation": frozenset({"name"}),
         "dependency": frozenset({"name"}),
         "progress": frozenset({"status"}),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from providers.projects import shapes
-from providers.taskcolumns import Column
+from providers.taskcolumns import COMPUTED, Column
 
 ASSIGNEE, DUE, NOTES, DONE, TAGS = "assignee", "due_on", "notes", "completed", "tags"
 
@@ -65,5 +65,6 @@ def _column(field: shapes.Field) -> Column:
         type="formula" if computed else TYPES.get(field.type, "other"),
         writable=field.type in TYPES and not computed and not field.is_value_read_only,
         options=tuple(name for _, name in chosen) if chooses else None,
+        shows=COMPUTED if computed else frozenset(),
         settings=chosen,
     )
