@@ -186,7 +186,7 @@ class Listing:
 def needs(query: FileQuery) -> frozenset[str]:
     """Return the attributes that filtering and ordering look at."""
     found = {_SORT_KEYS[query.order.by]} if query.order.by in _SORT_KEYS else set()
-    if query.name is not None:
+    if query.name is not None or query.names_only:
         found.add("name")
     if query.modified_after is not None or query.modified_before is not None:
         found.add("modified_time")
@@ -194,7 +194,9 @@ def needs(query: FileQuery) -> frozenset[str]:
 
 
 def passes(file: records.File, query: FileQuery) -> bool:
-    """Say whether a file passes the filters of *query*, its text aside."""
+    """Say whether a file passes the filters of *query*, and its text where names alone count."""
+    if query.names_only and not _named(file.name or "", query.text or ""):
+        return False
     if query.mime_type is not None:
         kind = records.media_type(file.mime_type)
         if file.is_folder or kind is None or not _glob(query.mime_type.lower()).fullmatch(kind):
@@ -202,6 +204,12 @@ def passes(file: records.File, query: FileQuery) -> bool:
     if query.name is not None and query.name.casefold() not in (file.name or "").casefold():
         return False
     return _in_time(file.modified_time, query.modified_after, query.modified_before)
+
+
+def _named(name: str, text: str) -> bool:
+    """Say whether each part of *text* begins a word of *name*; signs are parts of words."""
+    parts = (re.escape(part.strip('"*')) for part in text.casefold().split())
+    return all(re.search(rf"(?<!\w){part}", name.casefold()) for part in parts)
 
 
 def _filters(query: FileQuery) -> bool:

@@ -127,6 +127,7 @@ class FileQuery:
 
     Attributes:
         text: The caller's `q`; with it whole subtrees are searched, else direct children listed.
+        names_only: Whether names alone may be looked into for it, word by word.
         mime_type: Exact or with "*" anywhere, any case; folders never match.
         name: Substring, any case.
         modified_after, modified_before: Exclusive.
@@ -134,6 +135,7 @@ class FileQuery:
     """
 
     text: str | None = None
+    names_only: bool = False
     mime_type: str | None = None
     name: str | None = None
     modified_after: datetime | None = None

@@ -115,7 +115,12 @@ fragment F on DriveFile {{ called: name ... on DriveFile {{ weighs: size at: mod
 
 
 async def answers(worlds, token):
-    """Return every answer to every read, as bytes, with the headers that tell of content."""
+    """
+    Return every answer to every read, as bytes, with the headers that tell of content.
+
+    "walked" has listings to their ends, a thing a page; "calls" what upstream was asked.
+    """
+    worlds.forget_calls()
     site = worlds.id("yard")
     library = f"{site}:list:{worlds.library}"
     paths = [
@@ -155,7 +160,30 @@ async def answers(worlds, token):
         one["extensions"].pop("requestId", None)
     asked["data"]["hits"]["hits"].sort(key=lambda hit: hit["id"])
     found["graphql"] = (200, None, asked)
+    ends = ["/files", f"/files?folderId={worlds.id('boats')}", f"/sites/{site}/lists"]
+    ends += ["/sites", f"/sites/{site}/drives", items]
+    found["walked"] = (200, None, [await walked(worlds, path, token) for path in ends])
+    found["calls"] = (200, None, [calling(one) for one in worlds.calls()])
     return found
+
+
+async def walked(worlds, path, token):
+    """Return the bodies of all pages of a listing, their tokens aside."""
+    pages, query = [], {"limit": 1}
+    async with worlds.client(token) as client:
+        while not pages or query["pageToken"] is not None:
+            answer = await client.get(
+                worlds.prefix + path, params=query, headers={"x-request-id": "same"}
+            )
+            pages.append(answer.json())
+            query["pageToken"] = pages[-1].pop("nextPageToken", None)
+    return pages
+
+
+def calling(call):
+    """Return the shape of a call: what it asks for, places in listings aside."""
+    query = {name: call["query"][name] for name in call["query"] if "token" not in name.lower()}
+    return (call["method"], call["path"], query)
 
 
 def another(text):
@@ -225,6 +253,38 @@ async def test_what_a_mask_hides_changes_nothing(worlds, hidden):
     if "name" in hidden:  # upstream ranks what it finds by names too (decisions 16)
         before, after = unranked(before), unranked(after)
     assert [path for path in before if before[path] != after[path]] == []
+
+
+WORDED = {
+    "description": lambda one: {"description": "amber lamp"},
+    "owners": lambda one: {"author": "amber@x.example"},
+    "field_values": lambda one: {"words": f"{one.words} amber lamp"},
+}
+FOUND = "query ($q: String!) { collabFiles(q: $q) { files { name } } }"
+
+
+@pytest.mark.parametrize("hidden", WORDED)
+async def test_words_that_only_hidden_fields_have_find_nothing(worlds, hidden):
+    shown = [word for word in EVERY if word not in (hidden, "all")]
+    token = await reader(worlds, visibleCollabFields=shown)
+    whole = await reader(worlds)
+    told = {}
+    async with changed(worlds, (r.Item, WORDED[hidden])):
+        for word in ("plan", "amber", "nowhere", "la", "plan 🎉"):
+            told[word] = []
+            for path in (f"/files?q={word}", f"/files?q={word}&folderId={worlds.id('documents')}"):
+                worlds.forget_calls()
+                pages = await walked(worlds, path, token)
+                asked = [(one["method"], one["path"].replace(word, "")) for one in worlds.calls()]
+                told[word].append((pages, asked))
+            found = await worlds.ask(FOUND, token, q=word)
+            told[word].append([one["name"] for one in found["data"]["collabFiles"]["files"]])
+        seen = (await worlds.get("/files?q=amber&limit=100", whole)).json()["files"]
+
+    assert told["amber"] == told["nowhere"]
+    assert told["plan"][-1] == ["plan.docx"]
+    assert told["la"][-1] == told["plan 🎉"][-1] == []  # not where a word of the name begins
+    assert (seen != []) is (hidden != "owners")  # the sandbox looks into no names of people
 
 
 def unranked(found):
@@ -311,6 +371,8 @@ async def test_what_a_rule_blocks_changes_nothing(worlds, case, way):
         before, after = ({p: one[p] for p in one if p not in told} for one in (before, after))
         for one in (before, after):
             one.pop("graphql")  # asks for "plan" by its id
+    for one in (before, after):  # what is hidden is read to be passed over (decisions 0)
+        del one["calls"]
     before, after = total_aside(before), total_aside(after)
     assert [path for path in before if before[path] != after[path]] == []
 

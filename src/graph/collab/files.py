@@ -54,6 +54,8 @@ _ORDERS: Mapping[OrderBy, CollabField] = MappingProxyType(
         "size": CollabField.SIZE,
     }
 )
+# What upstream looks into for `q` as well, beside names and content (wire report 1D).
+_METADATA = (CollabField.DESCRIPTION, CollabField.OWNERS, CollabField.FIELD_VALUES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,7 @@ class Filters:
         order = self.order or _usual_order(caller)
         return FileQuery(
             text=self.q,
+            names_only=bool(self.q) and caller.strict and any(map(caller.hides, _METADATA)),
             mime_type=self.mime_type,
             name=self.name,
             modified_after=self.after,
@@ -120,7 +123,13 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     info: Info,
     *,
     q: Annotated[
-        str | None, Argument(description="Words to look for, in names and in content.")
+        str | None,
+        Argument(
+            description=(
+                "Words to look for, in names and in content; in names alone where `description`, "
+                "`owners` or `field_values` are hidden."
+            )
+        ),
     ] = None,
     folder_id: Annotated[
         str | None,
