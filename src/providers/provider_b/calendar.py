@@ -46,7 +46,8 @@ class Calendars:
         self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
     ) -> EventList:
         """Return what may overlap a span; see `CalendarPort.events`."""
-        found, complete = await self._view(calendar, span, calendar_fields.event(frozenset(wanted)))
+        params = calendar_fields.event(frozenset(wanted), of_list=True)
+        found, complete = await self._view(calendar, span, params)
         shown = [one for one in found if include_cancelled or not one.is_cancelled]
         return EventList(calendar_mapping.events(shown, wanted), complete=complete)
 

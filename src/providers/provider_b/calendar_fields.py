@@ -15,8 +15,7 @@ _MEMBERS = {
     "labels": ("categories",),
     "is_recurring_event": ("type",),
 }
-# What placing an event in time and leaving out cancelled ones need.
-_ALWAYS = ("id", "start", "end", "isCancelled")
+_ALWAYS = ("id", "start", "end")
 
 Params = tuple[tuple[str, str], ...]
 
@@ -24,10 +23,15 @@ CALENDARS: Params = (("$select", "id,name,isDefaultCalendar"), ("$top", "100"))
 
 
 @lru_cache(maxsize=512)
-def event(wanted: AbstractSet[str]) -> Params:
-    """Return the options that select what is wanted of an event or of each of a list."""
+def event(wanted: AbstractSet[str], *, of_list: bool = False) -> Params:
+    """
+    Return the options that select what is wanted of an event.
+
+    *of_list*: it is one of many, of which cancelled ones are left out.
+    """
+    cancelled = ("isCancelled",) if of_list or "status" in wanted else ()
     names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
-    return (("$select", ",".join((*_ALWAYS, *names))),)
+    return (("$select", ",".join((*_ALWAYS, *cancelled, *names))),)
 
 
 def busy(*, own_answers: bool) -> Params:
