@@ -226,6 +226,28 @@ async def test_what_is_found_in_hidden_fields_alone_leaves_no_trace(account, fie
     assert told[1] == told[2]
 
 
+ASKED_OF = {
+    "an address": ("dora@west.example", "dora@east.example"),
+    "a domain": ("@west.example", "@north.example"),
+    "part of a name": ("Dora", "Nora"),
+}
+
+
+@pytest.mark.parametrize(("hidden", "nowhere"), ASKED_OF.values(), ids=ASKED_OF.keys())
+async def test_recipients_in_hidden_copies_leave_no_trace(account, hidden, nowhere):
+    for minute in range(20):
+        account.add("The lease", at=minute, cc="Dora Dean <dora@west.example>")
+    told = []
+    for recipient in ("first", hidden, nowhere):  # the first search looks up the folders
+        account.forget_calls()
+        query = MailQuery(recipient=recipient, recipient_in_cc=False, limit=1)
+        answer = await account.port.search(query, after=None, wanted={"subject"})
+        calls = [one["path"] for one in account.upstream.calls]
+        told.append((answer, calls))
+
+    assert told[1] == told[2]
+
+
 VISIBLE = {
     "the subject": (frozenset({"subject"}), "lease"),
     "the preview": (frozenset({"body_preview"}), "marmalade"),
