@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateway import sqlite  # noqa: F401 - before the store imports another
 from gateway.oauth_servers import CALLBACK, SANDBOX_CLIENT
 from providers.sandbox.app import Sandbox, create
 from providers.sandbox.oauth_clients import Clients
@@ -68,12 +69,14 @@ PLANTING: "Mapping[tuple[str, str], tuple[str, ...]]" = {
 def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
     """Open the sandbox over the store in *data*, and fill in what its world lacks."""
     sandbox = create(data, public_base=public_base)
-    mail.seed(sandbox.ground.store, sandbox.ground.mails)
-    calendar_events.seed(sandbox.ground.store, sandbox.ground.calendars)
-    boards.seed(sandbox.ground.store)
-    projects.seed(sandbox.ground.store)
-    collab.seed(sandbox.ground.store, sandbox.ground.shelf)
-    register_client(sandbox, public_base.removesuffix("/sandbox"))
+    ground = sandbox.ground
+    with ground.store.transaction():  # who opens it at the same time waits, and lacks nothing then
+        mail.seed(ground.store, ground.mails)
+        calendar_events.seed(ground.store, ground.calendars)
+        boards.seed(ground.store)
+        projects.seed(ground.store)
+        collab.seed(ground.store, ground.shelf)
+        register_client(sandbox, public_base.removesuffix("/sandbox"))
     return sandbox
 
 

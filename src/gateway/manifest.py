@@ -4,9 +4,11 @@ What the demo keeps between starts, and tells: `demo.json` in its data folder, a
 Both hold secrets and are readable by the owner alone. Source: decisions 14 and 16.
 """
 
+import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +17,7 @@ from typing import Any
 from providers.sandbox.collab.shelf import FILES
 
 STATE = "demo.json"
+LOCK = "demo.lock"  # held alone by who makes or empties the folder, by others together
 RESOURCES = (  # in this order: ids 1 to 5
     "main",
     "readOnly",
@@ -44,9 +47,44 @@ class State:
     upstreams: Mapping[str, str]
 
 
-def reset(data: Path) -> None:
-    """Remove what earlier demos left in *data*, and nothing else."""
-    for pattern in ("gateway.db*", "sandbox.db*", f"{FILES}/*", STATE):
+class FolderTaken(Exception):
+    """The message says what is in the way, and may be shown."""
+
+
+@contextmanager
+def opening(data: Path, *, anew: bool) -> Iterator[State | None]:
+    """
+    Hold *data* from now to the end of the process: alone within the block, then beside others.
+
+    Yields:
+        What an earlier start left; None when the block shall make it: *anew*, or anything of it
+        is missing. Who comes meanwhile waits.
+
+    Raises:
+        FolderTaken: It would have to be made while others use it, or is no demo's.
+    """
+    ours = (data / LOCK).exists() or (data / STATE).exists()
+    if not ours and (data / "gateway.db").exists():
+        raise FolderTaken(f"The store in {data} is no demo's: give another folder with --data.")
+    lock = os.open(data / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        state = None if anew else kept(data)
+        if state is None:
+            raise FolderTaken(
+                f"Another process uses {data}: stop it first, or give another folder with --data."
+            ) from None
+        yield state
+    else:
+        yield None if anew else kept(data)
+        fcntl.flock(lock, fcntl.LOCK_SH)
+
+
+def reset(data: Path, *, upstreams: bool = True) -> None:
+    """Remove what earlier demos left in *data* (the *upstreams* too?), and nothing else."""
+    for pattern in ("gateway.db*", STATE, *(("sandbox.db*", f"{FILES}/*") if upstreams else ())):
         for path in data.glob(pattern):
             path.unlink()
 

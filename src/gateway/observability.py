@@ -3,8 +3,8 @@ Logs: one line per event on standard error, made of an allow-list of members.
 
 What a line may carry is listed here; anything else is dropped, so no body, token, search word or
 address can slip in by accident. The text of an event is kept when it is ours or the server's own
-template; what another library has to say is told by its logger's name and kind alone, because its
-text may quote what it was working on.
+line, of whose arguments only numbers are shown; what another library has to say is told by its
+logger's name and kind alone, because its text may quote what it was working on.
 """
 
 import logging
@@ -36,7 +36,7 @@ SILENCED = "a library reported something"
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 _OURS = ("gateway", "graph", "rest_compat", "providers", "policy")
-_TEMPLATES = ("uvicorn",)  # constant texts; their arguments are addresses
+_TEMPLATES = ("uvicorn",)  # constant texts of one line; their arguments may be addresses
 _TALKATIVE = ("httpx", "httpcore", "alembic", "sqlalchemy", "aiosqlite", "uvicorn.access")
 _ALWAYS = ("time", "level", "logger", "event")
 
@@ -48,7 +48,8 @@ class JsonLines(structlog.stdlib.ProcessorFormatter):
 
     def __init__(self) -> None:
         super().__init__(
-            processors=[_described, _listed, structlog.processors.JSONRenderer(_dumped)]
+            processors=[_described, _listed, structlog.processors.JSONRenderer(_dumped)],
+            pass_foreign_args=True,
         )
 
 
@@ -56,7 +57,7 @@ class Words(structlog.stdlib.ProcessorFormatter):
     """The same for people: level, event, members."""
 
     def __init__(self) -> None:
-        super().__init__(processors=[_described, _listed, _worded])
+        super().__init__(processors=[_described, _listed, _worded], pass_foreign_args=True)
 
 
 def configure(*, level: str, form: str) -> None:
@@ -87,8 +88,8 @@ def _described(_: object, __: str, event: Event) -> Event:
     if current := request_id.get():
         told["request_id"] = current
     told.update((name, getattr(record, name)) for name in MEMBERS if hasattr(record, name))
-    if record.exc_info and record.exc_info[0] is not None:
-        told["kind"] = record.exc_info[0].__name__
+    if kind := _kind(record, event):
+        told["kind"] = kind
     return told
 
 
@@ -96,7 +97,20 @@ def _text(record: logging.LogRecord, event: Event) -> str:
     family = record.name.partition(".")[0]
     if family in _OURS:
         return str(event["event"])
-    return str(record.msg) if family in _TEMPLATES else SILENCED
+    if family not in _TEMPLATES or not isinstance(record.msg, str) or "\n" in record.msg:
+        return SILENCED
+    shown = tuple(one if isinstance(one, int) else "…" for one in event["positional_args"] or ())
+    return record.msg % shown if shown else record.msg
+
+
+def _kind(record: logging.LogRecord, event: Event) -> str | None:
+    """Return the name of the exception; the server's word for a failed start is a traceback."""
+    failure = (event.get("exc_info") or (None,))[0]
+    if failure is not None:
+        return str(failure.__name__)
+    if isinstance(record.msg, str) and record.msg.startswith("Traceback "):
+        return record.msg.rstrip().rpartition("\n")[2].partition(":")[0].rpartition(".")[2]
+    return type(record.msg).__name__ if isinstance(record.msg, Exception) else None
 
 
 def _listed(_: object, __: str, event: Event) -> Event:

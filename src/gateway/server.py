@@ -1,35 +1,60 @@
 """Runs an application on a socket: uvicorn with uvloop and httptools, and nothing it adds."""
 
 import gc
+import logging
+import multiprocessing
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from gateway import observability
 from gateway.app import Gateway, assemble
+from gateway.cli.failing import CannotDo
 from gateway.metrics import FOLDER
 from gateway.protocol import GuardedProtocol
 from gateway.settings import Settings
 
 BACKLOG = 2048
 GRACE = 10  # seconds that running requests get at shutdown
+_log = logging.getLogger("gateway")
 
 
 def create() -> Gateway:
-    """Build the application of one worker process, as the environment configures it."""
+    """
+    Build the application of one worker process, as the environment configures it.
+
+    Raises:
+        SystemExit: It cannot be built, with the status by which the parent knows it.
+    """
     settings = Settings()
     observability.configure(level=settings.log_level, form=settings.log_format)
-    made = assemble(settings, sandbox=sandbox_of(settings))
+    Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        made = assemble(settings, sandbox=sandbox_of(settings))
+    except Exception:  # noqa: BLE001 - whatever it is, the next start would meet it again
+        _log.exception("a worker could not start")
+        sys.exit(STARTUP_FAILURE)  # with another, the parent would start it again, for ever
     settle()
     return made
+
+
+def _end_with_parent() -> None:
+    """Stop this worker when its parent is gone: it would keep the port from the next."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def sandbox_of(settings: Settings) -> ASGIApp | None:
@@ -51,13 +76,22 @@ def run(settings: Settings) -> None:
 
 
 def run_many(settings: Settings) -> None:
-    """Serve in several processes on one socket."""
+    """
+    Serve in several processes on one socket.
+
+    Raises:
+        CannotDo: A worker did not start.
+    """
     listener, settings = _listen(settings)
+    observability.configure(level=settings.log_level, form=settings.log_format)
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
     config = _config("gateway.server:create", factory=True, workers=settings.workers)
     with TemporaryDirectory(prefix="access-gateway-metrics-") as folder:
         os.environ[FOLDER] = folder  # where the workers' figures meet
-        Multiprocess(config, sockets=[listener]).run()
+        workers = Multiprocess(config, sockets=[listener])
+        workers.run()
+    if any(one.exitcode == STARTUP_FAILURE for one in workers.processes):
+        raise CannotDo("A worker did not start; the lines above name the kind of failure.")
 
 
 def settle() -> None:
@@ -83,8 +117,16 @@ def _listen(settings: Settings) -> tuple[socket.socket, Settings]:
 def run_app(
     app: Any, listener: socket.socket, *, started: Callable[[], None] | None = None
 ) -> None:
-    """Serve *app* on *listener*; *started* is called once it answers."""
-    _Server(_config(app), started).run(sockets=[listener])
+    """
+    Serve *app* on *listener*; *started* is called once it answers.
+
+    Raises:
+        CannotDo: It did not start.
+    """
+    try:
+        _Server(_config(app), started).run(sockets=[listener])
+    except SystemExit:
+        raise CannotDo("It did not start; the lines above name the kind of failure.") from None
 
 
 def bind(host: str, port: int) -> tuple[socket.socket, str]:
@@ -103,6 +145,7 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(BACKLOG)  # until somebody listens, others may bind the same
     except OSError as failure:
         listener.close()
         raise OSError(failure.errno, failure.strerror, f"{named}:{port}") from None

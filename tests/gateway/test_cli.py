@@ -121,6 +121,15 @@ def test_a_store_that_is_none_is_told_in_a_sentence(environment, tmp_path, monke
     assert result.stderr == "The database refused: file is not a database\n"
 
 
+def test_a_sandbox_store_that_is_none_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "sandbox.db").write_bytes(b"no database" * 1000)
+    words = ("sandbox", "import", "--into", "provider-a", "--data", str(tmp_path), "any.eml")
+    result = run(*words)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "The database refused: file is not a database\n"
+
+
 def test_a_setting_that_cannot_be_read_is_named(environment, monkeypatch):
     monkeypatch.setenv("AGW_PORT", "many")
     result = run("token", "list")

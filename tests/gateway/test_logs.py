@@ -70,3 +70,28 @@ async def test_members_that_are_not_listed_are_dropped():
 
     assert set(line) == {"time", "level", "logger", "event", "request_id"}
     assert observability.Words().format(record) == "info: x request_id=r"
+
+
+def shown(words, *arguments, failure=None, logger="uvicorn.error"):
+    record = logging.makeLogRecord(
+        {"name": logger, "levelname": "INFO", "msg": words, "args": arguments}
+    )
+    if failure is not None:
+        record.exc_info = (type(failure), failure, None)
+    return observability.Words().format(record)
+
+
+async def test_of_the_servers_own_lines_only_numbers_are_filled_in():
+    assert shown("Started server process [%d]", 42) == "info: Started server process [42]"
+    assert shown("Maximum of %s at %d", CANARY, 7) == "info: Maximum of … at 7"
+    assert shown("100% done") == "info: 100% done"
+
+
+async def test_a_failure_is_told_by_its_kind_alone():
+    silent = f"info: {observability.SILENCED} kind=OSError"
+    traceback = f"Traceback (most recent call last):\n  {CANARY}\nbuiltins.OSError: {CANARY}: x\n"
+
+    assert shown(traceback) == silent
+    assert shown(OSError(CANARY)) == silent
+    assert shown(CANARY, failure=OSError(CANARY), logger="asyncio") == silent
+    assert shown("ours", failure=OSError(CANARY), logger="gateway") == "info: ours kind=OSError"

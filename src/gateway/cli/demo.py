@@ -51,23 +51,24 @@ async def _open(data: Path, base_url: str, *, reset: bool) -> "tuple[Gateway, di
     from gateway.app import assemble
     from gateway.database import Database
     from gateway.demo_world import open_sandbox
-    from gateway.manifest import describe, kept
+    from gateway.manifest import describe, opening
     from gateway.manifest import reset as forget
 
-    state = None if reset else kept(data)
-    if state is None:
-        say("Making the demo's world …")
-        forget(data)
-    secrets = (state.admin_token, state.secret_key) if state else demo_side.new_secrets()
-    settings = demo_side.settings(data, secrets, base_url)
-    sandbox = open_sandbox(data, public_base=f"{base_url}/sandbox")
-    if state is None:
-        database = Database.open(settings.database)
-        try:
-            state = await demo_side.prepare(data, database, secrets=secrets, sandbox=sandbox)
-        finally:
-            await database.close()
-    return assemble(settings, sandbox=sandbox), describe(state, base_url)
+    with opening(data, anew=reset) as left:
+        state = left
+        if state is None:
+            say("Making the demo's world …")
+            forget(data, upstreams=reset)
+        secrets = (state.admin_token, state.secret_key) if state else demo_side.new_secrets()
+        settings = demo_side.settings(data, secrets, base_url)
+        sandbox = open_sandbox(data, public_base=f"{base_url}/sandbox")
+        if state is None:
+            database = Database.open(settings.database)
+            try:
+                state = await demo_side.prepare(data, database, secrets=secrets, sandbox=sandbox)
+            finally:
+                await database.close()
+        return assemble(settings, sandbox=sandbox), describe(state, base_url)
 
 
 def _introduce(described: dict[str, Any]) -> None:

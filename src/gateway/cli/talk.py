@@ -102,9 +102,11 @@ def _sentences(problem: Exception) -> Sequence[str]:
     from pydantic import ValidationError
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
+    from gateway import sqlite
     from gateway.cli.failing import CannotDo
     from gateway.database import StorageUnavailable, UnsafeSqlite
     from gateway.keyring import WeakSecret
+    from gateway.manifest import FolderTaken
     from gateway.settings import NotConfigured
     from policy.refusals import Refusal
 
@@ -116,7 +118,7 @@ def _sentences(problem: Exception) -> Sequence[str]:
             return (problem.message, *(f"  {one.field}: {one.message}" for one in further))
         case ValidationError():
             return tuple(complaints(problem))
-        case NotConfigured() | WeakSecret() | UnsafeSqlite() | CannotDo():
+        case NotConfigured() | WeakSecret() | UnsafeSqlite() | CannotDo() | FolderTaken():
             return (str(problem),)
         case StorageUnavailable():
             return (f"The database did not answer: {reason(problem.__cause__)}",)
@@ -125,7 +127,7 @@ def _sentences(problem: Exception) -> Sequence[str]:
         case ArgumentError():
             forms = "sqlite+aiosqlite:///FILE or postgresql+asyncpg://…"
             return (f"AGW_DATABASE_URL is no database URL: {forms}",)
-        case DBAPIError():
+        case DBAPIError() | sqlite.Error():
             return (f"The database refused: {reason(problem)}",)
         case OSError():
             return (f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "),)

@@ -7,12 +7,14 @@ tells a cache when that happened.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
 FILE_NAME = "sandbox.db"
+BUSY_TIMEOUT = 30.0  # seconds that a write waits for another process
 _META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT"
 
 Cell = str | int | float | bytes | None
@@ -33,9 +35,9 @@ class Store:
         self._lock = RLock()
         self._depth = 0
         self._db = sqlite3.connect(
-            str(path), isolation_level=None, check_same_thread=False, timeout=30
+            str(path), isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT
         )
-        self._db.execute("PRAGMA journal_mode=WAL")
+        _use_wal(self._db)
         self._db.execute("PRAGMA synchronous=NORMAL")
         self.define(_META)
 
@@ -125,3 +127,17 @@ def open_store(data_dir: Path) -> Store:
     file = data_dir / FILE_NAME
     file.touch(mode=0o600)  # imported mail may be real; SQLite's side files take its mode
     return Store(file)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL; processes that do it at once refuse each other, and SQLite does not wait."""
+    until = time.monotonic() + BUSY_TIMEOUT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as refused:
+            if str(refused) != "database is locked" or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return

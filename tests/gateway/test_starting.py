@@ -1,0 +1,182 @@
+"""Processes that start and stop side by side: one right state, and a sentence for the rest."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+from gateway.manifest import FolderTaken, kept, opening, reset
+from gateway.server import bind
+
+SECRETS = {
+    "AGW_ADMIN_TOKEN": "the-admin-token-of-tests",
+    "AGW_SECRET_KEYS": "a-secret-of-the-tests",
+}
+OPEN = """
+import sys
+from pathlib import Path
+from gateway.demo_world import open_sandbox
+print("ready", flush=True)
+sys.stdin.readline()
+open_sandbox(Path(sys.argv[1]), public_base="http://127.0.0.1:1/sandbox")
+"""
+
+
+def begin(*words, **settings):
+    """Start Python with *words*; its talk and its data are read by `communicate`."""
+    return subprocess.Popen(
+        [sys.executable, *map(str, words)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **SECRETS, **settings},
+    )
+
+
+def open_at_once(folder, times):
+    """Open the sandbox over *folder* in so many processes at once; return their ends."""
+    folder.mkdir()
+    processes = [begin("-c", OPEN, folder) for _ in range(times)]
+    for one in processes:
+        assert one.stdout.readline() == "ready\n"
+    for one in processes:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    talk = [one.communicate()[1] for one in processes]
+    return [(one.returncode, said) for one, said in zip(processes, talk, strict=True)]
+
+
+def rows(folder):
+    """Count the rows of every table of the sandbox's store."""
+    store = sqlite3.connect(folder / "sandbox.db")
+    tables = store.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    counted = {
+        name: store.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for (name,) in tables
+    }
+    store.close()
+    return counted
+
+
+def until(condition):
+    """Wait for what must come, and tell it."""
+    for _ in range(600):
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("It did not come.")
+
+
+def test_an_address_is_taken_as_soon_as_it_is_bound():
+    first, base = bind("127.0.0.1", 0)
+    try:
+        with pytest.raises(OSError, match="Address already in use"):
+            bind("127.0.0.1", int(base.rpartition(":")[2]))
+    finally:
+        first.close()
+
+
+@pytest.mark.parametrize("part", ["gateway.demo_world", "gateway.database", "gateway.server"])
+def test_no_store_is_opened_with_a_library_that_may_corrupt_it(part):
+    shown = f"import {part}, providers.sandbox.store as s; print(s.sqlite3.__name__)"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "pysqlite3\n"
+
+
+def test_a_store_that_is_no_demos_is_left_alone(tmp_path):
+    (tmp_path / "gateway.db").write_bytes(b"somebody's")
+    with (
+        pytest.raises(FolderTaken, match=r"is no demo's: give another folder with --data\.$"),
+        opening(tmp_path, anew=True),
+    ):
+        raise AssertionError
+
+    assert [one.name for one in tmp_path.iterdir()] == ["gateway.db"]
+
+
+def test_a_folder_is_made_by_one_and_not_emptied_under_another(tmp_path):
+    with opening(tmp_path, anew=False) as state:
+        assert state is None
+    with pytest.raises(FolderTaken, match="stop it first"), opening(tmp_path, anew=True):
+        raise AssertionError
+
+
+def test_a_first_demo_keeps_what_was_imported_before_it(tmp_path):
+    for name in ("gateway.db", "sandbox.db"):
+        (tmp_path / name).write_text("x")
+    reset(tmp_path, upstreams=False)
+
+    assert [one.name for one in tmp_path.iterdir()] == ["sandbox.db"]
+
+
+@pytest.mark.slow
+def test_a_world_that_several_make_at_once_is_made_once(tmp_path):
+    alone, together = tmp_path / "alone", tmp_path / "together"
+
+    assert open_at_once(alone, 1) == [(0, "")]
+    assert open_at_once(together, 4) == [(0, "")] * 4
+    assert rows(together) == rows(alone)
+
+
+@pytest.mark.slow
+def test_demos_that_start_at_once_are_one_demo(tmp_path):
+    data = tmp_path / "demo"
+    words = ("-m", "gateway", "demo", "--port", "0", "--data", data)
+    demos = [begin(*words, "--manifest", tmp_path / str(number)) for number in range(3)]
+    try:
+        until(lambda: all((tmp_path / str(number)).exists() for number in range(3)))
+        told = [json.loads((tmp_path / str(number)).read_text()) for number in range(3)]
+        before = kept(data)
+        emptied = begin(*words, "--reset").communicate()
+        answers = [
+            httpx.get(
+                f"{one['baseUrl']}/api/access/email/messages",
+                headers={"Authorization": f"Bearer {one['tokens']['full']}"},
+            ).status_code
+            for one in told
+        ]
+    finally:
+        for one in demos:
+            one.terminate()
+        talk = [one.communicate()[1] for one in demos]
+
+    assert {one["tokens"]["full"] for one in told} == {before.tokens["full"]}
+    assert answers == [200, 200, 200]
+    assert sorted(talk) == ["", "", "Making the demo's world …\n"]
+    taken = f"Another process uses {data}: stop it first, or give another folder with --data.\n"
+    assert emptied == ("", taken)
+    assert kept(data) == before
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_start_ends_the_others_with_a_sentence(tmp_path):
+    (tmp_path / "sandbox.db").mkdir()
+    settings = {"AGW_DATA_DIR": str(tmp_path), "AGW_SANDBOX": "true", "AGW_LOG_FORMAT": "console"}
+    serving = begin("-m", "gateway", "serve", "--port", "0", "--workers", "2", **settings)
+    printed, talk = serving.communicate(timeout=60)
+
+    assert (serving.returncode, printed) == (1, "")
+    assert "error: a worker could not start kind=OperationalError\n" in talk
+    assert talk.endswith("A worker did not start; the lines above name the kind of failure.\n")
+    assert "Traceback" not in talk
+
+
+@pytest.mark.slow
+def test_workers_end_with_a_killed_parent(tmp_path):
+    settings = {"AGW_DATA_DIR": str(tmp_path), "AGW_LOG_FORMAT": "console"}
+    serving = begin("-m", "gateway", "serve", "--port", "0", "--workers", "2", **settings)
+    started = 0
+    while started < 2:
+        started += "Application startup complete." in serving.stderr.readline()
+    serving.send_signal(signal.SIGKILL)
+    talk = serving.communicate(timeout=60)[1]  # ends when nobody is left who could write more
+
+    assert serving.returncode == -signal.SIGKILL
+    assert talk.count("info: Finished server process [") == 2
