@@ -5,7 +5,7 @@ Fragments are counted once and remembered, so the work is linear in the text how
 are spread, and sums stop at a ceiling.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -67,6 +67,19 @@ class Condition:
         return value is self.want if isinstance(value, bool) else True
 
 
+def conditions_of(directives: Iterable[DirectiveNode] | None) -> Iterator[Condition]:
+    """Return what @skip and @include among *directives* say."""
+    for directive in directives or ():
+        want = {"include": True, "skip": False}.get(directive.name.value)
+        for argument in directive.arguments or ():
+            if want is None or argument.name.value != "if":
+                continue
+            if isinstance(argument.value, BooleanValueNode):
+                yield Condition(want, argument.value.value)
+            elif isinstance(argument.value, VariableNode):
+                yield Condition(want, argument.value.name.value)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
     """
@@ -95,9 +108,9 @@ class Root:
     def objects(self, variables: Mapping[str, object]) -> int:
         """Estimate how many objects it returns."""
         limit = variables.get(self.limit) if isinstance(self.limit, str) else self.limit
-        if not isinstance(limit, int) or limit < 1:
+        if not isinstance(limit, int | float) or limit < 1:  # an Int may be written as 50.0
             limit = self.default_limit or 1
-        return 1 + self.single + min(limit, self.most) * self.listed
+        return 1 + self.single + int(min(limit, self.most)) * self.listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +201,7 @@ class Counter:
         conditions: tuple[Condition, ...],
     ) -> Iterator[Root | Spread]:
         for node in selections.selections:
-            held = (*conditions, *_conditions(node.directives))
+            held = (*conditions, *conditions_of(node.directives))
             if isinstance(node, FieldNode):
                 if not node.name.value.startswith("__"):
                     yield self._root(node, owner, held)
@@ -298,18 +311,6 @@ def _own(directives: tuple[DirectiveNode, ...] | list[DirectiveNode] | None) -> 
 
 def _is_list(type_: GraphQLOutputType) -> bool:
     return is_list_type(type_.of_type if is_non_null_type(type_) else type_)
-
-
-def _conditions(directives: Any) -> Iterator[Condition]:
-    for directive in directives or ():
-        want = {"include": True, "skip": False}.get(directive.name.value)
-        for argument in directive.arguments or ():
-            if want is None or argument.name.value != "if":
-                continue
-            if isinstance(argument.value, BooleanValueNode):
-                yield Condition(want, argument.value.value)
-            elif isinstance(argument.value, VariableNode):
-                yield Condition(want, argument.value.name.value)
 
 
 def _limit(node: FieldNode) -> int | str | None:

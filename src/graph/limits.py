@@ -58,14 +58,21 @@ class Measure:
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """The root fields that some variables let run."""
+        """Every root field that is written, whatever its conditions are."""
         return tuple(self._reached("", lambda _: True, set()))
 
     def running(self, variables: Mapping[str, Any]) -> tuple[Root, ...]:
         """Return the root fields that run with *variables*, one per response key."""
+        return tuple({root.key: root for root in self._found(variables)}.values())
+
+    def objects(self, variables: Mapping[str, Any]) -> int:
+        """Estimate how many objects it returns; each of the fields that are merged adds its own."""
         values = {**self.defaults, **variables}
-        found = self._reached("", lambda condition: condition.holds(values), set())
-        return tuple({root.key: root for root in found}.values())
+        return sum(root.objects(values) for root in self._found(variables))
+
+    def _found(self, variables: Mapping[str, Any]) -> Iterator[Root]:
+        values = {**self.defaults, **variables}
+        return self._reached("", lambda condition: condition.holds(values), set())
 
     def _reached(
         self, fragment: str, holds: Callable[[Condition], bool], entered: set[str]
@@ -87,12 +94,9 @@ class Measure:
         Raises:
             TooCostly: Too many objects, or more than one mutation field.
         """
-        values = {**self.defaults, **variables}
-        running = self.running(variables)
-        if self.kind is OperationType.MUTATION and len(running) > 1:
+        if self.kind is OperationType.MUTATION and len(self.running(variables)) > 1:
             raise TooCostly("A request may hold one mutation field.")
-        objects = sum(root.objects(values) for root in running)
-        if objects > MAX_OBJECTS:
+        if self.objects(variables) > MAX_OBJECTS:
             raise TooCostly(f"The query could return more than {MAX_OBJECTS} objects.")
 
     def costs(self, variables: Mapping[str, Any]) -> dict[str, int]:

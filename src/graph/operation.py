@@ -13,8 +13,10 @@ from typing import Any, cast
 import msgspec
 from graphql import (
     ExecutionResult,
+    GraphQLBoolean,
     GraphQLError,
     GraphQLInputType,
+    GraphQLNonNull,
     is_non_null_type,
     type_from_ast,
     value_from_ast_untyped,
@@ -123,6 +125,9 @@ class Operation:
         It never raises what the caller's input caused.
         """
         context.trail.askings, context.trail.given = self.asked(given), given
+        if any(given.get(name, True) is None for name in self.program.conditions):
+            # A default lets it be absent, never null: below a mutation, that is found out too late.
+            return Outcome(None, (self._unfit(given, context),))
         if context.witness is not None and self.kind == "mutation":
             try:
                 await context.witness()
@@ -198,8 +203,10 @@ class Operation:
         return Outcome(result.data, described)
 
     def _unfit(self, given: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        types = {one.name: one.type for one in self.variables}
+        types |= dict.fromkeys(self.program.conditions, GraphQLNonNull(GraphQLBoolean))
         problem = variables.problem(
-            {one.name: one.type for one in self.variables},
+            types,
             frozenset(one.name for one in self.variables if not one.required),
             given,
         )

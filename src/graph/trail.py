@@ -14,6 +14,7 @@ from graphql import (
     OperationType,
     SelectionSetNode,
     StringValueNode,
+    ValueNode,
     VariableNode,
 )
 
@@ -57,21 +58,23 @@ class Asking:
 
     Attributes:
         key: Its name in the response.
-        variable: The variable that names its resource; None when none does.
-        literal: The id of its resource where the document itself holds it.
+        resources: What may name its resource, the narrowest first: the variable, or None where
+            the document itself holds the id; and that id, or the variable's default.
     """
 
     key: str
     name: str
     surface: Surface | None
     writes: bool
-    variable: str | None = None
-    literal: str | None = None
+    resources: tuple[tuple[str | None, str | None], ...] = ()
 
     def resource(self, given: Mapping[str, Any]) -> str | None:
         """Return the id that the caller named, as it was given; None without one."""
-        found = self.literal if self.variable is None else given.get(self.variable)
-        return found if isinstance(found, str) else None
+        for variable, written in self.resources:
+            found = written if variable is None else given.get(variable, written)
+            if isinstance(found, str):
+                return found
+        return None
 
 
 @dataclass(slots=True)
@@ -107,12 +110,15 @@ def askings(
         if isinstance(one, FragmentDefinitionNode)
     }
     writes = operation.operation is OperationType.MUTATION
+    defaults = {
+        one.variable.name.value: _text(one.default_value)
+        for one in operation.variable_definitions or ()
+    }
     found: dict[str, Asking] = {}
     for node in _fields(operation.selection_set, fragments, set()):
         name = node.name.value
         if name in requirements:
             key = node.alias.value if node.alias else name
-            variable, literal = _resource(node)
             found.setdefault(
                 key,
                 Asking(
@@ -120,8 +126,7 @@ def askings(
                     name=name,
                     surface=requirements[name].surface,
                     writes=writes,
-                    variable=variable,
-                    literal=literal,
+                    resources=tuple(_resources(node, defaults)),
                 ),
             )
     return tuple(found.values())
@@ -142,13 +147,17 @@ def _fields(
             yield from _fields(fragments[node.name.value].selection_set, fragments, entered)
 
 
-def _resource(node: FieldNode) -> tuple[str | None, str | None]:
-    """Return (variable, literal) of the argument that names the resource."""
+def _resources(
+    node: FieldNode, defaults: Mapping[str, str | None]
+) -> Iterator[tuple[str | None, str | None]]:
+    """Return (variable, text) of each argument that may name the resource."""
     given = {argument.name.value: argument.value for argument in node.arguments or ()}
-    for name in _NAMES:
-        value = given.get(name)
+    for value in map(given.get, _NAMES):
         if isinstance(value, VariableNode):
-            return value.name.value, None
-        if isinstance(value, StringValueNode):
-            return None, value.value
-    return None, None
+            yield value.name.value, defaults.get(value.name.value)
+        elif isinstance(value, StringValueNode):
+            yield None, value.value
+
+
+def _text(value: ValueNode | None) -> str | None:
+    return value.value if isinstance(value, StringValueNode) else None

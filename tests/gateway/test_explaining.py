@@ -453,6 +453,34 @@ async def test_a_document_is_explained_field_by_field(explain, world):
     }
 
 
+LEFT_OUT = """query Asked($id: String!, $more: Boolean = false) {
+    email(emailId: $id) { subject body @include(if: $more) ...To @skip(if: true) }
+    ...Sites @include(if: $more)
+}
+query Unasked($id: String!) { email(emailId: $id) { ...From } }
+fragment To on Email { to { email } }
+fragment From on Email { from { email } }
+fragment Sites on Query { collabSites(limit: 1) { hasMore } }"""
+
+
+async def test_what_a_document_leaves_out_is_not_explained(explain, world):
+    asked = {
+        "document": LEFT_OUT,
+        "operationName": "Asked",
+        "variables": {"id": world.id("lease")},
+    }
+    found = await explain(asked, visibleEmailFields=["subject"], collabAccessEnabled=False)
+
+    assert (found["outcome"], found["status"], found["hiddenFields"]) == ("allowed", 200, {})
+    assert found["fields"] == [
+        {"key": "email", "field": "email", "outcome": "allowed", "layer": None, "error": None}
+    ]
+    told = {one["layer"]: one["detail"] for one in found["layers"]}
+    assert told["surface"] == "emailAccessEnabled is true."
+    assert told["operation"] == "view_email is allowed."
+    assert told["mask"] == "Nothing of it is hidden."
+
+
 async def test_a_document_passes_when_all_of_its_fields_do(explain, world):
     asked = {"document": TWO, "variables": {"id": world.id("lease")}}
     found = await explain(asked, emailAccessEnabled=False, allowedEmailOperations=[])

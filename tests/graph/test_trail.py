@@ -53,6 +53,26 @@ async def test_every_root_field_is_told_with_the_id_that_the_caller_named(left):
     ]
 
 
+@pytest.mark.parametrize(
+    ("variables", "resource"),
+    [
+        ({}, "collab:site:default"),
+        ({"site": None}, None),
+        ({"folder": "collab:drive:d"}, "collab:drive:d"),
+        ({"folder": None, "site": "collab:site:s"}, "collab:site:s"),
+    ],
+    ids=["a default", "null instead of it", "the narrower one", "the only one"],
+)
+async def test_the_id_is_the_narrowest_that_is_given(left, variables, resource):
+    document = """query ($folder: String, $site: String = "collab:site:default") {
+        collabFiles(folderId: $folder, siteId: $site) { hasMore }
+    }"""
+
+    _, trail = await left(document, variables)
+
+    assert [one.resource(trail.given) for one in trail.askings] == [resource]
+
+
 async def test_what_is_skipped_was_not_asked(left):
     _, trail = await left(
         "query ($no: Boolean!) { emails @include(if: $no) { hasMore } accessToken { id } }",

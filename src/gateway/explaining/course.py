@@ -122,7 +122,7 @@ def _stop(play: Play, told: Mapping[str, Any]) -> Stop:
     problem = play.problems.get(key) or _behind(play, told["message"])
     surface = None
     if play.operation is not None:
-        surfaces = {one.key: one.surface for one in play.operation.askings}
+        surfaces = {one.key: one.surface for one in play.askings}
         surface = surfaces.get(key, play.operation.surface)
     layer = LAYERS[code]
     if problem is not None:

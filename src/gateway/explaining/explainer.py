@@ -81,8 +81,6 @@ def _outcome(stop: Stop | None) -> Outcome:
 
 def _fields(course: Course) -> list[shapes.RootField]:
     """Tell of each root field of a document how it went."""
-    if course.play.operation is None:
-        return []
     stops: dict[str, Stop] = {}
     for stop in course.stops:
         stops.setdefault(stop.key, stop)
@@ -94,7 +92,7 @@ def _fields(course: Course) -> list[shapes.RootField]:
             "layer": stops[one.key].layer if one.key in stops else None,
             "error": stops[one.key].error if one.key in stops else None,
         }
-        for one in course.play.operation.askings
+        for one in course.play.askings
     ]
 
 

@@ -67,7 +67,8 @@ def hidden(course: Course) -> Mapping[Surface, list[Field]]:
     operation = course.play.operation
     if operation is None:
         return {}
-    return masks.words(coordinates(operation), course.play.subject.caller.grant)
+    selected = coordinates(operation, course.play.given)
+    return masks.words(selected, course.play.subject.caller.grant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +186,7 @@ _GROUNDS: Mapping[Layer, Callable[[Course], _Ground]] = MappingProxyType(
 
 def _needs(play: Play) -> Sequence[Requirement]:
     operation = play.operation
-    if operation is None:
-        return ()
-    return [operation.requirements[one.name] for one in operation.askings]
+    return [operation.requirements[one.name] for one in play.askings] if operation else ()
 
 
 def _surfaces(play: Play) -> Sequence[Surface]:

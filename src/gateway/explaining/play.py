@@ -1,11 +1,13 @@
 """One rehearsal under way: who it is for, and what was met so far."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gateway.explaining.subject import Subject
 from graph.context import Context
 from graph.operation import Operation
+from graph.trail import Asking
 from policy.quota import Window
 from policy.refusals import Refusal
 from policy.vocabulary import Layer
@@ -27,17 +29,24 @@ class Play:
 
     Attributes:
         address: Where the call would come from; None when that is not known.
+        given: The variables of a document.
         costs: Bucket -> number of operations, once that is known.
         refusal: Of the door or of a gate.
     """
 
     subject: Subject
     address: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
     costs: Mapping[str, int] = field(default_factory=dict)
     limits: list[Limit] = field(default_factory=list)
     context: Context | None = None
     operation: Operation | None = None
     refusal: Refusal | None = None
+
+    @property
+    def askings(self) -> Sequence[Asking]:
+        """The root fields that run; none when the operation is not known."""
+        return self.operation.asked(self.given) if self.operation is not None else ()
 
     @property
     def problems(self) -> Mapping[str, BaseException]:

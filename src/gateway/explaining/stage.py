@@ -82,10 +82,10 @@ class Stage:
         self, question: Question, subject: Subject, *, address: str | None = None
     ) -> Course:
         """Rehearse *question* for *subject*; *address* is where it would come from, if known."""
-        play = Play(subject=subject, address=address)
         if isinstance(question, Document):
+            play = Play(subject=subject, address=address, given=question.variables)
             return await self._document(question, play)
-        return await self._call(question, play)
+        return await self._call(question, Play(subject=subject, address=address))
 
     async def open(self, play: Play, costs: Mapping[str, int], mount: str = "") -> Context:
         """

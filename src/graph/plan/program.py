@@ -11,6 +11,7 @@ from graphql import (
     DocumentNode,
     ExecutionResult,
     FragmentDefinitionNode,
+    FragmentSpreadNode,
     GraphQLResolveInfo,
     GraphQLSchema,
     OperationDefinitionNode,
@@ -168,9 +169,13 @@ class Program:
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
-        """The variables that decide about @skip and @include anywhere in the document."""
-        found = _Conditions()
-        visit(self.document, found)
+        """
+        Its variables that decide about @skip and @include, in the fragments that it spreads too.
+
+        Another operation's may have the same names and other types, whose values are no keys.
+        """
+        found = _Conditions(self._definitions)
+        visit(self.node, found)
         return tuple(sorted(found.names))
 
     def _coerced(self, given: Mapping[str, Any]) -> VariableValuesOrErrors:
@@ -203,9 +208,16 @@ class Program:
 
 
 class _Conditions(Visitor):
-    def __init__(self) -> None:
+    def __init__(self, fragments: Mapping[str, FragmentDefinitionNode]) -> None:
         super().__init__()
         self.names: set[str] = set()
+        self._left = dict(fragments)
+
+    def enter_fragment_spread(self, node: FragmentSpreadNode, *_: Any) -> None:
+        """Go through the fragment, once."""
+        fragment = self._left.pop(node.name.value, None)
+        if fragment is not None:
+            visit(fragment, self)
 
     def enter_directive(self, node: DirectiveNode, *_: Any) -> None:
         """Note the variables of any directive: @skip and @include are the executable ones."""
