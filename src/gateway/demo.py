@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import text
+from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway import connections, moments, tokens
+from gateway.cli.failing import CannotDo
 from gateway.database import Database
 from gateway.demo_profiles import profiles, selected_rules
 from gateway.demo_world import APP_ONLY, PLANTING, READ, SCOPES, WRITE
@@ -87,7 +90,12 @@ class Filled:
 
 
 async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Filled:
-    """Make operator, resources, connections and tokens in a migrated database."""
+    """
+    Make operator, resources, connections and tokens in a migrated database.
+
+    Raises:
+        CannotDo: There are operators, perhaps since a moment ago.
+    """
     issued = _issue(sandbox)
     content = collab.seed(sandbox.ground.store, sandbox.ground.shelf)  # it is there: what holds it
     operator = Operator(
@@ -97,6 +105,11 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Filled
         created_at=moments.now_ms(),
     )
     async with database.writing() as session:
+        if database.path is None:
+            connection = await session.connection()
+            await connection.execute(text("LOCK TABLE operators IN EXCLUSIVE MODE"))
+        if (await session.exec(select(Operator.id).limit(1))).first() is not None:
+            raise CannotDo("The store is not empty: there are operators.")
         session.add(operator)
         await session.flush()
         ids = await _resources(session, operator)

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway import sqlite  # noqa: F401 - before the store imports another
 from gateway.oauth_servers import CALLBACK, SANDBOX_CLIENT
 from providers.sandbox.app import Sandbox, create
 from providers.sandbox.oauth_clients import Clients

@@ -82,7 +82,7 @@ def test_an_address_is_taken_as_soon_as_it_is_bound():
         first.close()
 
 
-@pytest.mark.parametrize("part", ["gateway.demo_world", "gateway.database", "gateway.server"])
+@pytest.mark.parametrize("part", ["gateway.demo_world", "gateway.manifest", "gateway.server"])
 def test_no_store_is_opened_with_a_library_that_may_corrupt_it(part):
     shown = f"import {part}, providers.sandbox.store as s; print(s.sqlite3.__name__)"
     done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
@@ -180,3 +180,13 @@ def test_workers_end_with_a_killed_parent(tmp_path):
 
     assert serving.returncode == -signal.SIGKILL
     assert talk.count("info: Finished server process [") == 2
+
+
+@pytest.mark.slow
+def test_a_store_is_seeded_once(tmp_path):
+    settings = {"AGW_DATA_DIR": str(tmp_path), "AGW_SANDBOX": "true"}
+    both = [begin("-m", "gateway", "seed", **settings) for _ in range(2)]
+    talk = [one.communicate()[1] for one in both]
+
+    assert sorted(one.returncode for one in both) == [0, 1]
+    assert "The store is not empty: there are operators.\n" in talk

@@ -2,6 +2,8 @@
 
 import sqlite3
 
+import pytest
+
 from providers.sandbox import store
 
 
@@ -15,3 +17,15 @@ def test_a_switch_to_wal_waits_for_others(tmp_path, monkeypatch):
     assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     first.close()
     second.close()
+
+
+def test_a_transaction_that_the_library_has_ended_is_not_ended_again(tmp_path):
+    kept = store.open_store(tmp_path)
+    twice = "INSERT OR ROLLBACK INTO meta (key, value) VALUES (?, ?)"
+    with pytest.raises(sqlite3.IntegrityError):
+        kept.run_many(twice, [("a", "b"), ("a", "c")])
+
+    assert kept.meta("a") is None
+    kept.set_meta("a", "d")
+    assert kept.meta("a") == "d"
+    kept.close()
