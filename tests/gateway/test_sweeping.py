@@ -27,17 +27,20 @@ async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
 async def test_a_sweep_that_fails_is_done_again_an_hour_later(database, time, monkeypatch, caplog):
     """The others of that hour are not waited for: what is old stays old."""
     monkeypatch.setattr(sweeping, "TICK", 0)
-    tried = []
+    tried, again = [], asyncio.Event()
 
     async def sweep():
         tried.append(time.now)
         time.wait(HOUR)
         if len(tried) == 1:
             raise OSError
+        again.set()
+        await asyncio.Event().wait()  # until it is stopped: not in the middle of another look
 
     async with asyncio.timeout(30), Sweeping(Leases(database, clock=time), sweep).watched():
-        while len(tried) < 2:  # noqa: ASYNC110 - the watch looks by itself
-            await asyncio.sleep(0.01)
+        await again.wait()
+
+    assert len(tried) == 2
 
     assert caplog.messages == ["old rows could not be taken out"]
 
