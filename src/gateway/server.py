@@ -145,7 +145,6 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen(BACKLOG)  # until somebody listens, others may bind the same
     except OSError as failure:
         listener.close()
         raise OSError(failure.errno, failure.strerror, f"{named}:{port}") from None

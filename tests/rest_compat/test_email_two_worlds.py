@@ -14,6 +14,8 @@ from world import ORIGIN
 
 from policy.vocabulary import EmailField
 
+pytestmark = pytest.mark.slow  # tests/graph/test_two_worlds.py is the fast one
+
 EMAIL = "/api/access/email"
 ADDRESSES = count(1)
 USUAL = {
