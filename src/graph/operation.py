@@ -125,7 +125,7 @@ class Operation:
         It never raises what the caller's input caused.
         """
         context.trail.askings, context.trail.given = self.asked(given), given
-        if any(given.get(name, True) is None for name in self.program.conditions):
+        if None in [given.get(name, True) for name in self.program.conditions]:
             # A default lets it be absent, never null: below a mutation, that is found out too late.
             return Outcome(None, (self._unfit(given, context),))
         if context.witness is not None and self.kind == "mutation":
