@@ -127,7 +127,7 @@ class Edge:
         except Exception as bug:  # noqa: BLE001 - the last resort of the process
             _report(bug, current.request_id)
             if not started:
-                await self._tell(scope, bug, sending)
+                await self._refuse(scope, bug, sending)
 
     @contextmanager
     def _watched(self, scope: Scope, current: Passage) -> Iterator[None]:
@@ -158,7 +158,7 @@ class Edge:
             return
         receive = await gathered(scope, receive)
         if not await self._admission.enter():
-            await self._tell(scope, Overloaded(), send)
+            await self._refuse(scope, Overloaded(), send)
             return
         stay = Stay(self._admission)
         try:
@@ -166,7 +166,7 @@ class Edge:
         finally:
             stay.end()
 
-    async def _tell(self, scope: Scope, failure: Exception, send: Send) -> None:
+    async def _refuse(self, scope: Scope, failure: Exception, send: Send) -> None:
         await send_answer(self.app.refuse(scope, failure), send, head=scope["method"] == "HEAD")
 
 

@@ -6,13 +6,12 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gateway.door import Door
-from gateway.graphql_once import Keyed
+from gateway.graphql_once import Keyed, refusal_of
 from graph.context import Context
 from graph.http import NOTHING_ASKED, Reply, refused, respond
 from graph.limits import MAX_BYTES
 from graph.operations import Graph
-from policy.refusals import Conflict, Refusal
-from policy.vocabulary import Code
+from policy.refusals import Refusal
 from rest_compat.body import read_body
 from rest_compat.idempotency import HEADER
 from rest_compat.ledger import Ledger
@@ -77,7 +76,7 @@ async def _body(request: Request) -> bytes | Refusal:
     try:
         return await read_body(request.receive, declared=declared, limit=MAX_BYTES)
     except Problem as problem:
-        return Conflict(problem.message, code=Code(problem.extensions["code"]))
+        return refusal_of(problem)
 
 
 def install(app: FastAPI, answer: Answering) -> None:

@@ -51,7 +51,7 @@ class Keyed:
             key = read_key(self.keys)
             return await (run() if key is None else self._once(key, context, run))
         except Problem as problem:
-            raise _refusal(problem) from problem
+            raise refusal_of(problem) from problem
 
     async def _once(self, key: str, context: Context, run: Run) -> Reply:
         fresh: Reply | None = None
@@ -91,7 +91,7 @@ def _note(answer: Answer, context: Context) -> None:
         context.trail.rulings[WHOLE] = ruling
 
 
-def _refusal(problem: Problem) -> Refusal:
+def refusal_of(problem: Problem) -> Refusal:
     """Say in the graph's words what REST's layer refused."""
     refusal = Conflict(problem.message, code=Code(problem.extensions["code"]))
     refusal.details = tuple(Detail(**one) for one in problem.extensions.get("details", ()))
