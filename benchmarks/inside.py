@@ -1,8 +1,8 @@
 """
 Our side without HTTP: the table's documents, the connectors, the policy, and recorded answers.
 
-What stands in is the upstream call alone: `Recorded` returns bytes where `providers.http.Upstream`
-would fetch them.
+What stands in is the upstream call alone: `Recorded` returns bytes where
+`providers.http.client.Upstream` would fetch them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,20 +14,21 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from benchmarks.corpus import AGENDA_ENDS, AGENDA_STARTS, NOON, Corpus
-from gateway.keyring import Keyring
-from graph import masks, schema
+from gateway.secrets.keyring import Keyring
+from graph import schema
 from graph.context import Context
-from graph.operation import Documented
-from graph.operations import Graph
+from graph.documents.operation import Documented
+from graph.documents.operations import Graph
+from graph.masking import masks
 from policy.caller import Caller
 from policy.grants import Grant, validate
 from policy.vocabulary import CalendarField, EmailField
-from providers.agenda import Agenda
-from providers.answers import Answer
-from providers.http import Upstream
-from providers.mailbox import Mailbox, MailPage
-from providers.ports import ConnectionInfo
-from providers.ports_calendar import CalendarPlace, EventPlace
+from providers.calendar.merged_calendars import Agenda
+from providers.http.client import Upstream
+from providers.http.response import Answer
+from providers.mail.merged_mailbox import Mailbox, MailPage
+from providers.ports.calendar import CalendarPlace, EventPlace
+from providers.ports.mail import ConnectionInfo
 from providers.registry import CalendarRegistry, MailRegistry
 from rest_compat.documents import document
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
@@ -74,7 +75,7 @@ class Recorded:
         content: bytes = b"",
         **_: Any,
     ) -> Answer:
-        """See `providers.http.Upstream.call`."""
+        """See `providers.http.client.Upstream.call`."""
         key = (segments, tuple(params), content)
         if key not in self._known:
             path = "/" + "/".join(quote(one, safe="") for one in segments)
@@ -82,7 +83,7 @@ class Recorded:
         return self._known[key]
 
     async def follow(self, url: str, **_: Any) -> Answer:
-        """See `providers.http.Upstream.follow`."""
+        """See `providers.http.client.Upstream.follow`."""
         if url not in self._known:
             self._known[url] = self._answer(url.removeprefix(self._corpus.base), b"")
         return self._known[url]

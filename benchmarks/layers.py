@@ -18,27 +18,29 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from gateway.server import settle
+from gateway.http.server import settle
 
 CALLS = 1500
 
 # What a layer does -> the function that it begins with, from the outside in.
 LAYERS: Mapping[str, str] = {
-    "edge: request id, common headers, metrics": "gateway.edge:Edge.__call__",
-    "front: which door, exceptions": "gateway.front:Front.__call__",
+    "edge: request id, common headers, metrics": "gateway.http.middleware:Edge.__call__",
+    "front: which door, exceptions": "gateway.http.dispatch:Front.__call__",
     "router: the row of the path": "rest_compat.router:Router.__call__",
     "row: the order of a call": "rest_compat.endpoint:Responder.respond",
-    "door: the context of a request": "gateway.door:Door.enter",
-    "token: header, checksum, digest, caller": "gateway.callers:Callers.authenticate",
-    "database: is what is known still true?": "gateway.lookup:SqliteLookup.rows",
-    "limits: two windows of the address, two of the token": "gateway.limiter:Limiter.take",
-    "gates": "gateway.door:Door.admit",
+    "door: the context of a request": "gateway.http.entry:Door.enter",
+    "token: header, checksum, digest, caller": "gateway.auth.authenticator:Callers.authenticate",
+    "database: is what is known still true?": "gateway.auth.token_lookup:SqliteLookup.rows",
+    "limits: two address windows, two token windows": "gateway.ratelimit.limiter:Limiter.take",
+    "gates": "gateway.http.entry:Door.admit",
     "parameters": "rest_compat.endpoint:bind",
-    "plan: variables, resolver, record to shape": "graph.plan.program:Program.run",
-    "mailboxes: which one has it": "providers.mailbox:Mailbox.get",
-    "connector: what to ask, decode, record": "providers.provider_b.mail:Mail.get",
-    "call: deadline, retries, breaker, places": "providers.http:Upstream.call",
-    "credentials": "gateway.credentials:ConnectionCredentials.token",
+    "plan: variables, resolver, record to shape": "graph.execution.plan.program:Program.run",
+    "mailboxes: which one has it": "providers.mail.merged_mailbox:Mailbox.get",
+    "connector: request, decode, map": (
+        "providers.connectors.provider_b.outlook_mail.mailbox:Mail.get"
+    ),
+    "call: deadline, retries, breaker, places": "providers.http.client:Upstream.call",
+    "credentials": "gateway.connections.credentials:ConnectionCredentials.token",
     "(upstream's answer, from memory)": "benchmarks.whole:FromMemory.handle_async_request",
     "answer: headers, sending": "rest_compat.router:send_answer",
 }

@@ -22,13 +22,13 @@ from benchmarks.corpus import BODY, PAGE, Corpus, id_b
 from benchmarks.inside import MAIL_MASK, Inside
 from benchmarks.rounds import Run
 from benchmarks.table import Promise, Table
-from gateway import graphql_endpoint
+from gateway.http import graphql_endpoint
 from graph.context import Context
 from policy.caller import Caller
-from providers.http import Upstream
-from providers.origins import Origins
-from providers.provider_a.batch import ROOT, Params
-from providers.provider_a.message import Message
+from providers.connectors.provider_a.batch import ROOT, Params
+from providers.connectors.provider_a.gmail.response_types import Message
+from providers.http.client import Upstream
+from providers.http.origins import Origins
 from rest_compat.documents import document
 
 A_PAGE = f"/api/access/email/messages?limit={PAGE}"
@@ -177,7 +177,7 @@ def singly(run: Run) -> Run:
     """Return *run* with every message fetched by a call of its own."""
 
     async def each() -> object:
-        with patch("providers.provider_a.reading.batch.messages", _one_by_one):
+        with patch("providers.connectors.provider_a.gmail.reading.batch.messages", _one_by_one):
             return await run()
 
     return each

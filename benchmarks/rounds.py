@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gateway.server import settle
+from gateway.http.server import settle
 
 Run = Callable[[], Awaitable[object]]
 MOST_CALLS = 20_000  # of one variant in one round

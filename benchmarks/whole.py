@@ -17,11 +17,11 @@ from benchmarks.baselines.stores import File, Known, Store, Token
 from benchmarks.corpus import Corpus
 from benchmarks.inside import EMAIL, MAIL_MASK, settings
 from gateway.app import Gateway, assemble
-from gateway.keyring import place
-from gateway.lookup import Lookup
+from gateway.auth.token_lookup import Lookup
+from gateway.secrets.keyring import place
 from gateway.settings import Settings
-from providers.origins import Origins
-from providers.records import Email
+from providers.http.origins import Origins
+from providers.records.mail import Email
 
 ADMIN = "the-admin-token-of-the-benchmark"
 PLENTY = [[10**9, 60], [10**9, 3600]]  # limits are counted, and never met

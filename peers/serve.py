@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import uvicorn
 
-from providers.sandbox.app import create
+from sandbox.app import create
 
 
 async def serve(seed: str, data: Path) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from providers.failures import Missing
-from providers.ports_calendar import CalendarPlace, EventList
+from providers.ports.calendar import CalendarPlace, EventList
 
 
 class MemoryIds:

@@ -17,7 +17,7 @@ import httpx
 import world as worlds
 from world import ADMIN, BROKEN, MAIN, ME_A, ME_B, ORIGIN, World
 
-from providers.sandbox.calendarrecords import (
+from sandbox.calendar.records import (
     Content,
     Guest,
     NewEvent,

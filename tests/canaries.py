@@ -17,10 +17,11 @@ from urllib.parse import parse_qsl, unquote
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 from prometheus_client import GCCollector, ProcessCollector
 
-from gateway import app, observability
-from gateway.decisions.log import DecisionLog
-from gateway.metrics import Metrics
-from gateway.tracing import Tracing
+from gateway import app
+from gateway.audit.log import DecisionLog
+from gateway.telemetry import logs
+from gateway.telemetry.metrics import Metrics
+from gateway.telemetry.tracing import Tracing
 
 SHORTEST = 5  # characters; shorter texts stand in anything
 LONGEST = 256 * 1024  # bytes of a body that are looked at
@@ -94,8 +95,8 @@ def _collect_logs(canaries: Canaries) -> None:
             canaries.written.append(self.format(record))
 
     handler = Collected()
-    handler.setFormatter(observability.JsonLines())
-    observability.quieten()
+    handler.setFormatter(logs.JsonLines())
+    logs.quieten()
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
@@ -180,6 +181,6 @@ def _vocabulary() -> str:
     """Everything that is said in our own name."""
     files = [_ROOT / name for name in ("openapi.json", "schema.graphql")]
     files += [_ROOT / "src/policy/vocabulary.py", _ROOT / "src/providers/registry.py"]
-    files += [_ROOT / "src/gateway/probes.py", _ROOT / "src/gateway/pages.py"]
+    files += [_ROOT / "src/gateway/http/health.py", _ROOT / "src/gateway/http/pages.py"]
     files += (_ROOT / "src/gateway/management").glob("*.py")
     return "\n".join(file.read_text() for file in files).lower()

@@ -39,14 +39,15 @@ def pytest_collection_finish():
 @pytest.fixture(scope="session", autouse=True)
 def _no_waiting():
     """Neither durability nor the patience of retries is what the tests are about."""
-    from gateway import database
-    from providers import calls, oauth
+    from gateway.store import database
+    from providers.http import call
+    from providers.oauth import credentials
 
     with pytest.MonkeyPatch.context() as patch:
         writer = ("synchronous=OFF", "foreign_keys=ON")
         patch.setattr(database, "_WRITER", writer)
-        patch.setattr(calls, "LONGEST_PAUSE", 0.01)
-        patch.setattr(oauth, "_OTHERS_SAVE", (0.0, 0.01, 0.05))
+        patch.setattr(call, "LONGEST_PAUSE", 0.01)
+        patch.setattr(credentials, "_OTHERS_SAVE", (0.0, 0.01, 0.05))
         yield
 
 
@@ -64,7 +65,7 @@ def elsewhere():
 @pytest.fixture(scope="session", autouse=True)
 def _compiled_once(_no_waiting, tmp_path_factory, elsewhere):
     """Compile a statement once for all the stores of the session, not once for each of them."""
-    from gateway import database
+    from gateway.store import database
 
     make, path = database._sqlite, tmp_path_factory.mktemp("first") / "gateway.db"
     first = make(f"sqlite+aiosqlite:///{path}", writer=True)

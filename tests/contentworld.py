@@ -16,8 +16,8 @@ import httpx
 import world as worlds
 from world import ADMIN, BROKEN, MAIN, ORIGIN, READ_ONLY, World
 
-from providers.sandbox.collab import records as r
-from providers.sandbox.collab.making import Maker
+from sandbox.collab import records as r
+from sandbox.collab.builders import Maker
 
 ANN, BOB = "ann@x.example", "bob@x.example"
 HOST, PEOPLE = "content.x.example", "people.x.example"

@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 from servers import free_port, wait_for
 
-from providers.sandbox.ground import Ground, open_ground
-from providers.sandbox.world import mail
-from providers.sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
+from sandbox.state import Ground, open_ground
+from sandbox.world.mail import mailboxes
+from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
 SECRET = "a-secret-of-the-load-tests"
 ADMIN = {"Authorization": f"Bearer {SECRET}"}
@@ -105,7 +105,7 @@ def upstreams(folder: Path, *, latency: float = 0.0) -> Iterator[Upstreams]:
     store = folder / "sandbox"
     store.mkdir()
     ground = open_ground(store)
-    mail.seed(ground.store, ground.mails)
+    mailboxes.seed(ground.store, ground.mails)
     tokens = {
         provider: ground.tokens.issue(name, account, scopes)
         for provider, (name, account, scopes) in MAIL.items()

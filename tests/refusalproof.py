@@ -25,9 +25,9 @@ import httpx
 import pytest
 from sqlmodel import col, or_, select
 
-from gateway import tokens
 from gateway.app import Gateway
-from gateway.tables import AccessToken, CollabRule
+from gateway.auth import tokens
+from gateway.store.tables import AccessToken, CollabRule
 from policy.vocabulary import LAYERS, Code
 
 REFUSED = (403, 404, 422)

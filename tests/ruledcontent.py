@@ -20,8 +20,8 @@ from world import World
 
 from policy.rules import Rule
 from policy.vocabulary import RuleAction, RuleType
-from providers.sandbox.collab import records as r
-from providers.sandbox.collab.making import Maker
+from sandbox.collab import records as r
+from sandbox.collab.builders import Maker
 
 ODD = ("", " & co", "'s", " ü", " 100%", " #1", " (2)", "+", " 漢")
 DOCUMENT = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

@@ -9,8 +9,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from gateway.server import bind, run_app
-from providers.sandbox.app import create
+from gateway.http.server import bind, run_app
+from sandbox.app import create
 
 
 class Repeating:

@@ -21,8 +21,8 @@ import httpx
 
 from gateway.app import Gateway, assemble
 from gateway.settings import Settings
-from providers.sandbox.app import Sandbox, create
-from providers.sandbox.mailstore import NEW_THREAD, NewMail, StoredMail
+from sandbox.app import Sandbox, create
+from sandbox.mail.store import NEW_THREAD, NewMail, StoredMail
 
 ORIGIN = "http://127.0.0.1:8000"
 ADMIN = "an-admin-token-of-the-tests"

@@ -7,8 +7,8 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from providers.mailbox import MailPage
-from providers.records import Email, Participant
+from providers.mail.merged_mailbox import MailPage
+from providers.records.mail import Email, Participant
 
 _OPTIONS = orjson.OPT_UTC_Z
 

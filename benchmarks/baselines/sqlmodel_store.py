@@ -9,7 +9,7 @@ from fastapi import HTTPException
 from sqlmodel import Session, col, create_engine, select
 
 from benchmarks.baselines.stores import Decrypt, Token, allowed
-from gateway.tables import AccessToken, ConnectionRow, TokenResource
+from gateway.store.tables import AccessToken, ConnectionRow, TokenResource
 
 
 class Models:

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from strawberry.extensions import ParserCache, ValidationCache
 from strawberry.fastapi import BaseContext, GraphQLRouter
 
-from graph import masks
 from graph.context import Context
+from graph.masking import masks
 from graph.schema import Mutation, Query
 from graph.schema import _described as described
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from providers.sandbox.boards.budget import set_budget
-from providers.sandbox.world.boards import seed
+from sandbox.boards.complexity import set_budget
+from sandbox.world.tasks.boards import seed
 
 READ = ("me:read", "boards:read", "users:read", "updates:read")
 

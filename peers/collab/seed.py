@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from providers.sandbox.world import collab
-from providers.sandbox.world.people import STUDIO_ACCOUNT
+from sandbox.world.collab import sites
+from sandbox.world.people import STUDIO_ACCOUNT
 
 WRITE = ("Files.ReadWrite.All", "Sites.ReadWrite.All", "SensitivityLabel.Read", "User.Read")
 READ = ("Files.Read.All", "Sites.Read.All")
@@ -11,13 +11,13 @@ READ = ("Files.Read.All", "Sites.Read.All")
 
 def fill(sandbox):
     ground = sandbox.ground
-    facts = collab.seed(ground.store, ground.shelf, datetime(2026, 11, 20, tzinfo=UTC))
+    facts = sites.seed(ground.store, ground.shelf, datetime(2026, 11, 20, tzinfo=UTC))
     tokens = ground.tokens
     return {
         "token": tokens.issue("collab", STUDIO_ACCOUNT, WRITE),
         "reader": tokens.issue("collab", STUDIO_ACCOUNT, READ),
         "application": tokens.issue("collab", "all", ("Sites.Read.All",), app_only=True),
-        "selected": tokens.issue("collab", collab.APPLICATION, ("Sites.Selected",), app_only=True),
+        "selected": tokens.issue("collab", sites.APPLICATION, ("Sites.Selected",), app_only=True),
         "sites": dict(facts.sites),
         "subjects": dict(facts.subjects),
     }

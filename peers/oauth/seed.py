@@ -1,6 +1,6 @@
 """The client that the check comes as: see ``peers/serve.py``."""
 
-from providers.sandbox.oauth_clients import Clients
+from sandbox.oauth.clients import Clients
 
 BACK = "http://127.0.0.1:5000/back"
 

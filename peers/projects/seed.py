@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from providers.sandbox.world.projects import seed
+from sandbox.world.tasks.projects import seed
 
 
 def fill(sandbox):

@@ -3,10 +3,10 @@
 from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
 
-from providers.sandbox.mailstore import Account
-from providers.sandbox.world import calendar, calendar_events
-from providers.sandbox.world.deliveries import desks
-from providers.sandbox.world.meetings import instant, occurrences
+from sandbox.mail.store import Account
+from sandbox.world.calendar import calendars, events
+from sandbox.world.mail.deliveries import desks
+from sandbox.world.calendar.meetings import instant, occurrences
 
 ACCOUNT = Account("me@a.test", "Me Myself")
 DAY = 86_400_000
@@ -45,13 +45,13 @@ def fill(sandbox):
 def meetings(sandbox):
     """Fill the calendars, and say what the plan has in the month around its day."""
     now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th, elsewhere earlier
-    calendar_events.seed(sandbox.ground.store, sandbox.ground.calendars, now)
+    events.seed(sandbox.ground.store, sandbox.ground.calendars, now)
     desk = desks(date(2026, 3, 20))[0]
     middle = datetime.combine(desk.today, time(), UTC)
     since, until = middle - timedelta(days=30), middle + timedelta(days=30)
     found = [
         one
-        for meeting in calendar.meetings(desk)
+        for meeting in calendars.meetings(desk)
         if meeting.calendar == "yard"
         for one in occurrences(meeting, since, until)
     ]

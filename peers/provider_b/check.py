@@ -67,7 +67,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The derived type list lies beside a working copy, or with the tests.
 TYPES_AT = (
     ROOT.parent / "shared/reference/schemas/graph_types_min.json",
-    ROOT / "tests/providers/sandbox/provider_b/data/graph_types_min.json",
+    ROOT / "tests/sandbox/provider_b/data/graph_types_min.json",
 )
 TYPES = json.loads(next(path for path in TYPES_AT if path.is_file()).read_text("utf-8"))
 KINDS = {

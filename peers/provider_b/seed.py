@@ -3,9 +3,9 @@
 from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
 
-from providers.sandbox.world import calendar, calendar_events
-from providers.sandbox.world.deliveries import desks
-from providers.sandbox.world.meetings import instant, occurrences
+from sandbox.world.calendar import calendars, events
+from sandbox.world.mail.deliveries import desks
+from sandbox.world.calendar.meetings import instant, occurrences
 
 START = 1_767_600_000_000  # 2026-01-05T08:00:00Z
 MINE = "me@provider-b.example"
@@ -38,13 +38,13 @@ def fill(sandbox):
 def _meetings(sandbox):
     """Fill the calendars, and say what the plan has in the month around its day."""
     now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th
-    calendar_events.seed(sandbox.ground.store, sandbox.ground.calendars, now)
+    events.seed(sandbox.ground.store, sandbox.ground.calendars, now)
     desk = desks(date(2026, 3, 20))[1]
     middle = datetime.combine(desk.today, time(), UTC)
     since, until = middle - timedelta(days=30), middle + timedelta(days=30)
     found = [
         one
-        for meeting in calendar.meetings(desk)
+        for meeting in calendars.meetings(desk)
         if meeting.calendar == "studio" and not meeting.is_all_day
         for one in occurrences(meeting, since, until)
     ]

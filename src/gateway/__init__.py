@@ -1,3 +1,3 @@
 """The process: assembles the other four packages and holds the operator's side."""
 
-from gateway import sqlite as sqlite  # before anything else imports the system's
+from gateway.store import sqlite as sqlite  # before anything else imports the system's

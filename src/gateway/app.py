@@ -17,59 +17,62 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway import crowd, graphql_endpoint, oauth_pages, pages, probes, tokens
-from gateway.accounts import Accounts
-from gateway.admission import Admission
-from gateway.background import Background
-from gateway.callers import Callers
-from gateway.credentials import Vault
-from gateway.database import Database
-from gateway.decisions import journey
-from gateway.decisions.log import DecisionLog
-from gateway.door import Door
-from gateway.edge import Edge
-from gateway.explaining.explainer import Explainer
-from gateway.explaining.stage import Stage
-from gateway.front import Front
-from gateway.idempotency import Deliveries
-from gateway.keyring import Keyring
-from gateway.lastok import LastOk
-from gateway.leases import Leases
-from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
-from gateway.lookup import Lookup, open_lookup
-from gateway.management import answers
+from gateway.audit import recorder
+from gateway.audit.log import DecisionLog
+from gateway.auth import tokens
+from gateway.auth.authenticator import Callers
+from gateway.auth.token_lookup import Lookup, open_lookup
+from gateway.connections import oauth_pages
+from gateway.connections.accounts import Accounts
+from gateway.connections.credentials import Vault
+from gateway.connections.health import LastOk
+from gateway.connections.oauth_flow import OAuthFlow
+from gateway.connections.recheck import Recovery
+from gateway.connections.reconnect_links import ReconnectLinks
+from gateway.connections.token_endpoints import TokenEndpoints
+from gateway.demo.sandbox_mount import forgetting
+from gateway.explain.explainer import Explainer
+from gateway.explain.runner import Stage
+from gateway.http import connection_limits as limits
+from gateway.http import graphql_endpoint, health, pages
+from gateway.http.admission_control import Admission
+from gateway.http.dispatch import Front
+from gateway.http.entry import Door
+from gateway.http.middleware import Edge
 from gateway.management import connections as managed_connections
 from gateway.management import decisions as managed_decisions
+from gateway.management import error_handlers
 from gateway.management import explain as managed_explain
 from gateway.management import operators as managed_operators
 from gateway.management import resources as managed_resources
 from gateway.management import rules as managed_rules
 from gateway.management import tokens as managed_tokens
-from gateway.management.admission import admitted
-from gateway.metrics import Metrics
-from gateway.oauth_flow import OAuthFlow
-from gateway.parts import Parts
-from gateway.reconnecting import ReconnectLinks
-from gateway.recovery import Recovery
-from gateway.sandbox_mount import forgetting
+from gateway.management.auth import admitted
+from gateway.ratelimit.limiter import Limiter, SlidingLog, Unlimited, windows
+from gateway.ratelimit.shared import SharedLimiter
+from gateway.secrets.keyring import Keyring
+from gateway.services import Parts
 from gateway.settings import Settings
-from gateway.shared_limits import SharedLimiter
-from gateway.sweeping import Sweeping
-from gateway.token_endpoints import TokenEndpoints
+from gateway.store.background import Background
+from gateway.store.cleanup import Sweeping
+from gateway.store.database import Database
+from gateway.store.idempotency import Deliveries
+from gateway.store.leases import Leases
+from gateway.telemetry.metrics import Metrics
 from graph import schema
-from graph.operations import Graph
+from graph.documents.operations import Graph
 from policy.quota import Counter
 from policy.vocabulary import Surface
-from providers.origins import Origins
-from providers.sandbox.origins import other_origin
-from providers.watching import Told, Watch
+from providers.http.events import Told, Watch
+from providers.http.origins import Origins
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 from rest_compat.ports import Operation
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Endpoint
+from sandbox.origins import other_origin
 
 if TYPE_CHECKING:
-    from gateway.tracing import Tracing
+    from gateway.telemetry.tracing import Tracing
 
 INTERNAL = "/internal"
 
@@ -95,10 +98,10 @@ class Gateway:
         await self.edge(scope, receive, send)
 
     @property
-    def connection_limits(self) -> crowd.Limits:
+    def connection_limits(self) -> limits.Limits:
         """What `protocol` asks."""
         settings = self.parts.settings
-        return crowd.Limits(
+        return limits.Limits(
             connections=settings.max_connections,
             per_address=settings.max_connections_per_address,
             proxies=self.parts.proxies,
@@ -136,7 +139,7 @@ def assemble(
     tracing = _tracing(settings)
     last_ok = LastOk(database, clock=lambda: int(clock() * 1000))
     clients.watch = _watch(
-        counted.called, journey.called, last_ok.called, *([tracing.called] if tracing else [])
+        counted.called, recorder.called, last_ok.called, *([tracing.called] if tracing else [])
     )
     endpoints = TokenEndpoints(clients, settings)
     parts = _parts(settings, database, lookup, background, clock, endpoints)
@@ -194,7 +197,7 @@ def assemble(
     app = _application(lifespan)
     app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
     app.state.oauth, app.state.decisions = oauth, decisions
-    probes.install(app, parts, counted, serving=lambda: serving)
+    health.install(app, parts, counted, serving=lambda: serving)
     graphql = graphql_endpoint.endpoint(door, _graph(), ledger)
     pages.install(app, graphql=graphql, sandbox=sandbox and forgetting(sandbox, clients))
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
@@ -260,7 +263,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
         # Its spans would carry paths and queries to whatever provider the process has.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    answers.install(app)
+    error_handlers.install(app)
     for router in _MANAGED:
         app.include_router(router, dependencies=[Depends(admitted)])
     app.include_router(oauth_pages.router)
@@ -315,7 +318,7 @@ def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:
 def _tracing(settings: Settings) -> "Tracing | None":
     if settings.traces_endpoint is None:
         return None
-    from gateway.tracing import Tracing  # noqa: PLC0415 - heavy, and few want it
+    from gateway.telemetry.tracing import Tracing  # noqa: PLC0415 - heavy, and few want it
 
     return Tracing.to(settings.traces_endpoint, share=settings.traces_share)
 

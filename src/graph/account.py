@@ -5,11 +5,11 @@ from datetime import datetime
 import strawberry
 
 from graph.context import Info
-from graph.guards import unguarded
+from graph.masking.guards import unguarded
 from graph.scalars import JSON, Long
 from policy.gates import Connection
 from policy.grants import effective_operations
-from providers.records import Record
+from providers.records.mail import Record
 
 
 @strawberry.type(description="A connection on the token's resources.")

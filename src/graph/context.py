@@ -10,18 +10,18 @@ from graphql import GraphQLResolveInfo
 from strawberry.types import Info as StrawberryInfo
 from strawberry.utils.str_converters import to_camel_case
 
-from graph import masks
+from graph.execution.plan.planning import Plan
 from graph.loaders import Loaders
-from graph.plan.planning import Plan
-from graph.trail import Trail
+from graph.masking import masks
+from graph.request_log import Trail
 from policy.caller import Caller
 from policy.vocabulary import RuleType
-from providers.agenda import Agenda
-from providers.content import Content
+from providers.calendar.merged_calendars import Agenda
+from providers.content.fingerprints import Trace
+from providers.content.merged_content import Content
 from providers.failures import OutcomeUnknown
-from providers.mailbox import Mailbox
-from providers.taskdesk import TaskDesk
-from providers.traces import Trace
+from providers.mail.merged_mailbox import Mailbox
+from providers.tasks.accounts import TaskDesk
 
 
 class Sealer(Protocol):
@@ -41,7 +41,7 @@ class Sealer(Protocol):
 
 class Rulebook(Protocol):
     """
-    Where rules are added for what a token makes; see `graph.collab.keeping`.
+    Where rules are added for what a token makes; see `graph.collab.visibility.auto_rules`.
 
     An intent is written down before anything is made, and is done when the rule is stored.
     """

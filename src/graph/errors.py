@@ -14,7 +14,7 @@ from typing import Any
 
 from graphql import GraphQLError, ValueNode
 
-from graph.trail import Ruling
+from graph.request_log import Ruling
 from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code, Layer, Surface
 from providers.failures import (

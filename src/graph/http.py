@@ -19,10 +19,10 @@ from graphql import GraphQLError
 
 from graph import errors
 from graph.context import Context
-from graph.limits import MAX_BYTES, MAX_OBJECTS
-from graph.operation import Operation, Outcome
-from graph.operations import Document, Graph
-from graph.trail import WHOLE, Ruling
+from graph.documents.cost_limits import MAX_BYTES, MAX_OBJECTS
+from graph.documents.operation import Operation, Outcome
+from graph.documents.operations import Document, Graph
+from graph.request_log import WHOLE, Ruling
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
 from policy.vocabulary import LAYERS, Code
 

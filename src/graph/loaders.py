@@ -12,11 +12,11 @@ from typing import TypeVar, cast
 
 from aiodataloader import DataLoader
 
-from providers import records
-from providers.mailbox import Mailbox
+from providers.mail.merged_mailbox import Mailbox
+from providers.records import mail as mail_records
 
 Key = tuple[str, frozenset[str]]
-Found = TypeVar("Found", bound=records.Record)
+Found = TypeVar("Found", bound=mail_records.Record)
 
 
 class Loaders:
@@ -26,24 +26,24 @@ class Loaders:
         self._mail = mail
         self._alone = alone
 
-    async def email(self, email_id: str, wanted: frozenset[str]) -> records.Email:
+    async def email(self, email_id: str, wanted: frozenset[str]) -> mail_records.Email:
         """Read one message by its prefixed id."""
         if self._alone:
             return await self._mail.get(email_id, wanted=wanted)
         return await self._emails.load((email_id, wanted))
 
-    async def thread(self, thread_id: str, wanted: frozenset[str]) -> records.Thread:
+    async def thread(self, thread_id: str, wanted: frozenset[str]) -> mail_records.Thread:
         """Read one conversation by its prefixed id."""
         if self._alone:
             return await self._mail.thread(thread_id, wanted=wanted)
         return await self._threads.load((thread_id, wanted))
 
     @cached_property
-    def _emails(self) -> DataLoader[Key, records.Email]:
+    def _emails(self) -> DataLoader[Key, mail_records.Email]:
         return _loader(lambda key: self._mail.get(key[0], wanted=key[1]))
 
     @cached_property
-    def _threads(self) -> DataLoader[Key, records.Thread]:
+    def _threads(self) -> DataLoader[Key, mail_records.Thread]:
         return _loader(lambda key: self._mail.thread(key[0], wanted=key[1]))
 
 

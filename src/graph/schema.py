@@ -12,19 +12,21 @@ from graphql import GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from graph import account, direct, masks
-from graph.collab import changes as collab_changes
-from graph.collab import files as collab_files
+from graph import account
+from graph.collab import file_mutations as collab_changes
+from graph.collab import file_queries as collab_files
+from graph.collab import item_mutations as collab_row_changes
+from graph.collab import item_queries as collab_rows
 from graph.collab import labels as collab_labels
-from graph.collab import row_changes as collab_row_changes
-from graph.collab import rows as collab_rows
-from graph.collab import search as collab_search
-from graph.collab import sites as collab_sites
+from graph.collab import search_queries as collab_search
+from graph.collab import site_queries as collab_sites
 from graph.collab.inputs import FILE_CONTENT, FileContent
 from graph.context import Info
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
 from graph.events import queries as event_queries
+from graph.execution import fast_resolvers
+from graph.masking import masks
 from graph.scalars import SCALARS
 from graph.tasks import mutations as task_mutations
 from graph.tasks import queries as task_queries
@@ -96,7 +98,7 @@ Mutation = create_type(
 def build() -> GraphQLSchema:
     """Build the executable schema, once per process."""
     schema = _described()._schema  # noqa: SLF001 - strawberry names no public way to it
-    direct.apply(schema)
+    fast_resolvers.apply(schema)
     masks.apply(schema)
     return schema
 

@@ -9,7 +9,7 @@ from policy.gates import Connection
 from policy.vocabulary import Surface
 from providers.failures import Broken, NeedsReauth, ProviderFailure, TimedOut, TooMuch
 from providers.fanout import AllFailed, ConnectionWarning
-from providers.taskdesk import DISPLAY_NAMES
+from providers.tasks.accounts import DISPLAY_NAMES
 
 _NAMES: Mapping[str, str] = MappingProxyType(
     {"PROVIDER_A": "Provider A", "PROVIDER_B": "Provider B", **DISPLAY_NAMES}

@@ -21,8 +21,8 @@ What the caller may not do, as exceptions.
     └── Conflict               409, 412, 413, 422: the state of things forbids it
 
 A refusal is an answer, not a fault: it carries its code word, a sentence that is safe to show, and
-never reaches the error log. What it was about is kept beside that, for `policy.openings`. Statuses
-are decided in `graph.errors` alone. Source: decisions 1, 2.
+never reaches the error log. What it was about is kept beside that, for `policy.remedies.settings`.
+Statuses are decided in `graph.errors` alone. Source: decisions 1, 2.
 """
 
 from collections.abc import Iterable, Mapping

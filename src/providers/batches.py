@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from providers.answers import Answer
-from providers.calls import Classify
 from providers.failures import Throttled
-from providers.http import Upstream
+from providers.http.call import Classify
+from providers.http.client import Upstream
+from providers.http.response import Answer
 
 T = TypeVar("T")
 

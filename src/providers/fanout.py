@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from providers.failures import Broken, ProviderFailure, Throttled, TimedOut
-from providers.ports import ConnectionInfo
+from providers.ports.mail import ConnectionInfo
 
 PATIENCE = 15.0  # seconds that each may take; decisions 5.3, "Merge"
 

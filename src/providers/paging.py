@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Generic, TypeVar
 
-from providers.answers import Answer
 from providers.failures import Broken
+from providers.http.response import Answer
 
 P = TypeVar("P")
 

@@ -8,29 +8,29 @@ between requests is kept here, by connection, for the life of the process.
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from providers.answers import Answer
-from providers.boards.failures import classify as classify_boards
-from providers.boards.tasks import Tasks as Boards
-from providers.boards.writing import Locks
-from providers.collab.connection import Collab
-from providers.collab.failures import classify as classify_collab
-from providers.collab.memory import Memory as MemoryC
+from providers.connectors.boards.failures import classify as classify_boards
+from providers.connectors.boards.tasks import Tasks as Boards
+from providers.connectors.boards.writing import Locks
+from providers.connectors.collab.connection import Collab
+from providers.connectors.collab.failures import classify as classify_collab
+from providers.connectors.collab.ttl_cache import Memory as MemoryC
+from providers.connectors.projects.failures import classify as classify_projects
+from providers.connectors.projects.tasks import Tasks as Projects
+from providers.connectors.provider_a.failures import classify as classify_a
+from providers.connectors.provider_a.gmail.mailbox import Mail as MailA
+from providers.connectors.provider_a.google_calendar.calendars import Calendars as CalendarsA
+from providers.connectors.provider_a.memory import Memory as MemoryA
+from providers.connectors.provider_b.failures import classify as classify_b
+from providers.connectors.provider_b.memory import Memory as MemoryB
+from providers.connectors.provider_b.outlook_calendar.calendars import Calendars as CalendarsB
+from providers.connectors.provider_b.outlook_mail.mailbox import Mail as MailB
 from providers.failures import ProviderFailure
-from providers.http import Credentials, Origins, Upstream
-from providers.ports import ConnectionInfo, MailPort
-from providers.ports_calendar import CalendarPort
-from providers.ports_collab import CollabPort
-from providers.ports_tasks import TaskPort
-from providers.projects.failures import classify as classify_projects
-from providers.projects.tasks import Tasks as Projects
-from providers.provider_a.calendar import Calendars as CalendarsA
-from providers.provider_a.failures import classify as classify_a
-from providers.provider_a.mail import Mail as MailA
-from providers.provider_a.memory import Memory as MemoryA
-from providers.provider_b.calendar import Calendars as CalendarsB
-from providers.provider_b.failures import classify as classify_b
-from providers.provider_b.mail import Mail as MailB
-from providers.provider_b.memory import Memory as MemoryB
+from providers.http.client import Credentials, Origins, Upstream
+from providers.http.response import Answer
+from providers.ports.calendar import CalendarPort
+from providers.ports.collab import CollabPort
+from providers.ports.mail import ConnectionInfo, MailPort
+from providers.ports.tasks import TaskPort
 
 Classify = Callable[[Answer], ProviderFailure | None]
 

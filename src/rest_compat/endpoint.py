@@ -14,7 +14,6 @@ import msgspec
 from starlette.types import Scope
 
 from rest_compat import errors
-from rest_compat.answers import Answer
 from rest_compat.binding import INPUT, bind
 from rest_compat.call import Call
 from rest_compat.idempotency import HEADER, intent, once, read_key
@@ -22,6 +21,7 @@ from rest_compat.ledger import Ledger
 from rest_compat.ports import Door, Left, Operation, Problem, Variable, Visit
 from rest_compat.preferences import Preferences, read_preferences
 from rest_compat.readers import Body, BodyReader
+from rest_compat.responses import Answer
 from rest_compat.table import Endpoint
 
 # Top-level members that are left out when they say nothing (decisions 0). Planned documents leave

@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 
 from policy.vocabulary import Code, Surface
-from rest_compat.answers import Answer
 from rest_compat.ports import Problem
+from rest_compat.responses import Answer
 
 WHOLE = "$"  # the `field` of a complaint about the body as a whole
 CHALLENGE = 'Bearer error="invalid_token"'

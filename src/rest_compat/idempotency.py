@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policy.vocabulary import Code
-from rest_compat.answers import Answer
 from rest_compat.call import Call
 from rest_compat.errors import problem
 from rest_compat.ledger import Begun, Done, Intent, Ledger, Reused, Running
 from rest_compat.ports import Problem, Visit
+from rest_compat.responses import Answer
 
 if TYPE_CHECKING:  # uploads read the name of the header here
     from rest_compat.readers import Body

@@ -1,7 +1,7 @@
 """
 The ledger of intents: which POST was begun under which `Idempotency-Key`, and how it ended.
 
-What the REST layer asks of it; `gateway.idempotency` keeps it in the database. An entry is
+What the REST layer asks of it; `gateway.store.idempotency` keeps it in the database. An entry is
 committed *before* its operation runs, so that no crash can lose the fact that something may have
 been sent. Source: decisions 5.9 and 16; reference, reliability F1 and F2.
 """
@@ -9,7 +9,7 @@ been sent. Source: decisions 5.9 and 16; reference, reliability F1 and F2.
 from dataclasses import dataclass
 from typing import Protocol
 
-from rest_compat.answers import Answer
+from rest_compat.responses import Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from graphql import GraphQLInputType
 from starlette.types import Scope
 
-from rest_compat.answers import Answer
+from rest_compat.responses import Answer
 
 
 @dataclass(frozen=True, slots=True)

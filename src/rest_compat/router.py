@@ -12,7 +12,6 @@ from starlette.types import Receive, Scope, Send
 
 from policy.vocabulary import Code
 from rest_compat import errors
-from rest_compat.answers import Answer, send_answer
 from rest_compat.binding import INPUT
 from rest_compat.body import ClientGone
 from rest_compat.call import Call, segments
@@ -21,6 +20,7 @@ from rest_compat.endpoint import Responder
 from rest_compat.ledger import Ledger
 from rest_compat.ports import Door, Graph, Left, Problem, Visit
 from rest_compat.readers import READERS, BodyReader
+from rest_compat.responses import Answer, send_answer
 from rest_compat.table import Endpoint
 
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from graph.collab.columns import FACES
+from graph.collab.visibility.hidden_columns import FACES
 from policy.vocabulary import CollabField
-from providers.collab_columns import share, veiled
-from providers.records_collab import Column
-from providers.sandbox.collab.records import SiteList
+from providers.content.columns import share, veiled
+from providers.records.collab import Column
+from sandbox.collab.records import SiteList
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -3,7 +3,7 @@
 import pytest
 from contentworld import BOB
 
-from graph.collab import contents
+from graph.collab.visibility import folder_checks
 
 
 def blocking(content, kind, name):
@@ -135,7 +135,7 @@ async def test_a_file_is_deleted_without_a_look_around(content):
 
 @pytest.mark.parametrize("bound", ["MOST_PAGES", "MOST_THINGS"])
 async def test_more_than_can_be_looked_at_counts_as_blocked(shared, monkeypatch, bound):
-    monkeypatch.setattr(contents, bound, 1)
+    monkeypatch.setattr(folder_checks, bound, 1)
     token = await shared.token(("mime_type", "video/*", "block"))
     shared.forget_calls()
 
@@ -164,7 +164,7 @@ async def test_a_wide_folder_costs_a_page_for_two_hundred(content):
 
 
 async def test_the_row_of_a_folder_is_deleted_with_the_same_right(content):
-    from providers.sandbox.collab.records import SiteList
+    from sandbox.collab.records import SiteList
 
     shelf = content.world.sandbox.ground.shelf
     boats = content.things["boats"]

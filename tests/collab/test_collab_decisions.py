@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.decisions import reading
-from gateway.decisions.reading import Wanted
+from gateway.audit import reading
+from gateway.audit.reading import Wanted
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

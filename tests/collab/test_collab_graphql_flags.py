@@ -6,7 +6,7 @@ import graphql
 import pytest
 from world import BROKEN
 
-from graph.collab.masked import MUTATIONS, QUERIES
+from graph.collab.mask_table import MUTATIONS, QUERIES
 from policy.vocabulary import CollabOp
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

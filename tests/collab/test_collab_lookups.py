@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from contentworld import column
 
-from providers.collab.lists import column as read_column
+from providers.connectors.collab.lists.lists import column as read_column
 
 MANY = {"allowMultipleValues": True}
 SELECTED = "Fee,Berth,BerthLookupId,Others,Berth_x003a_State"

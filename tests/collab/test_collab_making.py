@@ -3,8 +3,8 @@
 import pytest
 from sqlmodel import select
 
-from gateway.database import StorageUnavailable
-from gateway.tables import RuleIntent
+from gateway.store.database import StorageUnavailable
+from gateway.store.tables import RuleIntent
 
 
 async def intents(content):

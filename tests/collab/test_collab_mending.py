@@ -7,9 +7,9 @@ import pytest
 from sqlmodel import select
 from world import MAIN
 
-from gateway.moments import now_ms
-from gateway.rule_mending import PAUSES, Mending
-from gateway.tables import RuleIntent
+from gateway.rule_intents.recovery import PAUSES, Mending
+from gateway.store.tables import RuleIntent
+from gateway.store.timestamps import now_ms
 from providers.failures import OutcomeUnknown
 
 DAY = 24 * 3600 * 1000
@@ -82,7 +82,7 @@ def lost(monkeypatch):
         raise OutcomeUnknown
 
     for method in ("upload", "create_folder", "create_row"):
-        monkeypatch.setattr(f"providers.content.Content.{method}", losing)
+        monkeypatch.setattr(f"providers.content.merged_content.Content.{method}", losing)
 
 
 def uploading(content, token, data=b"twelve bytes", **more):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.content import Content
+from providers.content.merged_content import Content
 
 UNKNOWN = "The provider did not say whether this was done, and it could not be found out."
 ITEM = {"fields": {"Title": "Mine", "Length": 7, "Paid": True}}

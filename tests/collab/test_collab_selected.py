@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from world import EMPTY
 
-from providers.sandbox.collab.records import SiteGrant
+from sandbox.collab.records import SiteGrant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -20,7 +20,7 @@ from contentworld import BOB, WRITE, column
 from world import ADMIN
 
 from policy.vocabulary import CollabField
-from providers.sandbox.collab import records as r
+from sandbox.collab import records as r
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from providers.http import Origins, Upstream
-from providers.transport import PooledTransport
+from providers.http.client import Origins, Upstream
+from providers.http.transport import PooledTransport
 
 
 def pytest_asyncio_loop_factories(config, item):

@@ -198,9 +198,9 @@ def serve_sandbox(port: int, folder: Path) -> None:
     sys.path.insert(0, str(HERE.parents[1]))
     import contentworld
 
-    from gateway.server import bind, run_app
-    from providers.sandbox.app import create
-    from providers.sandbox.collab.making import Maker
+    from gateway.http.server import bind, run_app
+    from sandbox.app import create
+    from sandbox.collab.builders import Maker
 
     listener, base = bind("127.0.0.1", port)
     # Pre-authenticated addresses on another origin would have to be https.
@@ -220,12 +220,12 @@ def serve_sandbox(port: int, folder: Path) -> None:
 
 def serve_gateway(port: str, dies: str) -> None:
     """Serve the gateway; leases last a second, and it kills itself *before* or *after* a call."""
-    from gateway import rule_mending, rulebook
     from gateway.cli.main import run
-    from providers.content import Content
+    from gateway.rule_intents import log, recovery
+    from providers.content.merged_content import Content
 
-    rulebook.LEASE, rulebook.RENEWAL = 1000, 0.2
-    rule_mending.TICK, rule_mending.PAUSES = 0.1, (500, *rule_mending.PAUSES[1:])
+    log.LEASE, log.RENEWAL = 1000, 0.2
+    recovery.TICK, recovery.PAUSES = 0.1, (500, *recovery.PAUSES[1:])
 
     async def die(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -235,7 +235,7 @@ def serve_gateway(port: str, dies: str) -> None:
         for name in ("upload", "create_folder", "create_row"):
             setattr(Content, name, die)
     if dies == "after":
-        rulebook.Rulebook.allow = die  # type: ignore[method-assign] # that is the fault
+        log.Rulebook.allow = die  # type: ignore[method-assign] # that is the fault
     sys.argv = ["gateway", "serve", "--port", port]
     run()
 

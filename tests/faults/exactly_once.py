@@ -12,8 +12,8 @@ mailboxes are counted by the key in their subject: 0 duplicates, 0 missing. Exit
 Half of the keys go through REST, half through GraphQL.
 Of several processes one at a time is killed, and every retry goes to the next one.
 
-A try whose process died is held by its lease (35 seconds, see `gateway.idempotency`), so the run
-ends about that long after the last kill.
+A try whose process died is held by its lease (35 seconds, see `gateway.store.idempotency`), so the
+run ends about that long after the last kill.
 """
 
 import argparse
@@ -35,9 +35,9 @@ from typing import Any
 
 import httpx
 
-from gateway.server import bind, run_app
-from providers.sandbox.app import create
-from providers.sandbox.ground import open_ground
+from gateway.http.server import bind, run_app
+from sandbox.app import create
+from sandbox.state import open_ground
 
 ADMIN = "an-admin-token-of-this-run"
 SCOPES = {

@@ -21,8 +21,8 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
-from providers.http import Upstream
-from providers.resilience import Throttle
+from providers.http.client import Upstream
+from providers.http.resilience import Throttle
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"

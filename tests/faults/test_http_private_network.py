@@ -3,8 +3,8 @@
 import pytest
 
 from providers.failures import Unreachable
-from providers.http import Origins, Upstream
-from providers.pool import Endpoint
+from providers.http.client import Origins, Upstream
+from providers.http.pool import Endpoint
 
 PRIVATE = [
     "127.0.0.1",

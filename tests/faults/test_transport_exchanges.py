@@ -6,7 +6,7 @@ import os
 import httpx
 import pytest
 
-from providers.transport import PooledTransport
+from providers.http.transport import PooledTransport
 
 
 async def test_one_connection_serves_calls_in_a_row(client, stub):

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from providers.failures import Unreachable
-from providers.http import Origins, Upstream
-from providers.transport import PooledTransport, tls_context
+from providers.http.client import Origins, Upstream
+from providers.http.transport import PooledTransport, tls_context
 
 
 def certificate(name, address):

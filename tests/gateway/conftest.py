@@ -14,11 +14,11 @@ import pytest_asyncio
 from sqlalchemy import text
 
 from gateway.app import assemble
-from gateway.database import Database
-from gateway.demo_world import register_client
+from gateway.demo.world import register_client
 from gateway.settings import Settings
-from gateway.tables import METADATA, ConnectionRow, Operator, Resource
-from providers.sandbox.app import create
+from gateway.store.database import Database
+from gateway.store.tables import METADATA, ConnectionRow, Operator, Resource
+from sandbox.app import create
 
 BASE = "http://gateway.test"
 ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}

@@ -8,11 +8,11 @@ import asyncio
 import itertools
 import sys
 
-from gateway.database import Database
-from gateway.decisions.decision import Decision
-from gateway.decisions.log import DecisionLog
-from gateway.keyring import Keyring
-from gateway.moments import now_ms
+from gateway.audit.decision import Decision
+from gateway.audit.log import DecisionLog
+from gateway.secrets.keyring import Keyring
+from gateway.store.database import Database
+from gateway.store.timestamps import now_ms
 
 
 async def work(url: str, name: str, key: str) -> None:

@@ -9,14 +9,14 @@ import asyncio
 import json
 import sys
 
-from gateway.credentials import Vault
-from gateway.database import Database
-from gateway.keyring import Keyring
-from gateway.leases import Leases
-from gateway.lookup import open_lookup
+from gateway.auth.token_lookup import open_lookup
+from gateway.connections.credentials import Vault
+from gateway.connections.token_endpoints import TokenEndpoints
+from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
-from gateway.token_endpoints import TokenEndpoints
-from providers.origins import Origins
+from gateway.store.database import Database
+from gateway.store.leases import Leases
+from providers.http.origins import Origins
 
 CALLERS = 60
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gateway.accounts import Accounts
-from providers.ports import ConnectionInfo
+from gateway.connections.accounts import Accounts
+from providers.ports.mail import ConnectionInfo
 
 KINDS = {"email": "PROVIDER_A", "calendar": "PROVIDER_A", "tasks": "BOARDS", "collab": "CONTENT"}
 
@@ -33,7 +33,8 @@ def opened(monkeypatch):
     """The kinds of connections that were opened."""
     kinds = []
     monkeypatch.setattr(
-        "gateway.accounts._Ports.open", lambda _self, one: kinds.append(one.kind) or object()
+        "gateway.connections.accounts._Ports.open",
+        lambda _self, one: kinds.append(one.kind) or object(),
     )
     return kinds
 

@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from gateway.addresses import bucket
+from gateway.http.client_addresses import bucket
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 

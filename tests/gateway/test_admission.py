@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gateway import token_text
+from gateway.auth import token_format
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -86,7 +86,7 @@ async def test_two_authorization_headers_are_malformed(client):
 
 
 async def test_an_access_token_nobody_knows_is_still_the_wrong_kind(client):
-    headers = {"Authorization": f"Bearer {token_text.mint().text}"}
+    headers = {"Authorization": f"Bearer {token_format.mint().text}"}
     response = await client.get("/api/operators", headers=headers)
 
     assert (response.status_code, response.json()["error"]) == (403, "ADMIN_REQUIRED")

@@ -6,13 +6,13 @@ from uuid import UUID
 import pytest
 from sqlmodel import select
 
-from gateway import event_ids
-from gateway.database import Database
-from gateway.event_ids import EventIds
-from gateway.overload import Overloaded
-from gateway.tables import CalendarRow, ConnectionRow, EventRow, Operator, Resource
-from providers import agenda
-from providers.ports_calendar import CalendarPlace, EventPlace
+from gateway.errors import Overloaded
+from gateway.store import event_ids
+from gateway.store.database import Database
+from gateway.store.event_ids import EventIds
+from gateway.store.tables import CalendarRow, ConnectionRow, EventRow, Operator, Resource
+from providers.calendar import merged_calendars
+from providers.ports.calendar import CalendarPlace, EventPlace
 
 WORK, HOME = CalendarPlace(1, "me@a.example"), CalendarPlace(1, "home")
 OTHER = CalendarPlace(2, "home")
@@ -49,7 +49,7 @@ def connection(number):
 
 def places(ids, count, calendar=WORK, calendar_id=1):
     return {
-        agenda.event_id(calendar, f"{ids}-{number}"): EventPlace(
+        merged_calendars.event_id(calendar, f"{ids}-{number}"): EventPlace(
             calendar_id, calendar, f"{ids}-{number}"
         )
         for number in range(count)
@@ -231,7 +231,7 @@ async def test_a_database_that_does_not_answer_is_told_as_overload(tmp_path):
 )
 def test_an_events_id_is_made_of_its_place_alone(place, native, expected):
     """These values are in the hands of clients: they may never change."""
-    found = agenda.event_id(place, native)
+    found = merged_calendars.event_id(place, native)
 
     assert UUID(found).version == 5
     assert found == expected

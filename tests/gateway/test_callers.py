@@ -5,11 +5,12 @@ import asyncio
 import pytest
 from sqlmodel import col
 
-from gateway import moments, token_text, tokens
-from gateway.callers import Callers
-from gateway.database import Database, StorageUnavailable
-from gateway.lookup import open_lookup
-from gateway.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
+from gateway.auth import token_format, tokens
+from gateway.auth.authenticator import Callers
+from gateway.auth.token_lookup import open_lookup
+from gateway.store import timestamps
+from gateway.store.database import Database, StorageUnavailable
+from gateway.store.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
 from policy import grants
 from policy.refusals import Unauthenticated
 from policy.rules import Facts
@@ -173,7 +174,7 @@ async def test_a_connection_that_was_switched_off_is_seen_at_once(database, seco
 async def test_expiry_comes_to_the_millisecond(database, first, clock, text):
     await change(database, expires_at=NOW + 1000)
 
-    assert (await first.ask(text)).expires_at == moments.from_ms(NOW + 1000)
+    assert (await first.ask(text)).expires_at == timestamps.from_ms(NOW + 1000)
     clock.now += 999
     await first.ask(text)
     clock.now += 1
@@ -187,7 +188,7 @@ async def test_a_revoked_token_is_told_so_before_it_is_told_to_be_expired(databa
 
 
 async def test_an_old_secret_lives_for_its_grace(database, first, clock, text, monkeypatch):
-    monkeypatch.setattr(moments, "now_ms", clock)
+    monkeypatch.setattr(timestamps, "now_ms", clock)
     async with database.writing() as session:
         token = await session.get(AccessToken, 1)
         renewed = await tokens.rotate(session, token, grace_seconds=10)
@@ -199,7 +200,7 @@ async def test_an_old_secret_lives_for_its_grace(database, first, clock, text, m
 
 
 async def test_without_grace_an_old_secret_dies_at_once(database, first, clock, text, monkeypatch):
-    monkeypatch.setattr(moments, "now_ms", clock)
+    monkeypatch.setattr(timestamps, "now_ms", clock)
     async with database.writing() as session:
         token = await session.get(AccessToken, 1)
         await tokens.rotate(session, token, grace_seconds=0)
@@ -219,10 +220,10 @@ async def test_without_grace_an_old_secret_dies_at_once(database, first, clock, 
         pytest.param(b"Bearer abc", "UNKNOWN_TOKEN", id="no token of ours"),
         pytest.param(b"Bearer \xff\xfe", "UNKNOWN_TOKEN", id="no text"),
         pytest.param(
-            b"Bearer " + token_text.of_bits(5).text.encode(), "UNKNOWN_TOKEN", id="never made"
+            b"Bearer " + token_format.of_bits(5).text.encode(), "UNKNOWN_TOKEN", id="never made"
         ),
         pytest.param(
-            b"Bearer " + token_text.of_bits(5).text[:-1].encode() + b"!",
+            b"Bearer " + token_format.of_bits(5).text[:-1].encode() + b"!",
             "UNKNOWN_TOKEN",
             id="wrong checksum",
         ),
@@ -242,7 +243,7 @@ async def test_a_mistyped_token_touches_no_storage(clock):
             raise AssertionError("storage was asked")
 
     callers = Callers(Nothing(), base_url=lambda *_: "", clock=clock)
-    text = token_text.mint().text
+    text = token_format.mint().text
     swapped = text[:20] + ("a" if text[20] != "a" else "b") + text[21:]
     with pytest.raises(Unauthenticated):
         await callers.authenticate([(b"authorization", f"Bearer {swapped}".encode())])

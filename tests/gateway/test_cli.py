@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from gateway import token_text
+from gateway.auth import token_format
 from gateway.cli.main import app
 
 runner = CliRunner()
@@ -21,7 +21,7 @@ def environment(store_named):
 @pytest.fixture
 async def accounts(environment, database):
     """An operator and a resource."""
-    from gateway.tables import Operator, Resource
+    from gateway.store.tables import Operator, Resource
 
     async with database.writing() as session:
         session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
@@ -40,7 +40,7 @@ def test_a_token_is_made_shown_listed_rotated_and_revoked(accounts):
     made = create("--settings", '{"emailAccessEnabled": true}')
     assert made.exit_code == 0
     text = made.stdout.strip()
-    assert token_text.digest(text) is not None
+    assert token_format.digest(text) is not None
     assert "only time" in made.stderr
 
     shown = json.loads(run("token", "show", 1, "--json").stdout)

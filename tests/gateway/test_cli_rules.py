@@ -18,8 +18,8 @@ def run(*words):
 @pytest.fixture
 async def token(store_named, database):
     """A token with the id 1."""
-    from gateway import tokens
-    from gateway.tables import Operator, Resource
+    from gateway.auth import tokens
+    from gateway.store.tables import Operator, Resource
     from policy import grants
 
     async with database.writing() as session:

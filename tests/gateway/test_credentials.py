@@ -3,15 +3,16 @@
 import pytest
 from sqlmodel import select
 
-from gateway import connections, credentials
-from gateway.credentials import Vault
-from gateway.database import StorageUnavailable
-from gateway.keyring import Keyring
-from gateway.lookup import open_lookup
-from gateway.overload import Overloaded
-from gateway.tables import ConnectionRow
+from gateway.auth.token_lookup import open_lookup
+from gateway.connections import credentials
+from gateway.connections import rows as connection_rows
+from gateway.connections.credentials import Vault
+from gateway.errors import Overloaded
+from gateway.secrets.keyring import Keyring
+from gateway.store.database import StorageUnavailable
+from gateway.store.tables import ConnectionRow
 from providers.failures import NeedsReauth
-from providers.tokens import Tokens
+from providers.oauth.token_endpoint import Tokens
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ async def row(connected):
 async def put(database, keyring, **given):
     async with database.writing() as session:
         row = await session.get(ConnectionRow, 1)
-        connections.replace(row, given, keyring)
+        connection_rows.replace(row, given, keyring)
         session.add(row)
 
 
@@ -121,7 +122,7 @@ async def test_a_renewed_token_is_stored_although_the_database_was_away(
 ):
     """The provider has taken the old refresh token back: without the new one all is lost."""
     monkeypatch.setattr(credentials, "_STORE_AGAIN", (0.0, 0.0, 0.0))
-    store, tries = connections.store_credentials, []
+    store, tries = connection_rows.store_credentials, []
 
     async def away_twice(*arguments, **options):
         tries.append(1)
@@ -129,7 +130,7 @@ async def test_a_renewed_token_is_stored_although_the_database_was_away(
             raise StorageUnavailable
         return await store(*arguments, **options)
 
-    monkeypatch.setattr(connections, "store_credentials", away_twice)
+    monkeypatch.setattr(connection_rows, "store_credentials", away_twice)
     vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
     await put(database, keyring, accessToken="first", refreshToken="renew")
 
@@ -145,7 +146,7 @@ async def test_a_database_that_stays_away_is_no_fault_of_the_provider(
         raise StorageUnavailable
 
     monkeypatch.setattr(credentials, "_STORE_AGAIN", ())
-    monkeypatch.setattr(connections, "store_credentials", away)
+    monkeypatch.setattr(connection_rows, "store_credentials", away)
     vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
     await put(database, keyring, accessToken="first", refreshToken="renew")
     with pytest.raises(Overloaded):
@@ -193,8 +194,8 @@ async def test_credentials_under_a_lost_key_need_a_person(database, keyring, vau
 async def test_rotation_seals_everything_again(database, keyring, vault):
     await put(database, Keyring(["the old key of the tests"]), accessToken="first")
 
-    assert await connections.rotate(database, keyring) == 1
-    assert await connections.rotate(database, keyring) == 0
+    assert await connection_rows.rotate(database, keyring) == 1
+    assert await connection_rows.rotate(database, keyring) == 0
     only_new = Vault(open_lookup(database), database, Keyring(["the new key of the tests"]))
     assert await only_new.of(1).token() == "first"
     only_new._lookup.close()

@@ -8,9 +8,15 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from gateway import database as database_module
-from gateway import sqlite, tables
-from gateway.database import Database, StorageUnavailable, UnsafeSqlite, guard_processes, upgrade
+from gateway.store import database as database_module
+from gateway.store import sqlite, tables
+from gateway.store.database import (
+    Database,
+    StorageUnavailable,
+    UnsafeSqlite,
+    guard_processes,
+    upgrade,
+)
 
 
 async def test_migrations_make_exactly_the_tables(database):

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.decisions import reading
-from gateway.decisions.chain import faults
-from gateway.keyring import Keyring
+from gateway.audit import reading
+from gateway.audit.chain import faults
+from gateway.secrets.keyring import Keyring
 
 pytestmark = pytest.mark.slow
 

@@ -7,20 +7,20 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import text
 
-from gateway.database import StorageUnavailable
-from gateway.decisions import journey, reading
-from gateway.decisions import log as log_module
-from gateway.decisions.chain import DAY, Fault, faults
-from gateway.decisions.decision import Decision, Way, formed
-from gateway.decisions.log import DecisionLog
-from gateway.decisions.reading import Wanted
-from gateway.decisions.retention import Retention
-from gateway.keyring import Keyring
-from gateway.metrics import Metrics
-from gateway.overload import Overloaded
-from providers.watching import Told
-from rest_compat.answers import Answer
+from gateway.audit import log as log_module
+from gateway.audit import reading, recorder
+from gateway.audit.chain import DAY, Fault, faults
+from gateway.audit.decision import Decision, Way, formed
+from gateway.audit.log import DecisionLog
+from gateway.audit.reading import Wanted
+from gateway.audit.retention import Retention
+from gateway.errors import Overloaded
+from gateway.secrets.keyring import Keyring
+from gateway.store.database import StorageUnavailable
+from gateway.telemetry.metrics import Metrics
+from providers.http.events import Told
 from rest_compat.body import ClientGone
+from rest_compat.responses import Answer
 
 KEYS = Keyring(["a secret key of the tests"])
 NOON = 20_000 * DAY + DAY // 2
@@ -225,9 +225,9 @@ async def test_no_days_no_log(database):
 )
 async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
-    context = SimpleNamespace(caller=caller, request_id="r", trail=journey.begin(Way.REST, 1))
+    context = SimpleNamespace(caller=caller, request_id="r", trail=recorder.begin(Way.REST, 1))
 
-    journey.Recorder(decisions).rest(SimpleNamespace(context=context), None, None, failure)
+    recorder.Recorder(decisions).rest(SimpleNamespace(context=context), None, None, failure)
 
     (kept,) = decisions._reads
     assert (kept.outcome, kept.layer, kept.code, kept.status) == told
@@ -243,10 +243,10 @@ async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
 )
 async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, word, told):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
-    context = SimpleNamespace(caller=caller, request_id="r", trail=journey.begin(Way.REST, 1))
+    context = SimpleNamespace(caller=caller, request_id="r", trail=recorder.begin(Way.REST, 1))
     answer = Answer(status=404, body=f'{{"error":{word}}}'.encode())
 
-    journey.Recorder(decisions).rest(SimpleNamespace(context=context), None, answer, None)
+    recorder.Recorder(decisions).rest(SimpleNamespace(context=context), None, answer, None)
 
     (kept,) = decisions._reads
     assert (kept.outcome, kept.layer, kept.code, kept.status) == told
@@ -254,10 +254,10 @@ async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, wor
 
 async def test_calls_upstream_count_for_the_request_that_made_them():
     async def call(outcome):
-        journey.called(Told("PROVIDER_A", "GET", outcome, 0.0, 0.0))
+        recorder.called(Told("PROVIDER_A", "GET", outcome, 0.0, 0.0))
 
     async def request(*outcomes):
-        begun = journey.begin(Way.REST, 1)
+        begun = recorder.begin(Way.REST, 1)
         await asyncio.gather(*map(call, outcomes))
         return begun.upstream
 
@@ -374,7 +374,7 @@ async def test_a_new_day_begins_a_new_chain(decisions, database):
 
 
 async def test_whole_days_are_dropped_in_batches(decisions, database, monkeypatch):
-    monkeypatch.setattr("gateway.decisions.retention.BATCH", 2)
+    monkeypatch.setattr("gateway.audit.retention.BATCH", 2)
     today = NOON - NOON % DAY
     times = {"d3": -2 * DAY - 1, "c1": -2 * DAY, "b": -DAY, "a": 0}
     for number in range(5):
@@ -389,7 +389,7 @@ async def test_whole_days_are_dropped_in_batches(decisions, database, monkeypatc
 
 
 async def test_one_process_at_a_time_drops_every_hour(database, monkeypatch):
-    module = "gateway.decisions.retention"
+    module = "gateway.audit.retention"
     monkeypatch.setattr(f"{module}.FIRST", 0)
     at_work, most, turns = 0, 0, asyncio.Semaphore(0)
 

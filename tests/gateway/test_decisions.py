@@ -9,8 +9,8 @@ import pytest_asyncio
 import world as worlds
 from sqlalchemy import text
 
-from gateway.database import StorageUnavailable
-from gateway.decisions import log as log_module
+from gateway.audit import log as log_module
+from gateway.store.database import StorageUnavailable
 
 MESSAGES = "/api/access/email/messages"
 DECISIONS = "/api/decisions"

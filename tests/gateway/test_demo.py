@@ -6,8 +6,8 @@ import stat
 import pytest
 import pytest_asyncio
 
-from gateway import manifest
-from gateway.cli.demo import _open
+from gateway.cli.commands.demo import _open
+from gateway.demo import manifest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

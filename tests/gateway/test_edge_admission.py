@@ -5,11 +5,11 @@ import asyncio
 import pytest
 import pytest_asyncio
 
-from gateway import admission
-from gateway.admission import Admission, gathered
-from gateway.edge import Edge
-from gateway.overload import Overloaded
-from rest_compat.answers import Answer
+from gateway.errors import Overloaded
+from gateway.http import admission_control
+from gateway.http.admission_control import Admission, gathered
+from gateway.http.middleware import Edge
+from rest_compat.responses import Answer
 
 READ = {"type": "http", "method": "GET", "path": "/api/access/email/messages", "headers": []}
 
@@ -99,7 +99,7 @@ async def test_a_place_is_given_back_when_the_client_goes(edge, slow):
 
 
 async def test_the_queue_is_left_when_it_takes_too_long(edge, slow, monkeypatch):
-    monkeypatch.setattr(admission, "QUEUE_SECONDS", 0.02)
+    monkeypatch.setattr(admission_control, "QUEUE_SECONDS", 0.02)
     running = [asyncio.create_task(call(edge)) for _ in range(3)]
     await settled()
 
@@ -110,7 +110,7 @@ async def test_the_queue_is_left_when_it_takes_too_long(edge, slow, monkeypatch)
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(admission, "STAY_SECONDS", 0.01)
+    monkeypatch.setattr(admission_control, "STAY_SECONDS", 0.01)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -124,7 +124,7 @@ async def test_who_only_waits_steps_aside(edge, slow, monkeypatch):
     assert [status for status, _ in await asyncio.gather(*hanging, *more)] == [200] * 6
 
     slow.go.clear()
-    monkeypatch.setattr(admission, "STAY_SECONDS", 60)
+    monkeypatch.setattr(admission_control, "STAY_SECONDS", 60)
     again = [asyncio.create_task(call(edge)) for _ in range(9)]
     await settled()
     assert slow.running == 3  # no place was given back twice
@@ -147,8 +147,8 @@ async def test_nobody_steps_aside_while_others_are_answered():
 
 @pytest.mark.usefixtures("impatient")
 async def test_so_many_step_aside_and_no_more(edge, slow, monkeypatch):
-    monkeypatch.setattr(admission, "ASIDE", 2)
-    monkeypatch.setattr(admission, "QUEUE_SECONDS", 60)
+    monkeypatch.setattr(admission_control, "ASIDE", 2)
+    monkeypatch.setattr(admission_control, "QUEUE_SECONDS", 60)
     hanging = []
     for _ in range(4):
         hanging += [asyncio.create_task(call(edge)) for _ in range(3)]
@@ -168,7 +168,7 @@ async def test_so_many_step_aside_and_no_more(edge, slow, monkeypatch):
     ],
 )
 async def test_whose_turn_it_is(monkeypatch, long, order):
-    monkeypatch.setattr(admission, "LONG_SECONDS", long)
+    monkeypatch.setattr(admission_control, "LONG_SECONDS", long)
     places, served = Admission(active=1, queued=3), []
 
     async def visit(number):
@@ -260,7 +260,7 @@ async def test_a_body_is_given_again_as_it_came():
 
 
 async def test_a_body_that_is_late_fails_where_it_is_read(monkeypatch):
-    monkeypatch.setattr(admission, "GATHER_SECONDS", 0.01)
+    monkeypatch.setattr(admission_control, "GATHER_SECONDS", 0.01)
     first = [{"type": "http.request", "body": b"x", "more_body": True}]
 
     async def receive():

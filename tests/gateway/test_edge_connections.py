@@ -9,10 +9,10 @@ import pytest
 import pytest_asyncio
 import uvicorn
 
-from gateway import crowd
-from gateway.crowd import Limits
-from gateway.protocol import GuardedProtocol
-from gateway.server import _Server
+from gateway.http import connection_limits
+from gateway.http.connection_limits import Limits
+from gateway.http.protocol import GuardedProtocol
+from gateway.http.server import _Server
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
 
@@ -38,11 +38,11 @@ class App:
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch):
     """Everything waits a tenth of its time, or less."""
-    monkeypatch.setattr(crowd, "TICK", 0.02)
-    monkeypatch.setattr(crowd, "HEAD_SECONDS", 0.3)
-    monkeypatch.setattr(crowd, "BODY_IDLE_SECONDS", 0.3)
-    monkeypatch.setattr(crowd, "BODY_GRACE_SECONDS", 0.6)
-    monkeypatch.setattr(crowd, "LINGER_SECONDS", 0.1)
+    monkeypatch.setattr(connection_limits, "TICK", 0.02)
+    monkeypatch.setattr(connection_limits, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connection_limits, "BODY_IDLE_SECONDS", 0.3)
+    monkeypatch.setattr(connection_limits, "BODY_GRACE_SECONDS", 0.6)
+    monkeypatch.setattr(connection_limits, "LINGER_SECONDS", 0.1)
 
 
 @pytest_asyncio.fixture
@@ -260,7 +260,7 @@ async def test_an_answer_that_comes_before_the_body_is_read_arrives(port, monkey
 
 async def test_a_body_that_nobody_reads_does_not_come_for_ever(port, monkeypatch):
     monkeypatch.setattr(App, "__call__", staticmethod(too_large))
-    monkeypatch.setattr(crowd, "LINGER_MOST_SECONDS", 0.5)
+    monkeypatch.setattr(connection_limits, "LINGER_MOST_SECONDS", 0.5)
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9999999999\r\n\r\n"
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(head)
@@ -302,7 +302,7 @@ class Peer:
 
     def __init__(self, address):
         self.client = (address, 4711)
-        self.stage = crowd.Stage.IDLE
+        self.stage = connection_limits.Stage.IDLE
         self.dropped = False
 
     def drop(self):
@@ -310,7 +310,7 @@ class Peer:
 
 
 async def crowd_of(**limits):
-    return crowd.Crowd(Limits(**limits), asyncio.get_running_loop())
+    return connection_limits.Crowd(Limits(**limits), asyncio.get_running_loop())
 
 
 async def test_one_address_has_its_share_of_the_connections():

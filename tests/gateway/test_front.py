@@ -5,10 +5,10 @@ import gc
 import orjson
 import pytest
 
-from gateway import server
-from gateway.admission import Admission
-from gateway.database import StorageUnavailable
-from gateway.overload import Overloaded
+from gateway.errors import Overloaded
+from gateway.http import server
+from gateway.http.admission_control import Admission
+from gateway.store.database import StorageUnavailable
 
 
 async def test_an_exception_behind_the_table_is_answered_as_elsewhere(gateway, client, monkeypatch):

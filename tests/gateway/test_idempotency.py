@@ -6,13 +6,13 @@ import os
 import pytest
 from sqlalchemy import delete, text
 
-from gateway.database import Database
-from gateway.idempotency import KEPT, LEASE, Deliveries
-from gateway.keyring import Keyring
-from gateway.tables import AccessToken
-from rest_compat.answers import Answer
+from gateway.secrets.keyring import Keyring
+from gateway.store.database import Database
+from gateway.store.idempotency import KEPT, LEASE, Deliveries
+from gateway.store.tables import AccessToken
 from rest_compat.ledger import Begun, Done, Intent, Reused, Running
 from rest_compat.ports import Problem
+from rest_compat.responses import Answer
 
 SENT = Answer(status=200, body=b'{"success":true}', headers=(("X-Applied-Limit", "50"),))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.keyring import Keyring, WeakSecret, new_secret, place
+from gateway.secrets.keyring import Keyring, WeakSecret, new_secret, place
 
 OLD, NEW = "the old secret key", "the new secret key"
 RING = Keyring([NEW, OLD])

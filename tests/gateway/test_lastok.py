@@ -6,17 +6,17 @@ import shutil
 import httpx
 import pytest
 
-from gateway import lastok
 from gateway.app import assemble
-from gateway.demo_world import register_client
-from gateway.lastok import STEP, LastOk
+from gateway.connections import health
+from gateway.connections.health import STEP, LastOk
+from gateway.demo.world import register_client
 from gateway.settings import Settings
-from gateway.tables import ConnectionRow, Operator, Resource
-from providers.http import Upstream
-from providers.oauth import StaticToken
-from providers.origins import Origins
-from providers.sandbox.app import create
-from providers.watching import Told
+from gateway.store.tables import ConnectionRow, Operator, Resource
+from providers.http.client import Upstream
+from providers.http.events import Told
+from providers.http.origins import Origins
+from providers.oauth.credentials import StaticToken
+from sandbox.app import create
 
 ACCOUNT = "me@provider-a.example"
 BASE = "http://gateway.test"
@@ -160,7 +160,7 @@ def sandbox():
 @pytest.fixture
 async def gateway(migrated_file, tmp_path, monkeypatch, sandbox):
     """A process of the test's own, which looks at its notes at once."""
-    monkeypatch.setattr(lastok, "TICK", 0.01)
+    monkeypatch.setattr(health, "TICK", 0.01)
     shutil.copy(migrated_file, tmp_path / "gateway.db")
     settings = Settings(
         _env_file=None,

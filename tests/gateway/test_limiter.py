@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.limiter import Limiter, SlidingLog, Unlimited, windows
+from gateway.ratelimit.limiter import Limiter, SlidingLog, Unlimited, windows
 from policy.quota import SURFACE_WINDOWS, Charge, Verdict, Window
 
 MINUTE = Window(60, 60)

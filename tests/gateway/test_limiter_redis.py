@@ -11,7 +11,7 @@ import pytest_asyncio
 from redis.asyncio import Redis
 from servers import redis_server
 
-from gateway.shared_limits import SharedLimiter
+from gateway.ratelimit.shared import SharedLimiter
 from policy.quota import Charge, Verdict, Window
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ PATIENT = 5.0  # seconds: these tests count what Redis says, however busy the ma
 # One process of several: waits for the line "go", asks 200 times at once, prints what passed.
 MEMBER = """
 import asyncio, json, sys
-from gateway.shared_limits import SharedLimiter
+from gateway.ratelimit.shared import SharedLimiter
 from policy.quota import Charge, Window
 
 async def main():

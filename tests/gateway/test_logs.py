@@ -7,7 +7,7 @@ import logging
 import pytest
 import pytest_asyncio
 
-from gateway import observability
+from gateway.telemetry import logs
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 CANARY = "canary-7f3a"
@@ -18,11 +18,11 @@ async def lines():
     """Everything that any logger writes, at its most talkative, as it would be written."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
-    handler.setFormatter(observability.JsonLines())
+    handler.setFormatter(logs.JsonLines())
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.DEBUG)
-    observability.quieten()
+    logs.quieten()
     root.addHandler(handler)
     yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
     root.removeHandler(handler)
@@ -66,10 +66,10 @@ async def test_members_that_are_not_listed_are_dropped():
         {"name": "gateway", "levelno": 20, "levelname": "INFO", "msg": "x", "subject": CANARY}
     )
     record.request_id = "r"
-    line = json.loads(observability.JsonLines().format(record))
+    line = json.loads(logs.JsonLines().format(record))
 
     assert set(line) == {"time", "level", "logger", "event", "request_id"}
-    assert observability.Words().format(record) == "info: x request_id=r"
+    assert logs.Words().format(record) == "info: x request_id=r"
 
 
 def shown(words, *arguments, failure=None, logger="uvicorn.error"):
@@ -78,7 +78,7 @@ def shown(words, *arguments, failure=None, logger="uvicorn.error"):
     )
     if failure is not None:
         record.exc_info = (type(failure), failure, None)
-    return observability.Words().format(record)
+    return logs.Words().format(record)
 
 
 async def test_of_the_servers_own_lines_only_numbers_are_filled_in():
@@ -88,7 +88,7 @@ async def test_of_the_servers_own_lines_only_numbers_are_filled_in():
 
 
 async def test_a_failure_is_told_by_its_kind_alone():
-    silent = f"info: {observability.SILENCED} kind=OSError"
+    silent = f"info: {logs.SILENCED} kind=OSError"
     traceback = f"Traceback (most recent call last):\n  {CANARY}\nbuiltins.OSError: {CANARY}: x\n"
 
     assert shown(traceback) == silent

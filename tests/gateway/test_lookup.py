@@ -3,9 +3,9 @@
 import pytest
 from sqlmodel import col, update
 
-from gateway.database import Database
-from gateway.lookup import open_lookup
-from gateway.tables import Resource
+from gateway.auth.token_lookup import open_lookup
+from gateway.store.database import Database
+from gateway.store.tables import Resource
 
 _NAMES = "SELECT name FROM resources WHERE id = :id"
 

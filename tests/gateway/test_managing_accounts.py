@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import text
 
-from gateway.keyring import Keyring
+from gateway.secrets.keyring import Keyring
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 

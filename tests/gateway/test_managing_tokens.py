@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gateway import token_text
+from gateway.auth import token_format
 from policy.grants import DEFAULTS
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
@@ -18,7 +18,7 @@ async def test_a_new_token_opens_nothing_until_it_is_told_to(admin, new_token, o
 
     assert response.status_code == 201
     made = response.json()
-    assert token_text.digest(made["token"]) is not None
+    assert token_format.digest(made["token"]) is not None
     assert MINUTE.fullmatch(made["createdAt"])
     assert made == {
         "id": 1,

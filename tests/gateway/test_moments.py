@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway import moments
+from gateway.store import timestamps
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from gateway import moments
     ],
 )
 def test_input_times(written, expected):
-    assert moments.text(moments.parse(written)) == expected
+    assert timestamps.text(timestamps.parse(written)) == expected
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_input_times(written, expected):
 )
 def test_anything_else_is_refused(written):
     with pytest.raises(ValueError):
-        moments.parse(written)
+        timestamps.parse(written)
 
 
 def test_a_moment_survives_the_way_there_and_back():
-    assert moments.to_ms(moments.from_ms(1_795_173_386_123)) == 1_795_173_386_123
+    assert timestamps.to_ms(timestamps.from_ms(1_795_173_386_123)) == 1_795_173_386_123

@@ -15,20 +15,20 @@ from servers import postgres_server
 from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from gateway import tables
 from gateway.app import assemble
-from gateway.database import Database, StorageUnavailable, alembic_config, upgrade
-from gateway.decisions.chain import DAY, Fault, faults
-from gateway.decisions.decision import Decision
-from gateway.decisions.log import DecisionLog
-from gateway.decisions.reading import Wanted, linked, newest
-from gateway.decisions.retention import Retention
-from gateway.idempotency import Deliveries
-from gateway.keyring import Keyring
-from gateway.lookup import open_lookup
+from gateway.audit.chain import DAY, Fault, faults
+from gateway.audit.decision import Decision
+from gateway.audit.log import DecisionLog
+from gateway.audit.reading import Wanted, linked, newest
+from gateway.audit.retention import Retention
+from gateway.auth.token_lookup import open_lookup
+from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
-from rest_compat.answers import Answer
+from gateway.store import tables
+from gateway.store.database import Database, StorageUnavailable, alembic_config, upgrade
+from gateway.store.idempotency import Deliveries
 from rest_compat.ledger import Begun, Done, Intent, Running
+from rest_compat.responses import Answer
 
 pytestmark = pytest.mark.slow
 

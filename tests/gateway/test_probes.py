@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.app import assemble
-from gateway.database import StorageUnavailable
+from gateway.store.database import StorageUnavailable
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 CANARY = "canary-4e1b"

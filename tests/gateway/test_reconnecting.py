@@ -2,9 +2,9 @@
 
 import pytest
 
-from gateway.keyring import Keyring
-from gateway.leases import LONGEST, Leases
-from gateway.reconnecting import DeadLink, ReconnectLinks
+from gateway.connections.reconnect_links import DeadLink, ReconnectLinks
+from gateway.secrets.keyring import Keyring
+from gateway.store.leases import LONGEST, Leases
 
 DAY = 24 * 60 * 60 * 1000
 

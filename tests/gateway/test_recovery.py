@@ -4,10 +4,10 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import text
 
-from gateway import connections
-from gateway.leases import Leases
-from gateway.recovery import PAUSES, Recovery
-from gateway.tables import ConnectionRow
+from gateway.connections import rows as connection_rows
+from gateway.connections.recheck import PAUSES, Recovery
+from gateway.store.leases import Leases
+from gateway.store.tables import ConnectionRow
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -142,7 +142,9 @@ async def test_bad_news_of_an_account_that_was_reconnected_meanwhile_is_old(gate
     async with database.reading() as session:
         seen = (await session.get(ConnectionRow, mailbox.number)).updated_at
     await mailbox.change(credentials={"accessToken": "new"})
-    await connections.set_status(database, mailbox.number, "needs_reauth", "dead", seen=seen - 1)
+    await connection_rows.set_status(
+        database, mailbox.number, "needs_reauth", "dead", seen=seen - 1
+    )
 
     assert await mailbox.status() == "active"
 

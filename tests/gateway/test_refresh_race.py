@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from gateway import connections
-from gateway.keyring import Keyring
-from gateway.tables import ConnectionRow
-from providers.sandbox.app import create
-from providers.sandbox.oauth_clients import Clients
+from gateway.connections import rows as connection_rows
+from gateway.secrets.keyring import Keyring
+from gateway.store.tables import ConnectionRow
+from sandbox.app import create
+from sandbox.oauth.clients import Clients
 
 WORKER = Path(__file__).with_name("refreshing_process.py")
 ROUNDS = int(os.environ.get("REFRESH_ROUNDS", "5"))
@@ -66,7 +66,7 @@ async def expire(database, sandbox):
     async with database.writing() as session:
         row = await session.get(ConnectionRow, 1)
         old = {"accessToken": "old", "refreshToken": renew, "expiresAt": 1}
-        connections.replace(row, old, keyring)
+        connection_rows.replace(row, old, keyring)
         session.add(row)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.shadow import Shadow
+from gateway.ratelimit.memory import Shadow
 from policy.quota import Charge, Verdict, Window
 
 MINUTE = Window(60, 60)

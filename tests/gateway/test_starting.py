@@ -11,7 +11,7 @@ import time
 import httpx
 import pytest
 
-from gateway.manifest import FolderTaken, kept, opening, reset
+from gateway.demo.manifest import FolderTaken, kept, opening, reset
 
 SECRETS = {
     "AGW_ADMIN_TOKEN": "the-admin-token-of-tests",
@@ -20,7 +20,7 @@ SECRETS = {
 OPEN = """
 import sys
 from pathlib import Path
-from gateway.demo_world import open_sandbox
+from gateway.demo.world import open_sandbox
 print("ready", flush=True)
 sys.stdin.readline()
 open_sandbox(Path(sys.argv[1]), public_base="http://127.0.0.1:1/sandbox")
@@ -72,9 +72,11 @@ def until(condition):
     raise AssertionError("It did not come.")
 
 
-@pytest.mark.parametrize("part", ["gateway.demo_world", "gateway.manifest", "gateway.server"])
+@pytest.mark.parametrize(
+    "part", ["gateway.demo.world", "gateway.demo.manifest", "gateway.http.server"]
+)
 def test_no_store_is_opened_with_a_library_that_may_corrupt_it(part):
-    shown = f"import {part}, providers.sandbox.store as s; print(s.sqlite3.__name__)"
+    shown = f"import {part}, sandbox.storage.database as s; print(s.sqlite3.__name__)"
     done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
 
     assert done.stdout == "pysqlite3\n"

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from gateway.app import assemble
-from gateway.door import bucket_of
+from gateway.http.entry import bucket_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -244,7 +244,7 @@ async def test_revocation_holds_for_rest_and_graphql_at_once(admin, client, toke
 
 
 async def test_when_the_store_does_not_answer_nobody_passes(client, token, gateway, monkeypatch):
-    from gateway.database import StorageUnavailable
+    from gateway.store.database import StorageUnavailable
 
     async def broken(headers):
         raise StorageUnavailable

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from gateway import sweeping
-from gateway.keyring import Keyring
-from gateway.leases import Leases
-from gateway.oauth_flow import PATIENCE, OAuthFlow
-from gateway.sweeping import HOUR, Sweeping
-from gateway.tables import ConnectionRow, OAuthAttempt, Operator, Resource
+from gateway.connections.oauth_flow import PATIENCE, OAuthFlow
+from gateway.secrets.keyring import Keyring
+from gateway.store import cleanup
+from gateway.store.cleanup import HOUR, Sweeping
+from gateway.store.leases import Leases
+from gateway.store.tables import ConnectionRow, OAuthAttempt, Operator, Resource
 
 
 async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
@@ -26,7 +26,7 @@ async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
 
 async def test_a_sweep_that_fails_is_done_again_an_hour_later(database, time, monkeypatch, caplog):
     """The others of that hour are not waited for: what is old stays old."""
-    monkeypatch.setattr(sweeping, "TICK", 0)
+    monkeypatch.setattr(cleanup, "TICK", 0)
     tried, again = [], asyncio.Event()
 
     async def sweep():

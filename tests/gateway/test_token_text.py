@@ -8,47 +8,47 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway import token_text
+from gateway.auth import token_format
 
 BITS = st.integers(min_value=0, max_value=2**256 - 1)
 ZERO_HEAD = "agw_" + "0" * 43
 
 
 def test_zero_is_written_with_leading_zeros():
-    minted = token_text.of_bits(0)
+    minted = token_format.of_bits(0)
 
-    crc = token_text.base62(zlib.crc32(ZERO_HEAD.encode()), 6)
+    crc = token_format.base62(zlib.crc32(ZERO_HEAD.encode()), 6)
     assert minted.text == f"{ZERO_HEAD}_{crc}"
     assert minted.key_id == "00000000"
 
 
 def test_base62_puts_the_most_significant_digit_first():
-    assert token_text.base62(62**2 + 61, 6) == "00010z"
-    assert token_text.base62(10, 2) == "0A"
-    assert token_text.base62(36, 2) == "0a"
+    assert token_format.base62(62**2 + 61, 6) == "00010z"
+    assert token_format.base62(10, 2) == "0A"
+    assert token_format.base62(36, 2) == "0a"
 
 
 @given(BITS)
 def test_every_minted_text_is_known_by_its_digest(bits):
-    minted = token_text.of_bits(bits)
+    minted = token_format.of_bits(bits)
 
     assert re.fullmatch(r"agw_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}", minted.text)
     assert minted.digest == hashlib.sha256(minted.text.encode()).digest()
-    assert token_text.digest(minted.text) == minted.digest
+    assert token_format.digest(minted.text) == minted.digest
     assert minted.key_id == minted.text[4:12]
 
 
-@given(BITS, st.integers(min_value=4, max_value=53), st.sampled_from(token_text.ALPHABET))
+@given(BITS, st.integers(min_value=4, max_value=53), st.sampled_from(token_format.ALPHABET))
 def test_one_changed_character_is_refused(bits, place, character):
-    text = token_text.of_bits(bits).text
+    text = token_format.of_bits(bits).text
     changed = text[:place] + character + text[place + 1 :]
 
-    assert (token_text.digest(changed) is None) == (changed != text)
+    assert (token_format.digest(changed) is None) == (changed != text)
 
 
 @given(st.text(max_size=80))
 def test_other_texts_are_refused(text):
-    assert token_text.digest(text) is None
+    assert token_format.digest(text) is None
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_other_texts_are_refused(text):
     ],
 )
 def test_a_text_that_is_nearly_right_is_refused(spoil):
-    text = token_text.of_bits(2**255 + 12345).text
+    text = token_format.of_bits(2**255 + 12345).text
 
-    assert token_text.digest(spoil(text)) is None
+    assert token_format.digest(spoil(text)) is None
 
 
 def test_minted_texts_differ():
-    assert len({token_text.mint().text for _ in range(100)}) == 100
+    assert len({token_format.mint().text for _ in range(100)}) == 100

@@ -11,16 +11,16 @@ import pytest
 from agendabook import MemoryIds
 
 from graph.context import Context, Sealer
+from graph.documents.operations import Graph
 from graph.http import respond
-from graph.operations import Graph
 from graph.schema import build
 from policy.caller import Caller
 from policy.grants import Grant, validate
-from providers import records
-from providers.agenda import Agenda
+from providers.calendar.merged_calendars import Agenda
 from providers.failures import Missing
-from providers.mailbox import Mailbox
-from providers.ports import ConnectionInfo, MailPosition, MailSlice
+from providers.mail.merged_mailbox import Mailbox
+from providers.ports.mail import ConnectionInfo, MailPosition, MailSlice
+from providers.records import mail as mail_records
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 EVERYTHING = {
@@ -33,11 +33,11 @@ EVERYTHING = {
 class Shelf:
     """A mail port over records; it remembers every call, and fails when told to."""
 
-    emails: list[records.Email]
+    emails: list[mail_records.Email]
     calls: list[tuple] = field(default_factory=list)
     failure: Exception | None = None
-    sent: records.SentMessage = field(
-        default_factory=lambda: records.SentMessage(email_id="new", thread_id="talk")
+    sent: mail_records.SentMessage = field(
+        default_factory=lambda: mail_records.SentMessage(email_id="new", thread_id="talk")
     )
 
     async def search(self, query, *, after, wanted):
@@ -70,7 +70,7 @@ class Shelf:
         if not found:
             raise Missing
         found.sort(key=milliseconds)
-        return records.Thread(
+        return mail_records.Thread(
             id=thread_id,
             provider=found[0].provider,
             messages=tuple(pick(email, wanted | {"received_at"}) for email in found),
@@ -97,7 +97,7 @@ class Shelf:
     async def change(self, message_id, change):
         self._called("change", message_id, change)
         email = self._one(message_id)
-        return records.SentMessage(email_id=email.id, thread_id=email.thread_id)
+        return mail_records.SentMessage(email_id=email.id, thread_id=email.thread_id)
 
     async def probe(self):
         self._called("probe")
@@ -136,7 +136,7 @@ def pick(email, wanted):
         for name, value in msgspec.structs.asdict(email).items()
         if name in wanted | STRUCTURAL
     }
-    return records.Email(**kept)
+    return mail_records.Email(**kept)
 
 
 class PlainSealer:
@@ -211,9 +211,9 @@ def make_email(name, minutes, **more):
         "provider": "PROVIDER_A",
         "thread_id": f"talk-{name}",
         "subject": f"Subject {name}",
-        "from_": records.Participant(email="ann@example.com", name="Ann"),
-        "to": (records.Participant(email="bob@example.com", name="Bob"),),
-        "cc": (records.Participant(email="cy@example.com"),),
+        "from_": mail_records.Participant(email="ann@example.com", name="Ann"),
+        "to": (mail_records.Participant(email="bob@example.com", name="Bob"),),
+        "cc": (mail_records.Participant(email="cy@example.com"),),
         "bcc": (),
         "body_preview": f"Preview {name}",
         "body": f"<p>Body {name}</p>",
@@ -223,14 +223,14 @@ def make_email(name, minutes, **more):
         "is_read": False,
         "has_attachments": True,
         "attachments": (
-            records.Attachment(
+            mail_records.Attachment(
                 id="att", name="plan.pdf", content_type="application/pdf", size=2**40
             ),
         ),
         "labels": ("Home",),
         "importance": "normal",
     }
-    return records.Email(**(given | more))
+    return mail_records.Email(**(given | more))
 
 
 @pytest.fixture
@@ -268,7 +268,7 @@ def world():
         1: Shelf([make_email("a1", 1), make_email("a2", 3)]),
         2: Shelf(
             [make_email("b1", 2, provider="PROVIDER_B")],
-            sent=records.SentMessage(),
+            sent=mail_records.SentMessage(),
         ),
     }
     return made

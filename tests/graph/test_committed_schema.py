@@ -11,8 +11,9 @@ from graphql import (
     is_object_type,
 )
 
-from graph import masks, schema
-from graph.guards import requirements
+from graph import schema
+from graph.masking import masks
+from graph.masking.guards import requirements
 from policy.vocabulary import EmailOp, Surface
 
 COMMITTED = Path(__file__).parents[2] / "schema.graphql"

@@ -15,15 +15,8 @@ from providers.failures import (
     Throttled,
     TimedOut,
 )
-from providers.ports import (
-    Draft,
-    Forward,
-    MailChange,
-    NobodyToReplyTo,
-    Reply,
-    UnsafeMessage,
-)
-from providers.records import Participant
+from providers.ports.mail import Draft, Forward, MailChange, NobodyToReplyTo, Reply, UnsafeMessage
+from providers.records.mail import Participant
 
 RESULT = "{ success emailId threadId errorCode errorMessage }"
 SEND = f"mutation ($input: SendEmailInput!) {{ result: sendEmail(input: $input) {RESULT} }}"

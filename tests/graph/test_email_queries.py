@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from providers import records
 from providers.failures import Broken, Missing, NeedsReauth, Throttled, TimedOut, Unreachable
+from providers.records import mail as mail_records
 
 PAGE = """{ emails {
     emails { id subject } totalCount totalCountExact hasMore nextPageToken accessInfo authWarnings
@@ -325,9 +325,9 @@ async def test_a_failure_of_one_field_leaves_its_siblings(ask):
 
 
 async def test_a_thread_tells_who_took_part_and_when_it_last_moved(ask, world, email):
-    ann = records.Participant(email="ann@example.com")
-    ann_named = records.Participant(email="ANN@example.com", name="Ann")
-    bob = records.Participant(email="bob@example.com", name="Bob")
+    ann = mail_records.Participant(email="ann@example.com")
+    ann_named = mail_records.Participant(email="ANN@example.com", name="Ann")
+    bob = mail_records.Participant(email="bob@example.com", name="Bob")
     world.shelves[1].emails = [
         email("t2", 1, thread_id="t", subject="Re: Rent", from_=bob, to=(ann_named,), cc=()),
         email("t1", 9, thread_id="t", subject="Rent", from_=ann, to=(bob,), cc=()),

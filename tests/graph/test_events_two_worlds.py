@@ -10,10 +10,10 @@ from agendabook import Diary, MemoryIds
 
 from graph.http import respond
 from policy.vocabulary import CalendarField
-from providers.agenda import Agenda, event_id
-from providers.ports import ConnectionInfo
-from providers.ports_calendar import CalendarPlace, EventList, EventPlace, Span
-from providers.records_calendar import Attendee, Calendar, Event
+from providers.calendar.merged_calendars import Agenda, event_id
+from providers.ports.calendar import CalendarPlace, EventList, EventPlace, Span
+from providers.ports.mail import ConnectionInfo
+from providers.records.calendar import Attendee, Calendar, Event
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 ACCOUNT = ConnectionInfo(

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from graph import http, limits
+from graph import http
+from graph.documents import cost_limits
 from graph.http import respond
 from policy.refusals import TooManyRequests, Unauthenticated
 from policy.vocabulary import UnauthorizedReason
-from providers import records
 from providers.failures import Throttled
+from providers.records import mail as mail_records
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ async def test_of_many_errors_ten_are_told_and_none_at_length(post):
 
 
 async def test_a_body_over_64_kib_is_413(post, world):
-    body = {"query": "{ __typename }" + " " * limits.MAX_BYTES}
+    body = {"query": "{ __typename }" + " " * cost_limits.MAX_BYTES}
 
     reply = await post(body)
 
@@ -292,7 +293,11 @@ SEND = """mutation {
     ("changed", "path", "failed"),
     [
         ({}, [], None),
-        ({"sent": records.SentMessage(email_id=[], thread_id="t")}, ["sendEmail", "emailId"], None),
+        (
+            {"sent": mail_records.SentMessage(email_id=[], thread_id="t")},
+            ["sendEmail", "emailId"],
+            None,
+        ),
         ({"failure": Throttled(retry_after=3)}, ["sendEmail"], 429),
     ],
     ids=["sent", "sent, with a result that cannot be shown", "not sent"],

@@ -5,10 +5,10 @@ import json
 import pytest
 from graphql import SelectionNode, Visitor, get_introspection_query, parse, visit
 
-from graph import limits
-from graph.counting import Counter
+from graph.documents import cost_limits
+from graph.documents.cost_limits import Limits
+from graph.documents.cost_walker import Counter
 from graph.http import respond
-from graph.limits import Limits
 from graph.schema import build
 
 
@@ -191,7 +191,7 @@ def test_a_limit_may_be_written_as_a_decimal_number():
 
 
 async def test_more_objects_than_allowed_are_refused_before_anything_runs(ask, world, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_OBJECTS", 40)
+    monkeypatch.setattr(cost_limits, "MAX_OBJECTS", 40)
 
     status, body = await ask("{ a: emails { emails { id } } b: emails { emails { id } } }")
 

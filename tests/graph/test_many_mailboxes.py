@@ -5,10 +5,10 @@ import hashlib
 
 import pytest
 
-from gateway.keyring import Keyring
+from gateway.secrets.keyring import Keyring
 from graph.page_tokens import MAX_LENGTH
 from providers.failures import Broken
-from providers.ports import ConnectionInfo, MailPosition, MailSlice
+from providers.ports.mail import ConnectionInfo, MailPosition, MailSlice
 
 PAGE = """query ($token: String, $limit: Int = 50) {
     emails(pageToken: $token, limit: $limit) {

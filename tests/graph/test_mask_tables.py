@@ -6,12 +6,12 @@ import msgspec
 import pytest
 from graphql import is_object_type
 
-from graph import masks
-from graph.coordinates import attribute
+from graph.documents.coordinates import attribute
+from graph.masking import masks
 from graph.schema import build
 from policy.grants import Grant, validate
 from policy.vocabulary import EmailField
-from providers import records
+from providers.records import mail as mail_records
 
 
 def every_coordinate():
@@ -49,7 +49,7 @@ def test_every_field_of_an_email_shows_the_record_attribute_of_its_name():
     fields = build().type_map["Email"].fields
     shown = {attribute(field) for field in fields.values()} - {None}
 
-    assert shown == {field.name for field in msgspec.structs.fields(records.Email)}
+    assert shown == {field.name for field in msgspec.structs.fields(mail_records.Email)}
 
 
 @pytest.mark.parametrize(

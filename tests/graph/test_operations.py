@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph.operations import Unprepared
+from graph.documents.operations import Unprepared
 from policy.refusals import OperationNotAllowed, SurfaceNotEnabled
 from policy.vocabulary import EmailOp, Surface
 

@@ -8,7 +8,7 @@ from plancases.comparing import Tally, differences
 from plancases.faults import FAULTS
 from plancases.schemas import invented, ours
 
-from graph.plan import shapes
+from graph.execution.plan import shapes
 
 FEW = 50  # documents per schema, each run several times
 MANY = int(os.environ.get("PLAN_CASES", "2000"))  # runs

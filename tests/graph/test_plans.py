@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from graphql.execution.values import VariableValues
 
-from graph.operations import CACHED_LENGTH, Graph
-from graph.plan.cache import Plans
+from graph.documents.operations import CACHED_LENGTH, Graph
+from graph.execution.plan.cache import Plans
 from graph.schema import build
-from providers.records import Email, Record
+from providers.records.mail import Email, Record
 from rest_compat.documents import document
 from rest_compat.table import ENDPOINTS
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph.trail import WHOLE, Ruling, Trail
+from graph.request_log import WHOLE, Ruling, Trail
 from policy.refusals import Refusal
 from policy.vocabulary import Code, Layer, Surface
 from providers.failures import Throttled

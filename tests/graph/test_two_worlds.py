@@ -6,9 +6,9 @@ import pytest
 
 from graph.http import respond
 from policy.vocabulary import EmailField
-from providers import records
+from providers.records import mail as mail_records
 
-SOMEBODY = records.Participant(email="else@other.example", name="Somebody Else")
+SOMEBODY = mail_records.Participant(email="else@other.example", name="Somebody Else")
 
 # A mask word -> the same mail with another value behind it.
 OTHER = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from graph import wellformed
 from graph.collab.inputs import CreateListItemInput, Inline
+from graph.masking import wellformed
 from policy.refusals import InvalidInput
 
 NUL = "a\0b"

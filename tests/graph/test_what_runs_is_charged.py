@@ -23,13 +23,13 @@ from graphql import (
 from hypothesis import HealthCheck, assume, given, reject, settings
 from plancases.requests import CONDITIONS, MAIL, Request, requests
 
-from gateway.decisions.decision import Way
-from gateway.decisions.journey import Recorder, begin
-from graph.counting import Counter
-from graph.guards import requirements
+from gateway.audit.decision import Way
+from gateway.audit.recorder import Recorder, begin
+from graph.documents.cost_limits import MAX_OBJECTS, TooCostly
+from graph.documents.cost_walker import Counter
+from graph.documents.operations import CACHED_LENGTH, Graph
 from graph.http import respond
-from graph.limits import MAX_OBJECTS, TooCostly
-from graph.operations import CACHED_LENGTH, Graph
+from graph.masking.guards import requirements
 from graph.schema import build, sdl
 
 SCHEMA = build_schema(sdl())  # of graphql-core alone: no resolver, guard or plan of ours

@@ -8,7 +8,7 @@ import pytest
 from fleet import ADMIN, MESSAGES, prepare, serving, token_of, upstreams
 from rawhttp import Line, request
 
-from gateway.admission import STAY_SECONDS
+from gateway.http.admission_control import STAY_SECONDS
 
 pytestmark = pytest.mark.slow
 

@@ -24,11 +24,11 @@ from fleet import (
 from rawhttp import lines, request
 from servers import PostgresServer, postgres_server
 
-from gateway.credentials import Vault
-from gateway.database import Database
-from gateway.keyring import Keyring
-from gateway.lookup import open_lookup
-from providers.sandbox.oauth_clients import Clients
+from gateway.auth.token_lookup import open_lookup
+from gateway.connections.credentials import Vault
+from gateway.secrets.keyring import Keyring
+from gateway.store.database import Database
+from sandbox.oauth.clients import Clients
 
 pytestmark = pytest.mark.slow
 

@@ -21,8 +21,8 @@ from plancases.documents import Writer, variables
 from plancases.schemas import Subject
 from plancases.values import Values
 
-from graph.plan.cache import Plans
-from graph.plan.program import Program
+from graph.execution.plan.cache import Plans
+from graph.execution.plan.program import Program
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 

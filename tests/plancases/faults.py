@@ -12,13 +12,21 @@ from graphql import Undefined, coerce_input_value
 from graphql.execution.collect_fields import collect_subfields
 from graphql.pyutils import Path, gather_with_cancel
 
-from graph import coordinates
-from graph.plan import executor, inputs, inspection, leaves, planning, selections, shapes
-from graph.plan.executor import PlannedExecutor
-from graph.plan.inputs import Call, Variables
-from graph.plan.program import Program
-from graph.plan.selections import Anatomy
-from graph.plan.shapes import Reader
+from graph.documents import coordinates
+from graph.execution.plan import (
+    executor,
+    inputs,
+    leaves,
+    planning,
+    record_checks,
+    selections,
+    shapes,
+)
+from graph.execution.plan.executor import PlannedExecutor
+from graph.execution.plan.inputs import Call, Variables
+from graph.execution.plan.program import Program
+from graph.execution.plan.selections import Anatomy
+from graph.execution.plan.shapes import Reader
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -134,7 +142,7 @@ def times_without_offset_accepted(patch):
 
         __hash__ = None
 
-    patch.setattr(inspection, "_AT_ZERO", NoneOrZero())
+    patch.setattr(record_checks, "_AT_ZERO", NoneOrZero())
 
 
 def texts_taken_for_times(patch):
@@ -155,7 +163,7 @@ def dicts_taken_for_records(patch):
 
 
 def objects_uncounted(patch):
-    patch.setattr(inspection, "count", lambda values, places: 0)
+    patch.setattr(record_checks, "count", lambda values, places: 0)
 
 
 def inner_lists_uncounted(patch):

@@ -12,11 +12,11 @@ from graphql import GraphQLSchema, get_named_type, is_non_null_type, is_object_t
 from plancases.values import Soon
 from strawberry.schema.config import StrawberryConfig
 
-from graph import masks
 from graph import schema as real
-from graph.coordinates import declaration, field_at
+from graph.documents.coordinates import declaration, field_at
+from graph.execution.requested_fields import wanted
+from graph.masking import masks
 from graph.scalars import JSON, SCALARS, Long
-from graph.wanted import wanted
 
 
 @strawberry.enum(graphql_name_from="value")

@@ -22,8 +22,8 @@ from graphql import (
     is_union_type,
 )
 
-from graph.coordinates import declaration
-from providers.records import Record
+from graph.documents.coordinates import declaration
+from providers.records.mail import Record
 
 MOMENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DEEPEST = 3

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.connections import KINDS
+from gateway.connections.rows import KINDS
 from policy.grants import Grant, effective_operations, merge, validate
 from policy.refusals import InvalidInput
 from policy.settings import DEFAULTS
@@ -17,7 +17,7 @@ from policy.vocabulary import (
     TaskOp,
     TaskProvider,
 )
-from providers.taskdesk import DISPLAY_NAMES
+from providers.tasks.accounts import DISPLAY_NAMES
 
 
 def test_a_new_token_is_useless_until_enabled():

@@ -7,11 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy import changes, timeframe
-from policy.changes import Allowed, Entry, Removed, Until, Value
+from policy import timeframe
 from policy.grants import DEFAULTS, Grant, validate
-from policy.obstacles import obstacle
-from policy.openings import DAY, Standing, openings
 from policy.refusals import (
     AccessDenied,
     Aim,
@@ -31,6 +28,10 @@ from policy.refusals import (
     TooManyRequests,
     Unauthenticated,
 )
+from policy.remedies import changes
+from policy.remedies.changes import Allowed, Entry, Removed, Until, Value
+from policy.remedies.obstacles import obstacle
+from policy.remedies.settings import DAY, Standing, openings
 from policy.rules import UNKNOWN, Facts, Rule, RuleSet
 from policy.vocabulary import (
     Code,

@@ -4,16 +4,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from providers import registry
-from providers.collab_ids import ItemKey, ListKey
-from providers.content import Content
-from providers.http import Origins
-from providers.ports import ConnectionInfo
-from providers.ports_collab import CollabPort
-from providers.sandbox import faults
-from providers.sandbox.app import Sandbox
-from providers.sandbox.collab import records as r
-from providers.sandbox.collab.making import Maker
-from providers.sandbox.ground import open_ground
+from providers.content.ids import ItemKey, ListKey
+from providers.content.merged_content import Content
+from providers.http.client import Origins
+from providers.ports.collab import CollabPort
+from providers.ports.mail import ConnectionInfo
+from sandbox import faults
+from sandbox.app import Sandbox
+from sandbox.collab import records as r
+from sandbox.collab.builders import Maker
+from sandbox.state import open_ground
 
 BASE = "http://upstream.example"
 CONTENT = "http://content.example"

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
 
-from providers import registry, scanning
-from providers.http import Origins
-from providers.ports import ConnectionInfo, MailPort, MailQuery
-from providers.sandbox import app as sandbox
-from providers.sandbox import faults
+from providers import registry
+from providers.http.client import Origins
+from providers.mail import scanning
+from providers.ports.mail import ConnectionInfo, MailPort, MailQuery
+from sandbox import app as sandbox
+from sandbox import faults
 
 BASE = "http://upstream.example"
 ACCOUNTS = {"PROVIDER_A": "me@provider-a.example", "PROVIDER_B": "me@provider-b.example"}

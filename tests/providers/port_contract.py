@@ -10,7 +10,7 @@ import pytest
 from mailworld import ALL, LISTED, NOON, TEXT
 
 from providers.failures import Missing, Throttled, TimedOut, Unreachable
-from providers.ports import (
+from providers.ports.mail import (
     Draft,
     Forward,
     MailChange,
@@ -19,7 +19,7 @@ from providers.ports import (
     Reply,
     UnsafeMessage,
 )
-from providers.records import Participant, milliseconds
+from providers.records.mail import Participant, milliseconds
 
 BOB = Participant(email="bob@south.example", name="Bob Brown")
 

@@ -9,14 +9,14 @@ import pytest
 from graphql import build_schema, parse, validate
 
 from providers import failures
-from providers.answers import Answer
-from providers.boards import documents
-from providers.boards.failures import ColumnRefused, classify
-from providers.boards.tasks import Tasks
-from providers.boards.writing import Locks
-from providers.http import Origins, Upstream
-from providers.ports_tasks import BoardQuery, ItemQuery, NewItem, Sight, Target, TaskPosition
-from providers.sandbox.boards import schema as sandbox_schema
+from providers.connectors.boards import documents
+from providers.connectors.boards.failures import ColumnRefused, classify
+from providers.connectors.boards.tasks import Tasks
+from providers.connectors.boards.writing import Locks
+from providers.http.client import Origins, Upstream
+from providers.http.response import Answer
+from providers.ports.tasks import BoardQuery, ItemQuery, NewItem, Sight, Target, TaskPosition
+from sandbox.boards import schema as sandbox_schema
 
 BASE = "http://boards.example"
 WHOLE = Path(__file__).parents[3] / "shared/reference/schemas/monday-2026-10.graphql"

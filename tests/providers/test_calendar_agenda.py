@@ -8,12 +8,12 @@ from agendabook import Diary, MemoryIds, place
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.agenda import Agenda, event_id
+from providers.calendar.merged_calendars import Agenda, event_id
 from providers.failures import Broken, Missing, NeedsReauth, Throttled, TimedOut
 from providers.fanout import AllFailed
-from providers.ports import ConnectionInfo
-from providers.ports_calendar import EventQuery, NoSuchCalendar, Span
-from providers.records_calendar import Attendee, Calendar, Event
+from providers.ports.calendar import EventQuery, NoSuchCalendar, Span
+from providers.ports.mail import ConnectionInfo
+from providers.records.calendar import Attendee, Calendar, Event
 
 START = datetime(2026, 11, 20, tzinfo=UTC)
 WEEK = Span(START, START + timedelta(days=7))

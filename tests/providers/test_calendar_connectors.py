@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
+from providers.connectors.provider_a.failures import classify as classify_a
+from providers.connectors.provider_a.google_calendar import calendars as calendar_a
+from providers.connectors.provider_b.failures import classify as classify_b
+from providers.connectors.provider_b.outlook_calendar import calendars as calendar_b
 from providers.failures import Broken, Missing, Refused, Throttled, TooMuch
-from providers.http import Origins, Upstream
-from providers.ports_calendar import Span
-from providers.provider_a import calendar as calendar_a
-from providers.provider_a.failures import classify as classify_a
-from providers.provider_b import calendar as calendar_b
-from providers.provider_b.failures import classify as classify_b
-from providers.records_calendar import Attendee, Calendar, Event
+from providers.http.client import Origins, Upstream
+from providers.ports.calendar import Span
+from providers.records.calendar import Attendee, Calendar, Event
 
 BASE = "https://calendar.example"
 START = datetime(2026, 3, 1, tzinfo=UTC)

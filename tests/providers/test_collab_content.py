@@ -4,11 +4,11 @@ import msgspec
 import pytest
 from collabworld import BOB, FILE, READ, ROW, WRITE, key, list_key
 
-from providers.collab_ids import ItemKey, RowKey
-from providers.content import Content
-from providers.content_lineage import MOST_DEPTH, Lineage
+from providers.content.ids import ItemKey, RowKey
+from providers.content.lineage import MOST_DEPTH, Lineage
+from providers.content.merged_content import Content
 from providers.failures import Conflicted, Missing, NeedsReauth, ProviderFailure, Throttled
-from providers.ports_collab import (
+from providers.ports.collab import (
     FileQuery,
     InvalidCursor,
     Order,
@@ -17,8 +17,8 @@ from providers.ports_collab import (
     SearchQuery,
     Upload,
 )
-from providers.records_collab import UNKNOWN, File
-from providers.sandbox.collab import records as r
+from providers.records.collab import UNKNOWN, File
+from sandbox.collab import records as r
 
 NAME = frozenset({"name"})
 BY_NAME = Order(by="name", descending=False)

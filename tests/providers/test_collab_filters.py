@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.collab import filters, odata
-from providers.collab.filters import Both, Comparison, Either, Not
-from providers.ports_collab import InvalidFilter
-from providers.records_collab import Column
+from providers.connectors.collab.lists import item_filters, odata_filters
+from providers.connectors.collab.lists.item_filters import Both, Comparison, Either, Not
+from providers.ports.collab import InvalidFilter
+from providers.records.collab import Column
 
-COLUMNS = filters.kinds(
+COLUMNS = item_filters.kinds(
     (
         Column(name="Title", column_type="text"),
         Column(name="Length", column_type="number", indexed=True),
@@ -35,7 +35,7 @@ ROW = {
 
 
 def holds(text, row=ROW):
-    return filters.matches(filters.parse(text, COLUMNS), row, COLUMNS)
+    return item_filters.matches(item_filters.parse(text, COLUMNS), row, COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_comparison_with_a_missing_value_is_false(column, op, literal):
 )
 def test_what_is_no_filter_is_refused(text):
     with pytest.raises(InvalidFilter):
-        filters.parse(text, COLUMNS)
+        item_filters.parse(text, COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_is_no_filter_is_refused(text):
     ],
 )
 def test_upstream_is_asked_for_what_it_can_tell(text, asked):
-    assert odata.push(filters.parse(text, COLUMNS), COLUMNS).text == asked
+    assert odata_filters.push(item_filters.parse(text, COLUMNS), COLUMNS).text == asked
 
 
 @pytest.mark.parametrize(
@@ -157,11 +157,13 @@ def test_upstream_is_asked_for_what_it_can_tell(text, asked):
     ],
 )
 def test_upstream_is_not_asked_for_what_it_tells_otherwise(text):
-    assert odata.push(filters.parse(text, COLUMNS), COLUMNS) is None
+    assert odata_filters.push(item_filters.parse(text, COLUMNS), COLUMNS) is None
 
 
 def test_upstream_is_told_whether_columns_have_no_index():
-    pushed = odata.push(filters.parse("Paid eq true and Length gt 3", COLUMNS), COLUMNS)
+    pushed = odata_filters.push(
+        item_filters.parse("Paid eq true and Length gt 3", COLUMNS), COLUMNS
+    )
 
     assert (pushed.indexed, pushed.narrow) == (False, True)
 
@@ -175,7 +177,7 @@ COMPARISONS = st.one_of(
     ),
     st.builds(
         lambda op, number: Comparison("Length", op, float(number)),
-        st.sampled_from([*filters.OPERATORS]),
+        st.sampled_from([*item_filters.OPERATORS]),
         st.integers(-2, 2),
     ),
     st.builds(lambda op: Comparison("Length", op, None), st.sampled_from(["eq", "ne"])),
@@ -201,13 +203,12 @@ ROWS = st.fixed_dictionaries(
 def written(node):
     match node:
         case Comparison(column, op, literal):
-            if op in filters.FUNCTIONS:
-                return f"{op}({column},{odata._quoted(literal)})"
+            if op in item_filters.FUNCTIONS:
+                return f"{op}({column},{odata_filters._quoted(literal)})"
             if literal is None:
                 return f"{column} {op} null"
-            return (
-                f"{column} {op} {odata._quoted(literal) if isinstance(literal, str) else literal}"
-            )
+            text = odata_filters._quoted(literal) if isinstance(literal, str) else literal
+            return f"{column} {op} {text}"
         case Not(part):
             return f"not ({written(part)})"
         case Both(parts):
@@ -219,28 +220,28 @@ def written(node):
 @settings(max_examples=200, deadline=None)
 @given(NODES, ROWS)
 def test_what_is_written_is_read_back_with_the_same_meaning(node, row):
-    again = filters.parse(written(node), COLUMNS)
+    again = item_filters.parse(written(node), COLUMNS)
 
-    assert filters.matches(again, row, COLUMNS) is filters.matches(node, row, COLUMNS)
+    assert item_filters.matches(again, row, COLUMNS) is item_filters.matches(node, row, COLUMNS)
 
 
 def upstream_passes(text, row):
     """What the narrow part of the language that is pushed means to upstream."""
-    node = filters.parse(text, COLUMNS)
-    return filters.matches(node, row, COLUMNS)
+    node = item_filters.parse(text, COLUMNS)
+    return item_filters.matches(node, row, COLUMNS)
 
 
 @settings(max_examples=200, deadline=None)
 @given(NODES, ROWS)
 def test_upstream_is_never_asked_for_less_than_passes(node, row):
-    pushed = odata.push(node, COLUMNS)
+    pushed = odata_filters.push(node, COLUMNS)
 
-    if pushed is not None and filters.matches(node, row, COLUMNS):
+    if pushed is not None and item_filters.matches(node, row, COLUMNS):
         assert upstream_passes(pushed.text, row)
 
 
 def test_the_operators_are_those_of_the_contract():
-    assert dict(filters.OPERATORS) == {
+    assert dict(item_filters.OPERATORS) == {
         "eq": operator.eq,
         "ne": operator.ne,
         "gt": operator.gt,

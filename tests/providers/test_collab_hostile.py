@@ -8,10 +8,10 @@ from collabworld import Held
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers import collab_ids, registry
-from providers.answers import Answer
-from providers.collab.failures import classify
-from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers import registry
+from providers.connectors.collab.failures import classify
+from providers.content import ids as collab_ids
+from providers.content.ids import ItemKey, ListKey, RowKey
 from providers.failures import (
     Broken,
     Conflicted,
@@ -24,10 +24,11 @@ from providers.failures import (
     Stale,
     Throttled,
 )
-from providers.http import Origins
-from providers.ports import ConnectionInfo
-from providers.ports_collab import SearchQuery, Share, Upload
-from providers.records_collab import UNKNOWN
+from providers.http.client import Origins
+from providers.http.response import Answer
+from providers.ports.collab import SearchQuery, Share, Upload
+from providers.ports.mail import ConnectionInfo
+from providers.records.collab import UNKNOWN
 
 BASE = "https://upstream.example/collab"
 SITE = "contoso.example,0f1e2d3c-0000-4000-8000-0123456789ab,00000000-1111-4222-8333-444444444444"

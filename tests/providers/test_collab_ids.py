@@ -1,7 +1,7 @@
 import pytest
 
-from providers import collab_ids as ids
-from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers.content import ids
+from providers.content.ids import ItemKey, ListKey, RowKey
 
 SITE = "contoso.example,0f1e2d3c-0000-4000-8000-0123456789ab,00000000-1111-4222-8333-444444444444"
 LIST = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"

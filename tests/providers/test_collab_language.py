@@ -1,8 +1,8 @@
 import pytest
 
-from providers.collab import language
-from providers.collab.language import Known, Said
-from providers.ports_collab import InvalidSearch
+from providers.connectors.collab.search import keyword_query
+from providers.connectors.collab.search.keyword_query import Known, Said
+from providers.ports.collab import InvalidSearch
 
 PLAN = Known(
     fields={
@@ -50,7 +50,7 @@ PLAN = Known(
     ],
 )
 def test_a_thing_is_found(text):
-    assert language.found(language.parse(text), PLAN)
+    assert keyword_query.found(keyword_query.parse(text), PLAN)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_thing_is_found(text):
     ],
 )
 def test_a_thing_is_not_found(text):
-    assert not language.found(language.parse(text), PLAN)
+    assert not keyword_query.found(keyword_query.parse(text), PLAN)
 
 
 @pytest.mark.parametrize(
@@ -81,29 +81,29 @@ def test_a_thing_is_not_found(text):
 )
 def test_what_does_not_parse_is_refused(text):
     with pytest.raises(InvalidSearch):
-        language.parse(text)
+        keyword_query.parse(text)
 
 
 def test_a_search_of_too_many_terms_is_refused():
     with pytest.raises(InvalidSearch):
-        language.parse(" ".join(["word"] * 51))
+        keyword_query.parse(" ".join(["word"] * 51))
 
 
 def test_the_fields_that_are_looked_at_are_named_without_aliases():
-    assert language.selectors("a title : keel") == {"title"}
+    assert keyword_query.selectors("a title : keel") == {"title"}
     text = 'keel -author:ann (write>2026-01-01 OR NOT FileExtension:pdf) title:"a b"'
 
-    assert language.selectors(text) == {"author", "lastmodifiedtime", "filetype", "title"}
+    assert keyword_query.selectors(text) == {"author", "lastmodifiedtime", "filetype", "title"}
 
 
 def test_words_alone_look_at_no_field():
-    assert language.selectors('keel "http://x.test/a" 10:30') == frozenset()
+    assert keyword_query.selectors('keel "http://x.test/a" 10:30') == frozenset()
 
 
 def test_one_of_several_sets_of_words_is_said_by_whatever_matches():
-    term = language.parse("(keel OR mast) -sail title:boat filetype:docx")
+    term = keyword_query.parse("(keel OR mast) -sail title:boat filetype:docx")
 
-    assert set(language.probes(term)) == {
+    assert set(keyword_query.probes(term)) == {
         frozenset({Said(("keel",)), Said(("boat",))}),
         frozenset({Said(("mast",)), Said(("boat",))}),
     }
@@ -111,11 +111,11 @@ def test_one_of_several_sets_of_words_is_said_by_whatever_matches():
 
 def test_too_many_alternatives_are_refused():
     with pytest.raises(InvalidSearch):
-        language.probes(language.parse("(a OR b OR c) (d OR e OR f)"))
+        keyword_query.probes(keyword_query.parse("(a OR b OR c) (d OR e OR f)"))
 
 
 def test_what_upstream_found_needs_no_second_look():
     known = Known(fields={"title": "x"}, trusted=frozenset({Said(("keel",))}))
 
-    assert language.found(language.parse("keel"), known)
-    assert not language.found(language.parse("keel sail"), known)
+    assert keyword_query.found(keyword_query.parse("keel"), known)
+    assert not keyword_query.found(keyword_query.parse("keel sail"), known)

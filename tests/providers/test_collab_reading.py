@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from collabworld import ANN, BOB, FILE, READ, key, list_key
 
-from providers.collab_ids import ItemKey, ListKey
+from providers.content.ids import ItemKey, ListKey
 from providers.failures import Broken, Missing, Throttled
-from providers.ports_collab import InvalidCursor, NoLink, Order
-from providers.records_collab import UNKNOWN, DriveUser
-from providers.sandbox.collab import records as r
+from providers.ports.collab import InvalidCursor, NoLink, Order
+from providers.records.collab import UNKNOWN, DriveUser
+from sandbox.collab import records as r
 
 NAME = frozenset({"name"})
 WHEN = datetime(2026, 1, 5, 8, tzinfo=UTC)

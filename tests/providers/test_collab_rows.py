@@ -3,11 +3,11 @@
 import pytest
 from collabworld import ROW, column, key, list_key
 
-from providers.collab_ids import RowKey
+from providers.content.ids import RowKey
 from providers.failures import Missing, Stale, Throttled
-from providers.ports_collab import InvalidCursor, InvalidFields, InvalidFilter, RowQuery
-from providers.records_collab import UNKNOWN
-from providers.sandbox.collab import records as r
+from providers.ports.collab import InvalidCursor, InvalidFields, InvalidFilter, RowQuery
+from providers.records.collab import UNKNOWN
+from sandbox.collab import records as r
 
 TITLE = frozenset({"name"})
 

@@ -4,8 +4,8 @@ import pytest
 from collabworld import key, list_key
 
 from providers.failures import Broken, Missing
-from providers.ports_collab import InvalidSearch, SearchQuery
-from providers.sandbox.collab import records as r
+from providers.ports.collab import InvalidSearch, SearchQuery
+from sandbox.collab import records as r
 
 EVERYTHING = frozenset({"driveItem", "listItem", "list", "site"})
 

@@ -3,11 +3,11 @@
 import pytest
 from collabworld import FILE, ROW, key, list_key
 
-from providers.collab_ids import ItemKey, RowKey
+from providers.content.ids import ItemKey, RowKey
 from providers.failures import Broken, Missing
-from providers.ports_collab import RowQuery, Upload
-from providers.records_collab import UNKNOWN
-from providers.sandbox.collab import records as r
+from providers.ports.collab import RowQuery, Upload
+from providers.records.collab import UNKNOWN
+from sandbox.collab import records as r
 
 NAME = frozenset({"name"})
 

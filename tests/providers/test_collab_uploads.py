@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from collabworld import CONTENT, key
 
-from providers.collab import uploads
-from providers.collab_ids import ItemKey
+from providers.connectors.collab.files import uploads
+from providers.content.ids import ItemKey
 from providers.failures import (
     Broken,
     Conflicted,
@@ -21,10 +21,10 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
-from providers.http import deadline
-from providers.ports_collab import MAX_UPLOAD, Upload, UploadCut, UploadTooLarge
-from providers.sandbox.collab import records as r
-from providers.sandbox.wire import ConnectionCut
+from providers.http.client import deadline
+from providers.ports.collab import MAX_UPLOAD, Upload, UploadCut, UploadTooLarge
+from sandbox.asgi import ConnectionCut
+from sandbox.collab import records as r
 
 LARGE = uploads.SMALL + uploads.SLICE + 1000
 

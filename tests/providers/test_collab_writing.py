@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from collabworld import BOB, FILE, key
 
-from providers.collab_ids import ItemKey
+from providers.content.ids import ItemKey
 from providers.failures import (
     Conflicted,
     Locked,
@@ -13,7 +13,7 @@ from providers.failures import (
     Refused,
     Stale,
 )
-from providers.ports_collab import InvalidDestination, Share
+from providers.ports.collab import InvalidDestination, Share
 
 ETAG = frozenset({"etag"})
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from providers.columns import Columns, constant, each, member
-from providers.records import Attachment, Participant
+from providers.columnar import Columns, constant, each, member
+from providers.records.mail import Attachment, Participant
 
 
 @dataclass

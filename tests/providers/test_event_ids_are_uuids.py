@@ -5,8 +5,8 @@ from uuid import UUID, uuid5
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.agenda import event_id
-from providers.ports_calendar import CalendarPlace
+from providers.calendar.merged_calendars import event_id
+from providers.ports.calendar import CalendarPlace
 
 EVENTS = UUID("6f1c1c0e-52d5-5c8e-9a2b-7b1f0a6a4d11")
 

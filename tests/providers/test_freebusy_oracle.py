@@ -18,13 +18,14 @@ from agendabook import MemoryIds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers import freebusy, registry
-from providers.agenda import Agenda
-from providers.http import Origins
-from providers.ports import ConnectionInfo
-from providers.ports_calendar import Span
-from providers.sandbox import app as sandbox
-from providers.sandbox.calendarrecords import Content, NewEvent, Recurrence, When, by_clock
+from providers import registry
+from providers.calendar import freebusy
+from providers.calendar.merged_calendars import Agenda
+from providers.http.client import Origins
+from providers.ports.calendar import Span
+from providers.ports.mail import ConnectionInfo
+from sandbox import app as sandbox
+from sandbox.calendar.records import Content, NewEvent, Recurrence, When, by_clock
 
 BASE = "http://upstream.example"
 MINUTE = timedelta(minutes=1)

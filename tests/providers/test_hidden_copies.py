@@ -2,14 +2,15 @@
 
 import pytest
 
-from providers import matching, records
-from providers.ports import MailQuery
+from providers.mail import query_matching
+from providers.ports.mail import MailQuery
+from providers.records import mail as mail_records
 
-COPIED = records.Email(
+COPIED = mail_records.Email(
     id="1",
     provider="PROVIDER_A",
-    to=(records.Participant(email="bob@example.com"),),
-    cc=(records.Participant(email="cy@example.com"),),
+    to=(mail_records.Participant(email="bob@example.com"),),
+    cc=(mail_records.Participant(email="cy@example.com"),),
 )
 
 
@@ -17,5 +18,5 @@ COPIED = records.Email(
 def test_a_copy_is_found_only_when_copies_may_be_seen(in_cc, found):
     query = MailQuery(recipient="cy@example.com", recipient_in_cc=in_cc)
 
-    assert matching.passes(COPIED, query, text=False) is found
-    assert ("cc" in matching.needed(query, text=False)) is found
+    assert query_matching.passes(COPIED, query, text=False) is found
+    assert ("cc" in query_matching.needed(query, text=False)) is found

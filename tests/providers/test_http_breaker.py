@@ -12,7 +12,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from providers.resilience import Breaker, Resting, RetryBudget
+from providers.http.resilience import Breaker, Resting, RetryBudget
 
 
 class Hand:

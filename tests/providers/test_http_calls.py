@@ -22,8 +22,8 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
-from providers.http import Origins, Upstream, deadline
-from providers.resilience import retry_after
+from providers.http.client import Origins, Upstream, deadline
+from providers.http.resilience import retry_after
 
 BASE = "https://up.test/v1.0"
 NOW = 1_780_000_000.0  # 2026-05-28T20:26:40Z

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from providers.failures import Broken, Missing
-from providers.http import Origins, Upstream
-from providers.links import Root
+from providers.http.client import Origins, Upstream
+from providers.http.urls import Root
 
 BASE = "https://up.test/v1.0"
 

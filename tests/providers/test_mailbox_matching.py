@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers import matching, records, scanning
 from providers.failures import Broken, Throttled
-from providers.ports import MailPosition, MailQuery
-from providers.records import Email, Participant
-from providers.scanning import Page
+from providers.mail import query_matching, scanning
+from providers.mail.scanning import Page
+from providers.ports.mail import MailPosition, MailQuery
+from providers.records import mail as mail_records
+from providers.records.mail import Email, Participant
 
 MAIL = Email(
     id="1",
@@ -50,9 +51,9 @@ WORDS = {
 
 @pytest.mark.parametrize(("text", "found"), WORDS.values(), ids=WORDS.keys())
 def test_a_word_is_found(text, found):
-    query = MailQuery(text=text, text_fields=matching.TEXT_FIELDS)
+    query = MailQuery(text=text, text_fields=query_matching.TEXT_FIELDS)
 
-    assert matching.passes(MAIL, query, text=True) is found
+    assert query_matching.passes(MAIL, query, text=True) is found
 
 
 MARKUP = {
@@ -69,7 +70,7 @@ MARKUP = {
 
 @pytest.mark.parametrize(("markup", "text"), MARKUP.values(), ids=MARKUP.keys())
 def test_markup_reads_as_its_text(markup, text):
-    assert " ".join(matching.readable(markup).split()) == text
+    assert " ".join(query_matching.readable(markup).split()) == text
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_markup_reads_as_its_text(markup, text):
     ],
 )
 def test_upstream_is_asked_for_whole_words_and_no_pictures(text, told):
-    assert matching.tellable(text) == told
+    assert query_matching.tellable(text) == told
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_upstream_is_asked_for_whole_words_and_no_pictures(text, told):
     ],
 )
 def test_a_whole_address_is_told_from_a_part_of_one(value, address):
-    assert matching.is_address(value) is address
+    assert query_matching.is_address(value) is address
 
 
 def test_only_what_is_checked_is_needed():
@@ -106,13 +107,16 @@ def test_only_what_is_checked_is_needed():
         sender="a", recipient="b", subject="c", label="trash", text="x", text_fields={"subject"}
     )
 
-    assert matching.needed(query, text=False) == {"from_", "to", "cc", "subject"}
-    assert matching.needed(MailQuery(label="x", unread=True), text=True) == {"labels", "is_read"}
-    assert matching.needed(MailQuery(), text=True) == frozenset()
+    assert query_matching.needed(query, text=False) == {"from_", "to", "cc", "subject"}
+    assert query_matching.needed(MailQuery(label="x", unread=True), text=True) == {
+        "labels",
+        "is_read",
+    }
+    assert query_matching.needed(MailQuery(), text=True) == frozenset()
 
 
 def mail(received_ms, name):
-    return Email(id=name, provider="PROVIDER_A", received_at=records.moment(received_ms))
+    return Email(id=name, provider="PROVIDER_A", received_at=mail_records.moment(received_ms))
 
 
 async def paged(entries, size, *, failing=None):

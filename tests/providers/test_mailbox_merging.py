@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers import ids, records
+from providers import ids
 from providers.failures import Broken, NeedsReauth, ProviderFailure, Throttled, TimedOut
-from providers.mailbox import AllFailed, Mailbox
-from providers.ports import ConnectionInfo, MailPosition, MailQuery, MailSlice
-from providers.scanning import whole_of
-from providers.unread import Unread
+from providers.mail.lazy_records import Unread
+from providers.mail.merged_mailbox import AllFailed, Mailbox
+from providers.mail.scanning import whole_of
+from providers.ports.mail import ConnectionInfo, MailPosition, MailQuery, MailSlice
+from providers.records import mail as mail_records
 
 WANTED = frozenset({"subject", "received_at"})
 
@@ -29,8 +30,8 @@ def info(number, provider="PROVIDER_A", **given):
 
 
 def mail(received_ms, name, provider="PROVIDER_A"):
-    return records.Email(
-        id=name, provider=provider, received_at=records.moment(received_ms), subject=name
+    return mail_records.Email(
+        id=name, provider=provider, received_at=mail_records.moment(received_ms), subject=name
     )
 
 
@@ -159,7 +160,7 @@ async def test_mailboxes_that_share_times_and_ids_lose_and_double_nothing(made, 
         for ms, name in shelf.kept
     ]
     found = [
-        (email.id, records.milliseconds(email.received_at))
+        (email.id, mail_records.milliseconds(email.received_at))
         for page in pages
         for email in page.emails
     ]
@@ -210,7 +211,7 @@ async def test_pages_are_in_order_over_all_mailboxes_when_none_fails(made, limit
     pages = await read_to_the_end(mailbox, limit)
 
     ranks = [
-        (-records.milliseconds(email.received_at), email.id)
+        (-mail_records.milliseconds(email.received_at), email.id)
         for page in pages
         for email in page.emails
     ]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mailworld import NOON, TEXT, opened
 
-from providers.ports import MailQuery
+from providers.ports.mail import MailQuery
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from providers import records
 from providers.failures import Broken, Missing, NeedsReauth, OutcomeUnknown, Throttled, Unreachable
-from providers.mailbox import Mailbox
-from providers.ports import ConnectionInfo, Draft, Forward, MailChange, ReadOnlyMailbox, Reply
-from providers.records import Participant
+from providers.mail.merged_mailbox import Mailbox
+from providers.ports.mail import ConnectionInfo, Draft, Forward, MailChange, ReadOnlyMailbox, Reply
+from providers.records import mail as mail_records
+from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example")
 REPLY = Reply(body="", message_id="r@gw.example")
@@ -25,31 +25,31 @@ class Box:
 
     async def get(self, message_id, *, wanted):
         self._called("get", message_id)
-        return records.Email(id=message_id, provider="PROVIDER_A", thread_id="t1")
+        return mail_records.Email(id=message_id, provider="PROVIDER_A", thread_id="t1")
 
     async def thread(self, thread_id, *, wanted):
         self._called("thread", thread_id)
-        message = records.Email(id="m1", provider="PROVIDER_A", thread_id=thread_id)
-        return records.Thread(id=thread_id, provider="PROVIDER_A", messages=(message,))
+        message = mail_records.Email(id="m1", provider="PROVIDER_A", thread_id=thread_id)
+        return mail_records.Thread(id=thread_id, provider="PROVIDER_A", messages=(message,))
 
     async def send(self, draft):
         self._called("send", self.holds)
-        return records.SentMessage(email_id="new", thread_id="talk")
+        return mail_records.SentMessage(email_id="new", thread_id="talk")
 
     async def reply(self, message_id, reply):
         self._called("reply", message_id)
-        return records.SentMessage(email_id="new", thread_id="talk")
+        return mail_records.SentMessage(email_id="new", thread_id="talk")
 
     async def forward(self, message_id, forward):
         self._called("forward", message_id)
-        return records.SentMessage()
+        return mail_records.SentMessage()
 
     async def trash(self, message_id):
         self._called("trash", message_id)
 
     async def change(self, message_id, change):
         self._called("change", message_id)
-        return records.SentMessage(email_id=message_id, thread_id="talk")
+        return mail_records.SentMessage(email_id=message_id, thread_id="talk")
 
     def _called(self, name, native):
         self.calls.append(name)
@@ -145,7 +145,7 @@ async def test_a_send_goes_from_the_connection_named():
 async def test_provider_b_tells_no_ids_of_what_it_sent():
     sent = await mailbox(Box("x"), provider="PROVIDER_B").forward("providerB:x", FORWARD)
 
-    assert sent == records.SentMessage()
+    assert sent == mail_records.SentMessage()
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 from mailworld import LISTED, TEXT, opened_together
 
 from providers.failures import ProviderFailure
-from providers.mailbox import Mailbox
-from providers.ports import MailQuery
-from providers.records import milliseconds
+from providers.mail.merged_mailbox import Mailbox
+from providers.ports.mail import MailQuery
+from providers.records.mail import milliseconds
 
 QUERIES = {
     "everything": {},

@@ -3,7 +3,7 @@
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from providers.tokens import (
+from providers.oauth.token_endpoint import (
     OFFLINE_BY_ACCESS_TYPE,
     OFFLINE_BY_SCOPE,
     Pkce,

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from providers.failures import NeedsReauth, Refused, TimedOut, Unreachable
-from providers.http import Origins, deadline
-from providers.oauth import (
+from providers.http.client import Origins, deadline
+from providers.oauth.credentials import (
     BodyStyle,
     ClientCredentials,
     RefreshingCredentials,

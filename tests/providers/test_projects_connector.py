@@ -5,10 +5,10 @@ import json
 import pytest
 
 from providers import failures
-from providers.http import Origins, Upstream
-from providers.ports_tasks import BoardQuery, ItemQuery, NewItem, Sight, Target, TaskPosition
-from providers.projects.failures import classify
-from providers.projects.tasks import Tasks
+from providers.connectors.projects.failures import classify
+from providers.connectors.projects.tasks import Tasks
+from providers.http.client import Origins, Upstream
+from providers.ports.tasks import BoardQuery, ItemQuery, NewItem, Sight, Target, TaskPosition
 
 BASE = "http://projects.example"
 NAME = frozenset({"name"})

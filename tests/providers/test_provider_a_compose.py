@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.ports import UnsafeMessage
-from providers.provider_a import addresses, dates
-from providers.provider_a.compose import File, Letter, usable, write
-from providers.records import Participant
+from providers.connectors.provider_a.gmail import addresses, dates
+from providers.connectors.provider_a.gmail.compose import File, Letter, usable, write
+from providers.ports.mail import UnsafeMessage
+from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example")
 HOSTILE = st.text(

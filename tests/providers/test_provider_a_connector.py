@@ -6,11 +6,12 @@ from email import message_from_bytes
 import pytest
 from mailworld import ALL, LISTED, TEXT, raw
 
-from providers import delivery, records
+from providers.connectors.provider_a.gmail.response_types import Message
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled
-from providers.ports import Draft, Forward, MailChange, MailQuery, Reply
-from providers.provider_a.message import Message
-from providers.records import Participant
+from providers.mail import delivery
+from providers.ports.mail import Draft, Forward, MailChange, MailQuery, Reply
+from providers.records import mail as mail_records
+from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example")
 
@@ -421,7 +422,7 @@ async def test_headers_of_raw_letters_are_forwarded_as_they_read(account_a):
 def test_a_received_time_that_is_none_is_the_beginning(date):
     message = Message(id="1", internal_date=date)
 
-    assert (message.received_ms, message.received_at) == (0, records.EPOCH)
+    assert (message.received_ms, message.received_at) == (0, mail_records.EPOCH)
 
 
 async def test_a_letter_that_is_nested_beyond_reason_is_not_forwarded(account_a):

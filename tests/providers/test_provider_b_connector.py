@@ -3,10 +3,10 @@
 import pytest
 from mailworld import ALL, LISTED, NOON, TEXT
 
-from providers import delivery
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled, Unreachable
-from providers.ports import Draft, MailChange, MailQuery, Reply
-from providers.records import Participant
+from providers.mail import delivery
+from providers.ports.mail import Draft, MailChange, MailQuery, Reply
+from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example")
 WAYS = {"the mailbox": {}, "the index": {"text": "words", "text_fields": TEXT}}

@@ -6,10 +6,10 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from providers.collab.batch import Ask, ask
+from providers.connectors.collab.batch import Ask, ask
+from providers.dry_run import rehearsed
 from providers.failures import ProviderFailure
-from providers.http import Origins, Upstream
-from providers.rehearsal import rehearsed
+from providers.http.client import Origins, Upstream
 
 BASE = "https://up.test/v1.0"
 

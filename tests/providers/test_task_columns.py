@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from providers.taskcolumns import Cell, Column, concealed, derived, sources
+from providers.tasks.columns import Cell, Column, concealed, derived, sources
 
 
 def column(name, kind, title=None, **more):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.failures import Missing
-from providers.links import Root
+from providers.http.urls import Root
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SEGMENTS = st.lists(TEXT.filter(lambda one: one not in ("", ".", "..")), min_size=1, max_size=3)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from providers.failures import ProviderFailure
-from providers.http import Origins, Upstream
+from providers.http.client import Origins, Upstream
 
 BASE = "https://up.test"
 

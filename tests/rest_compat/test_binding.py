@@ -24,7 +24,7 @@ class Variable:
 
 @dataclass
 class Document:
-    """The variables of a document, as `graph.operations` lists them."""
+    """The variables of a document, as `graph.documents.operations` lists them."""
 
     name: str
     variables: list[Variable]

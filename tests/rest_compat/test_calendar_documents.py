@@ -7,10 +7,11 @@ import msgspec
 import pytest
 from graphql import FieldNode, FragmentSpreadNode, OperationDefinitionNode, parse, print_ast
 
-from graph import guards, masks, schema
-from graph.coordinates import attribute
+from graph import schema
+from graph.documents.coordinates import attribute
+from graph.masking import guards, masks
 from policy.vocabulary import CalendarField
-from providers import records_calendar
+from providers.records import calendar as calendar_records
 from rest_compat import documents
 from rest_compat.table import ENDPOINTS
 
@@ -169,11 +170,11 @@ def test_every_mask_word_hides_something():
 def test_every_field_shows_the_record_attribute_of_its_name():
     types = schema.build().type_map
     for name, record in (
-        ("Event", records_calendar.Event),
-        ("Attendee", records_calendar.Attendee),
-        ("Calendar", records_calendar.NamedCalendar),
-        ("FreeBusyCalendar", records_calendar.FreeBusyCalendar),
-        ("TimePeriod", records_calendar.TimePeriod),
+        ("Event", calendar_records.Event),
+        ("Attendee", calendar_records.Attendee),
+        ("Calendar", calendar_records.NamedCalendar),
+        ("FreeBusyCalendar", calendar_records.FreeBusyCalendar),
+        ("TimePeriod", calendar_records.TimePeriod),
     ):
         shown = {attribute(field) for field in types[name].fields.values()}
 

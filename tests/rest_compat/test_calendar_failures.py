@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from agendaworld import at, day, meeting, text
 
-from gateway import connections
+from gateway.connections import rows as connection_rows
 
 RANGE = {"from_": text(day()), "to": text(day(1))}
 A, B = "Provider A (me@provider-a.example)", "Provider B (me@provider-b.example)"
@@ -170,20 +170,20 @@ async def test_who_wants_all_or_nothing_gets_nothing(filled, path):
 
 async def test_an_account_that_is_out_of_order_is_named_without_a_call(filled):
     database = filled.world.gateway.parts.database
-    await connections.set_status(database, filled.connections["PROVIDER_B"], "error", None)
+    await connection_rows.set_status(database, filled.connections["PROVIDER_B"], "error", None)
 
     response = await filled.get("/events")
 
-    await connections.set_status(database, filled.connections["PROVIDER_B"], "active", None)
+    await connection_rows.set_status(database, filled.connections["PROVIDER_B"], "active", None)
     assert titles(response) == ["Lease talk", "Book fair"]
     assert response.json()["authWarnings"][0].startswith(f"{B}: failed.")
 
 
 @pytest.mark.parametrize("calendar", ["work", "office"])
 async def test_more_than_can_be_read_is_told_and_never_looks_free(filled, monkeypatch, calendar):
-    from providers.provider_a import calendar as calendar_a
-    from providers.provider_b import calendar as calendar_b
-    from providers.sandbox.calendarrecords import Recurrence
+    from providers.connectors.provider_a.google_calendar import calendars as calendar_a
+    from providers.connectors.provider_b.outlook_calendar import calendars as calendar_b
+    from sandbox.calendar.records import Recurrence
 
     for module in (calendar_a, calendar_b):
         monkeypatch.setattr(module, "PAGE", 5)

@@ -9,8 +9,8 @@ import pytest
 from dateutil.rrule import rruleset, rrulestr
 from icalendar import Calendar, Event
 
-from providers.sandbox.importing import import_path
-from providers.sandbox.store import open_store
+from sandbox.importing.dispatch import import_path
+from sandbox.storage.database import open_store
 
 SPEC = find_spec("icalendar")
 SHIPPED = Path(SPEC.origin).parent / "tests" if SPEC and SPEC.origin else Path()

@@ -12,7 +12,8 @@ from graphql import (
     validate,
 )
 
-from graph import guards, schema
+from graph import schema
+from graph.masking import guards
 from rest_compat import documents
 from rest_compat.table import ENDPOINTS, Endpoint
 

@@ -8,12 +8,12 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from gateway.database import StorageUnavailable
-from gateway.decisions.log import DecisionLog
-from gateway.idempotency import Deliveries
-from gateway.overload import Overloaded
-from gateway.tables import Delivery
-from providers.mailbox import Mailbox
+from gateway.audit.log import DecisionLog
+from gateway.errors import Overloaded
+from gateway.store.database import StorageUnavailable
+from gateway.store.idempotency import Deliveries
+from gateway.store.tables import Delivery
+from providers.mail.merged_mailbox import Mailbox
 
 MESSAGES = "/api/access/email/messages"
 MESSAGE = {"to": [{"email": "bo@work.example"}], "subject": "Once", "body": "b"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.sandbox.mime import parse
+from sandbox.mail.mime import parse
 
 MESSAGES = "/api/access/email/messages"
 SEND = f"{MESSAGES}/send"

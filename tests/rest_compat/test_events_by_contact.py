@@ -5,7 +5,7 @@ import pytest
 import pytest_asyncio
 from agendaworld import ANA, BO, CARLA, DAN, at, day, meeting, text
 
-from providers.sandbox.calendarrecords import Guest
+from sandbox.calendar.records import Guest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

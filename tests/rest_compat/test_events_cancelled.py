@@ -2,7 +2,7 @@
 
 from agendaworld import CARLA, at, meeting, text
 
-from providers.sandbox.calendarrecords import Override, Recurrence, moment
+from sandbox.calendar.records import Override, Recurrence, moment
 
 
 def titles(response):

@@ -5,7 +5,7 @@ import pytest
 import pytest_asyncio
 from agendaworld import ANA, BO, at, day, meeting, text, whole_days
 
-from providers.sandbox.calendarrecords import Guest, Recurrence, moment
+from sandbox.calendar.records import Guest, Recurrence, moment
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -121,8 +121,8 @@ async def test_the_default_is_fifty(agendas):
 
 @pytest.mark.parametrize("calendar", ["work", "office"])
 async def test_many_upstream_pages_are_read(agendas, monkeypatch, calendar):
-    from providers.provider_a import calendar as calendar_a
-    from providers.provider_b import calendar as calendar_b
+    from providers.connectors.provider_a.google_calendar import calendars as calendar_a
+    from providers.connectors.provider_b.outlook_calendar import calendars as calendar_b
 
     monkeypatch.setattr(calendar_a, "PAGE", 7)
     monkeypatch.setattr(calendar_b, "PAGE", 7)

@@ -5,7 +5,7 @@ import pytest
 import pytest_asyncio
 from agendaworld import ANA, at, day, meeting, text, whole_days
 
-from providers.sandbox.calendarrecords import Override, Recurrence, moment
+from sandbox.calendar.records import Override, Recurrence, moment
 
 RANGE = {"from_": text(day()), "to": text(day(1))}
 
@@ -103,7 +103,7 @@ async def test_what_counts_as_taken(agendas, calendar, more, is_busy):
 
 @pytest.mark.parametrize(("calendar", "me"), [("work", "provider-a"), ("office", "provider-b")])
 async def test_what_the_owner_declined_is_free_unless_answers_are_hidden(agendas, calendar, me):
-    from providers.sandbox.calendarrecords import Guest
+    from sandbox.calendar.records import Guest
 
     owner = Guest(email=f"me@{me}.example", response="declined")
     content = meeting(

@@ -11,9 +11,9 @@ from graphql import GraphQLNonNull, OperationDefinitionNode, parse, type_from_as
 
 from graph import schema
 from policy.vocabulary import Surface
-from rest_compat.answers import Answer
 from rest_compat.ledger import Begun, Done, Running
 from rest_compat.ports import Charge, Problem
+from rest_compat.responses import Answer
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Prefix
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph import schema
-from graph.operations import Graph
+from graph.documents.operations import Graph
 from rest_compat.binding import INPUT, bind
 from rest_compat.body import parse as parse_body
 from rest_compat.call import Call

@@ -12,18 +12,13 @@ from typing import Any
 import world as worlds
 
 from gateway.app import assemble
-from providers.sandbox.app import Sandbox, create
-from providers.sandbox.boards.records import Column, Group, User
-from providers.sandbox.boards.settings import dropdown_settings, status_settings
-from providers.sandbox.boards.store import BoardStore
-from providers.sandbox.projects.records import (
-    CustomField,
-    Membership,
-    Option,
-    Workspace,
-)
-from providers.sandbox.projects.records import User as Member
-from providers.sandbox.projects.store import ProjectStore
+from sandbox.app import Sandbox, create
+from sandbox.boards.records import Column, Group, User
+from sandbox.boards.settings import dropdown_settings, status_settings
+from sandbox.boards.store import BoardStore
+from sandbox.projects.records import CustomField, Membership, Option, Workspace
+from sandbox.projects.records import User as Member
+from sandbox.projects.store import ProjectStore
 
 ME = "me@tasks.example"
 BOARD_SCOPES = ["me:read", "boards:read", "boards:write", "updates:read", "updates:write"]

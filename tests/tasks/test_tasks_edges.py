@@ -3,7 +3,7 @@
 import pytest
 
 from graph.context import Delivery
-from graph.operations import Graph
+from graph.documents.operations import Graph
 from graph.schema import build
 from rest_compat.documents import document
 

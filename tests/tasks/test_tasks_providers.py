@@ -3,8 +3,8 @@
 import pytest
 from sqlmodel import col, select
 
-from gateway import connections
-from gateway.tables import AccessToken
+from gateway.connections import rows as connection_rows
+from gateway.store.tables import AccessToken
 
 BASE = "/api/access/tasks"
 BOARDS = f"{BASE}/boards"
@@ -286,7 +286,7 @@ async def test_accounts_out_of_order_are_told_of(fresh, client, world):
     resource = await taskworld.resource(world, "halved")
     await taskworld.connect(world, fresh, "BOARDS", resource=resource)
     broken = await taskworld.connect(world, fresh, "PROJECTS", resource=resource)
-    await connections.set_status(world.gateway.parts.database, broken, "error", None)
+    await connection_rows.set_status(world.gateway.parts.database, broken, "error", None)
     token = await world.token(ALL, resources=(resource,))
     async with world.client(token) as halved:
         listed = await halved.get(BOARDS)

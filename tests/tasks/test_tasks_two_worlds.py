@@ -9,7 +9,7 @@ import pytest
 import world as worlds
 
 from policy.vocabulary import TaskField
-from providers.sandbox.projects.records import CustomField
+from sandbox.projects.records import CustomField
 
 TASKS = "/api/access/tasks"
 ALL = {"allowedTaskOperations": ["all"]}

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gateway.cli.failing import CannotDo
-from gateway.management.complaints import details_of
+from gateway.management.validation_messages import details_of
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qsl, urlsplit
 
-from gateway.oauth_servers import CALLBACK
+from gateway.connections.oauth_servers import CALLBACK
 
 _MAX_LINE = 16 * 1024  # bytes
 _PAGE = (

@@ -6,7 +6,7 @@ import sys
 import typer
 from typer.core import TyperGroup
 
-from gateway.cli import (
+from gateway.cli.commands import (
     connection,
     db,
     decisions,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gateway.cli.documents import checked
-from gateway.connections import KINDS
+from gateway.connections.rows import KINDS
 from gateway.management.connection_bodies import NewConnection
 from policy.refusals import InvalidInput
 

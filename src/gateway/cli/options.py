@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.talk import say
+from gateway.cli.console import say
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 OnlyJson = Annotated[bool, typer.Option("--json", help="Write JSON; there is no other form.")]

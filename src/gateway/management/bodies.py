@@ -7,12 +7,12 @@ from fastapi import Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 from pydantic.alias_generators import to_camel
 
-from gateway import moments
-from gateway.management.complaints import details_of
+from gateway.management.validation_messages import details_of
+from gateway.store import timestamps
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 from rest_compat.body import parse, read_body
-from rest_compat.json_schemas import JsonSchema
+from rest_compat.openapi.json_schemas import JsonSchema
 
 MAX_BODY = 4 * 1024 * 1024  # bytes; decisions 0
 
@@ -56,7 +56,7 @@ def _time(value: object) -> int:
     if not isinstance(value, str):
         raise ValueError("must be a time")  # noqa: TRY004 - pydantic turns ValueError into a detail
     try:
-        return moments.parse(value)
+        return timestamps.parse(value)
     except ValueError as problem:
         raise ValueError("must be a time") from problem
 

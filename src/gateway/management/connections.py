@@ -7,22 +7,26 @@ from fastapi import Depends, Request, Response
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway import connections, moments, oauth_pages, tokens
-from gateway.accounts import Accounts
-from gateway.management import paging, shapes
-from gateway.management.admission import Process
-from gateway.management.answering import Router
-from gateway.management.answers import not_found
+from gateway.auth import tokens
+from gateway.connections import oauth_pages
+from gateway.connections import rows as connection_rows
+from gateway.connections.accounts import Accounts
+from gateway.management import paging
+from gateway.management.auth import Process
 from gateway.management.bodies import body, described, invalid
 from gateway.management.connection_bodies import (
     ConnectionChange,
     ConnectionFilters,
     NewConnection,
 )
+from gateway.management.error_handlers import not_found
 from gateway.management.ids import long, name
 from gateway.management.paging import Pager
-from gateway.management.staying import stays
-from gateway.tables import ConnectionRow, Operator, Resource
+from gateway.management.router import Router
+from gateway.operations import views
+from gateway.operations.row_locks import stays
+from gateway.store import timestamps
+from gateway.store.tables import ConnectionRow, Operator, Resource
 from policy.vocabulary import Code
 
 router = Router(prefix="/api/connections", tags=["connections"])
@@ -39,14 +43,14 @@ Opener = Annotated[Accounts, Depends(_opener)]
 @router.post("", status_code=201, openapi_extra=described(NewConnection))
 async def create_connection(
     process: Process, new: Annotated[NewConnection, Depends(body(NewConnection))]
-) -> shapes.Connection:
+) -> views.Connection:
     """Connect an account."""
-    known = connections.KINDS[new.kind]
+    known = connection_rows.KINDS[new.kind]
     if new.provider not in known:
         raise invalid("provider", f"must be one of {', '.join(known)} for {new.kind}")
     _require_collab(new.kind, {one for one in _OF_COLLAB if getattr(new, one)})
     base_url = _base_url(process, new.base_url)
-    now = moments.now_ms()
+    now = timestamps.now_ms()
     row = ConnectionRow(
         resource_id=new.resource_id,
         operator_id=new.operator_id,
@@ -55,7 +59,7 @@ async def create_connection(
         mode=(new.mode or "delegated") if new.kind == "collab" else None,
         account_email=new.account_email,
         granted_scopes=new.granted_scopes,
-        can_write=connections.can_write(new.granted_scopes),
+        can_write=connection_rows.can_write(new.granted_scopes),
         status="active",
         base_url=base_url,
         selected_site_ids=new.selected_site_ids,
@@ -70,7 +74,7 @@ async def create_connection(
         session.add(row)
         await session.flush()
         if new.credentials is not None:
-            connections.replace(row, new.credentials.stored(), process.keyring)
+            connection_rows.replace(row, new.credentials.stored(), process.keyring)
         await tokens.policy_changed(session, [row.resource_id])
     return _view(process, row)
 
@@ -80,7 +84,7 @@ async def list_connections(
     process: Process,
     query: Annotated[ConnectionFilters, Depends(paging.query(ConnectionFilters))],
     response: Response,
-) -> shapes.ConnectionPage:
+) -> views.ConnectionPage:
     """List connections by id."""
     pager = Pager(process.keyring, "connections", 200)
     limit, after = pager.limit(query, response), pager.after(query)
@@ -105,7 +109,7 @@ async def list_connections(
 
 
 @router.get("/{connection_id}")
-async def get_connection(process: Process, connection_id: str) -> shapes.Connection:
+async def get_connection(process: Process, connection_id: str) -> views.Connection:
     """Read one connection."""
     async with process.database.reading() as session:
         return _view(process, await _known(session, connection_id))
@@ -117,12 +121,12 @@ async def change_connection(
     opener: Opener,
     connection_id: str,
     change: Annotated[ConnectionChange, Depends(body(ConnectionChange))],
-) -> shapes.Connection:
+) -> views.Connection:
     """Change a connection; new credentials or status `active` make it usable again."""
     async with process.database.writing() as session:
         row = await _known(session, connection_id, to_change=True)
         _apply(process, row, change)
-        row.updated_at = moments.now_ms()
+        row.updated_at = timestamps.now_ms()
         session.add(row)
         await tokens.policy_changed(session, [row.resource_id])
     opener.forget(row.id or 0)
@@ -133,11 +137,11 @@ def _apply(process: Process, row: ConnectionRow, change: ConnectionChange) -> No
     given = change.model_fields_set
     _require_collab(row.kind, given)
     row.sqlmodel_update(change.model_dump(include=_PLAIN, exclude_unset=True))
-    row.can_write = connections.can_write(row.granted_scopes)
+    row.can_write = connection_rows.can_write(row.granted_scopes)
     if "base_url" in given:
         row.base_url = _base_url(process, change.base_url)
     if change.credentials is not None:
-        connections.replace(row, change.credentials.stored(), process.keyring)
+        connection_rows.replace(row, change.credentials.stored(), process.keyring)
         if row.status != "disabled":
             row.status, row.status_detail = "active", None
     elif "credentials" in given:
@@ -172,7 +176,7 @@ async def delete_connection(process: Process, opener: Opener, connection_id: str
 @router.post("/{connection_id}/test")
 async def test_connection(
     process: Process, opener: Opener, connection_id: str
-) -> shapes.ConnectionTest:
+) -> views.ConnectionTest:
     """Make one harmless upstream read and tell how it went."""
     async with process.database.reading() as session:
         row = await _known(session, connection_id)
@@ -182,27 +186,27 @@ async def test_connection(
 @router.post("/{connection_id}/reconnect")
 async def reconnect_connection(
     process: Process, flow: oauth_pages.Flow, connection_id: str
-) -> shapes.Consent:
+) -> views.Consent:
     """Begin a consent: a person opens `authorizeUrl` before `expiresAt`."""
     redirect_uri = oauth_pages.callback_of(process.settings.base_url)
     started = await flow.start(long(connection_id), redirect_uri=redirect_uri)
     return {
         "authorizeUrl": started.authorize_url,
-        "expiresAt": moments.text(started.expires_at),
+        "expiresAt": timestamps.text(started.expires_at),
     }
 
 
-def _view(process: Process, row: ConnectionRow) -> shapes.Connection:
+def _view(process: Process, row: ConnectionRow) -> views.Connection:
     link = process.links.of(row.id or 0, provider=row.provider, mode=row.mode, status=row.status)
-    return connections.view(row, reconnect_url=link)
+    return connection_rows.view(row, reconnect_url=link)
 
 
 def _base_url(process: Process, url: str | None) -> str | None:
     if url is None:
         return None
     try:
-        return connections.check_base_url(url, process.settings.upstream_hosts)
-    except connections.HostNotAllowed:
+        return connection_rows.check_base_url(url, process.settings.upstream_hosts)
+    except connection_rows.HostNotAllowed:
         raise invalid(
             "baseUrl", "must be an http or https URL whose host this deployment allows"
         ) from None

@@ -6,16 +6,17 @@ from typing import Annotated
 from fastapi import Depends, Request, Response
 from pydantic import BeforeValidator, Field
 
-from gateway import moments
-from gateway.database import StorageUnavailable
-from gateway.decisions import reading
-from gateway.decisions.decision import Outcome
-from gateway.decisions.log import DecisionLog
-from gateway.decisions.reading import Wanted
-from gateway.management import paging, shapes
-from gateway.management.admission import Process
-from gateway.management.answering import Router
+from gateway.audit import reading
+from gateway.audit.decision import Outcome
+from gateway.audit.log import DecisionLog
+from gateway.audit.reading import Wanted
+from gateway.management import paging
+from gateway.management.auth import Process
 from gateway.management.paging import Filters, Pager, Whole
+from gateway.management.router import Router
+from gateway.operations import views
+from gateway.store import timestamps
+from gateway.store.database import StorageUnavailable
 from policy.vocabulary import Code, Layer, Surface
 
 router = Router(prefix="/api/decisions", tags=["decisions"])
@@ -28,7 +29,7 @@ async def _log(request: Request) -> DecisionLog:
 
 def _moment(text: object) -> int:
     try:
-        return moments.parse(str(text))
+        return timestamps.parse(str(text))
     except ValueError:
         raise ValueError("must be a time") from None
 
@@ -58,7 +59,7 @@ async def list_decisions(
     log: Annotated[DecisionLog, Depends(_log)],
     query: Annotated[DecisionFilters, Depends(paging.query(DecisionFilters))],
     response: Response,
-) -> shapes.DecisionPage:
+) -> views.DecisionPage:
     """List decisions; `since` is part of the time asked for, `until` is not."""
     pager = Pager(process.keyring, "decisions", 200)
     limit, after = pager.limit(query, response), pager.after(query)

@@ -7,14 +7,14 @@ import orjson
 from fastapi import Depends, Request
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from gateway import addresses
-from gateway.explaining.explainer import Explainer
-from gateway.explaining.question import Call, Document, Question
-from gateway.management import shapes
-from gateway.management.admission import Process
-from gateway.management.answering import Router
+from gateway.explain.explainer import Explainer
+from gateway.explain.question import Call, Document, Question
+from gateway.http import client_addresses
+from gateway.management.auth import Process
 from gateway.management.bodies import Body, body, described, invalid
+from gateway.management.router import Router
 from gateway.management.tokens import known
+from gateway.operations import views
 
 router = Router(prefix="/api/access-tokens", tags=["access tokens"])
 
@@ -58,7 +58,7 @@ async def explain(
     explainer: Annotated[Explainer, Depends(_explainer)],
     token_id: str,
     asked: Annotated[Asked, Depends(body(Asked))],
-) -> shapes.Explanation:
+) -> views.Explanation:
     """
     Say how a call would go with a token: every layer, and the smallest change that lets it pass.
 
@@ -101,8 +101,8 @@ def _address(given: str | None) -> str | None:
     """Return what an address is counted under."""
     if given is None:
         return None
-    found = addresses.bucket({"client": (given, 0)}, ())
-    if found == addresses.UNKNOWN:
+    found = client_addresses.bucket({"client": (given, 0)}, ())
+    if found == client_addresses.UNKNOWN:
         raise invalid("address", "must be an IP address")
     return found
 

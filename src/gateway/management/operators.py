@@ -8,14 +8,16 @@ from sqlalchemy import delete, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway import moments, tokens
-from gateway.management import ids, paging, shapes
-from gateway.management.admission import Process
-from gateway.management.answering import Router
-from gateway.management.answers import not_found
+from gateway.auth import tokens
+from gateway.management import ids, paging
+from gateway.management.auth import Process
 from gateway.management.bodies import Address, Body, Change, DisplayName, body, described
+from gateway.management.error_handlers import not_found
 from gateway.management.paging import Filters, Pager
-from gateway.tables import AccessToken, ConnectionRow, Operator, OperatorResource
+from gateway.management.router import Router
+from gateway.operations import views
+from gateway.store import timestamps
+from gateway.store.tables import AccessToken, ConnectionRow, Operator, OperatorResource
 from policy.vocabulary import Code
 
 router = Router(prefix="/api/operators", tags=["operators"])
@@ -34,13 +36,13 @@ class OperatorChange(Change):
 @router.post("", status_code=201, openapi_extra=described(NewOperator))
 async def create_operator(
     process: Process, new: Annotated[NewOperator, Depends(body(NewOperator))]
-) -> shapes.Operator:
+) -> views.Operator:
     """Add an operator."""
     operator = Operator(
         id=str(uuid.uuid4()),
         email=new.email,
         display_name=new.display_name,
-        created_at=moments.now_ms(),
+        created_at=timestamps.now_ms(),
     )
     async with process.database.writing() as session:
         session.add(operator)
@@ -50,7 +52,7 @@ async def create_operator(
 @router.get("", openapi_extra=paging.described(Filters))
 async def list_operators(
     process: Process, query: Annotated[Filters, Depends(paging.query(Filters))], response: Response
-) -> shapes.OperatorPage:
+) -> views.OperatorPage:
     """List operators, oldest first."""
     pager = Pager(process.keyring, "operators", 200)
     limit, after = pager.limit(query, response), pager.after(query)
@@ -68,7 +70,7 @@ async def list_operators(
 
 
 @router.get("/{operator_id}")
-async def get_operator(process: Process, operator_id: str) -> shapes.Operator:
+async def get_operator(process: Process, operator_id: str) -> views.Operator:
     """Read one operator."""
     async with process.database.reading() as session:
         return view(await _known(session, operator_id))
@@ -79,7 +81,7 @@ async def change_operator(
     process: Process,
     operator_id: str,
     change: Annotated[OperatorChange, Depends(body(OperatorChange))],
-) -> shapes.Operator:
+) -> views.Operator:
     """Change address or name."""
     async with process.database.writing() as session:
         operator = await _known(session, operator_id, to_change=True)
@@ -104,13 +106,13 @@ async def delete_operator(process: Process, operator_id: str) -> None:
         await session.delete(operator)
 
 
-def view(operator: Operator) -> shapes.Operator:
+def view(operator: Operator) -> views.Operator:
     """Return the Operator object."""
     return {
         "id": operator.id,
         "email": operator.email,
         "displayName": operator.display_name,
-        "createdAt": moments.text(operator.created_at),
+        "createdAt": timestamps.text(operator.created_at),
     }
 
 

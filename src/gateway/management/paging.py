@@ -9,15 +9,15 @@ from fastapi import Request, Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from gateway import moments
-from gateway.keyring import Keyring
 from gateway.management.bodies import inlined
-from gateway.management.complaints import details_of
+from gateway.management.validation_messages import details_of
+from gateway.secrets.keyring import Keyring
+from gateway.store import timestamps
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
 if TYPE_CHECKING:
-    from gateway.management import shapes
+    from gateway.operations import views
 
 MAX_AGE = 24 * 3600 * 1000  # milliseconds; decisions 0
 MAX_TOKEN = 4096  # characters
@@ -128,13 +128,13 @@ class Pager:
             issued, position = orjson.loads(opened)
         except ValueError:
             raise _bad_token() from None
-        if not 0 <= moments.now_ms() - issued <= MAX_AGE:
+        if not 0 <= timestamps.now_ms() - issued <= MAX_AGE:
             raise _bad_token()
         return list(position)
 
     def page(
         self, query: Filters, rows: Sequence[Row], limit: int, positions: Sequence[Position]
-    ) -> "shapes.Page":
+    ) -> "views.Page":
         """
         Return the paging members of an answer.
 
@@ -147,7 +147,7 @@ class Pager:
         more = len(rows) > limit
         token = None
         if more:
-            payload = orjson.dumps([moments.now_ms(), list(positions[limit - 1])])
+            payload = orjson.dumps([timestamps.now_ms(), list(positions[limit - 1])])
             token = self.keyring.seal(payload, context=self._context(query))
         return {"nextPageToken": token, "hasMore": more}
 

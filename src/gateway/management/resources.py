@@ -9,16 +9,18 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway import moments, tokens
-from gateway.management import paging, shapes
-from gateway.management.admission import Process
-from gateway.management.answering import Router
-from gateway.management.answers import not_found
+from gateway.auth import tokens
+from gateway.management import paging
+from gateway.management.auth import Process
 from gateway.management.bodies import Body, Change, Name, body, described, invalid
+from gateway.management.error_handlers import not_found
 from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager
-from gateway.management.staying import stays
-from gateway.tables import ConnectionRow, Operator, OperatorResource, Resource
+from gateway.management.router import Router
+from gateway.operations import views
+from gateway.operations.row_locks import stays
+from gateway.store import timestamps
+from gateway.store.tables import ConnectionRow, Operator, OperatorResource, Resource
 from policy.vocabulary import Code
 
 router = Router(prefix="/api/resources", tags=["resources"])
@@ -38,9 +40,9 @@ class ResourceChange(Change):
 @router.post("", status_code=201, openapi_extra=described(NewResource))
 async def create_resource(
     process: Process, new: Annotated[NewResource, Depends(body(NewResource))]
-) -> shapes.Resource:
+) -> views.Resource:
     """Add a resource, linked to operators."""
-    resource = Resource(name=new.name, created_at=moments.now_ms())
+    resource = Resource(name=new.name, created_at=timestamps.now_ms())
     async with process.database.writing() as session:
         await _all_stay(session, new.operator_ids)
         session.add(resource)
@@ -52,7 +54,7 @@ async def create_resource(
 @router.get("", openapi_extra=paging.described(Filters))
 async def list_resources(
     process: Process, query: Annotated[Filters, Depends(paging.query(Filters))], response: Response
-) -> shapes.ResourcePage:
+) -> views.ResourcePage:
     """List resources by id."""
     pager = Pager(process.keyring, "resources", 200)
     limit, after = pager.limit(query, response), pager.after(query)
@@ -61,13 +63,13 @@ async def list_resources(
         rows = rows.where(col(Resource.id) > after[0])
     async with process.database.reading() as session:
         found = (await session.exec(rows)).all()
-        views = [await _view(session, row) for row in found[:limit]]
+        resources = [await _view(session, row) for row in found[:limit]]
     positions = [(row.id or 0,) for row in found]
-    return {"resources": views, **pager.page(query, found, limit, positions)}
+    return {"resources": resources, **pager.page(query, found, limit, positions)}
 
 
 @router.get("/{resource_id}")
-async def get_resource(process: Process, resource_id: str) -> shapes.Resource:
+async def get_resource(process: Process, resource_id: str) -> views.Resource:
     """Read one resource."""
     async with process.database.reading() as session:
         return await _view(session, await known(session, long(resource_id)))
@@ -78,7 +80,7 @@ async def change_resource(
     process: Process,
     resource_id: str,
     change: Annotated[ResourceChange, Depends(body(ResourceChange))],
-) -> shapes.Resource:
+) -> views.Resource:
     """Change the name or the operators; a list replaces the one before."""
     async with process.database.writing() as session:
         await known(session, long(resource_id))
@@ -132,7 +134,7 @@ async def _link(session: AsyncSession, resource: Resource, operator_ids: Sequenc
     await session.flush()
 
 
-async def _view(session: AsyncSession, resource: Resource) -> shapes.Resource:
+async def _view(session: AsyncSession, resource: Resource) -> views.Resource:
     operators = await session.exec(
         select(OperatorResource.operator_id)
         .where(col(OperatorResource.resource_id) == resource.id)
@@ -142,5 +144,5 @@ async def _view(session: AsyncSession, resource: Resource) -> shapes.Resource:
         "id": resource.id or 0,
         "name": resource.name,
         "operatorIds": list(operators),
-        "createdAt": moments.text(resource.created_at),
+        "createdAt": timestamps.text(resource.created_at),
     }

@@ -8,17 +8,18 @@ from sqlalchemy import delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway import moments
-from gateway.management import paging, rule_rows, shapes
-from gateway.management.admission import Process
-from gateway.management.answering import Router
-from gateway.management.answers import not_found
+from gateway.management import paging
+from gateway.management.auth import Process
 from gateway.management.bodies import Body, Change, Text, body, described
+from gateway.management.error_handlers import not_found
 from gateway.management.ids import long
 from gateway.management.paging import Filters, Pager, Whole
-from gateway.management.rule_rows import ActionWord, NewRule, Pattern, view
+from gateway.management.router import Router
 from gateway.management.tokens import known
-from gateway.tables import AccessToken, CollabRule
+from gateway.operations import rule_rows, views
+from gateway.operations.rule_rows import ActionWord, NewRule, Pattern, view
+from gateway.store import timestamps
+from gateway.store.tables import AccessToken, CollabRule
 from policy import patterns
 from policy.refusals import Conflict
 from policy.vocabulary import Code, RuleAction, RuleType
@@ -49,7 +50,7 @@ async def list_rules(
     token_id: str,
     query: Annotated[RuleFilters, Depends(paging.query(RuleFilters))],
     response: Response,
-) -> shapes.CollabRulePage:
+) -> views.CollabRulePage:
     """List a token's rules by id."""
     async with process.database.reading() as session:
         token = await known(session, token_id)
@@ -73,7 +74,7 @@ async def list_rules(
 @router.post("", status_code=201, openapi_extra=described(NewRule))
 async def create_rule(
     process: Process, token_id: str, new: Annotated[NewRule, Depends(body(NewRule))]
-) -> shapes.CollabRule:
+) -> views.CollabRule:
     """Add a rule."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)
@@ -84,7 +85,7 @@ async def create_rule(
 @router.put("", openapi_extra=described(Rules))
 async def replace_rules(
     process: Process, token_id: str, new: Annotated[Rules, Depends(body(Rules))]
-) -> shapes.CollabRules:
+) -> views.CollabRules:
     """Replace every rule, or none."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)
@@ -99,7 +100,7 @@ async def replace_rules(
 
 
 @router.get("/{rule_id}")
-async def get_rule(process: Process, token_id: str, rule_id: str) -> shapes.CollabRule:
+async def get_rule(process: Process, token_id: str, rule_id: str) -> views.CollabRule:
     """Read one rule."""
     async with process.database.reading() as session:
         return view(await _known_rule(session, await known(session, token_id), rule_id))
@@ -111,7 +112,7 @@ async def change_rule(
     token_id: str,
     rule_id: str,
     change: Annotated[RuleChange, Depends(body(RuleChange))],
-) -> shapes.CollabRule:
+) -> views.CollabRule:
     """Change pattern, action or description; the type stays."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)
@@ -128,7 +129,7 @@ async def change_rule(
                 await _unique(session, row)
         if "description" in given:
             row.description = change.description
-        row.updated_at = moments.now_ms()
+        row.updated_at = timestamps.now_ms()
         session.add(row)
         _changed(session, token)
         await session.flush()

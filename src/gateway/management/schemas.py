@@ -19,7 +19,7 @@ from typing import (
     is_typeddict,
 )
 
-from rest_compat.json_schemas import JsonSchema, nullable
+from rest_compat.openapi.json_schemas import JsonSchema, nullable
 
 _LEAVES: Mapping[Any, JsonSchema] = MappingProxyType(
     {

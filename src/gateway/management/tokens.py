@@ -8,16 +8,18 @@ from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway import moments, tokens
-from gateway.management import paging, setting_shapes, shapes
-from gateway.management.admission import Process
-from gateway.management.answering import Router
-from gateway.management.answers import not_found
+from gateway.auth import tokens
+from gateway.management import paging
+from gateway.management.auth import Process
 from gateway.management.bodies import Body, Change, Long, Name, Time, body, described, invalid
+from gateway.management.error_handlers import not_found
 from gateway.management.ids import long, name
 from gateway.management.paging import Filters, Pager
-from gateway.management.staying import stays
-from gateway.tables import AccessToken, Operator, Resource
+from gateway.management.router import Router
+from gateway.operations import settings_views, views
+from gateway.operations.row_locks import stays
+from gateway.store import timestamps
+from gateway.store.tables import AccessToken, Operator, Resource
 from policy import grants
 from policy.vocabulary import Code
 
@@ -50,10 +52,10 @@ class TokenFilters(Filters):
     status: tokens.Status | None = None
 
 
-@router.post("", status_code=201, openapi_extra=described(NewToken, settings=setting_shapes.CHANGE))
+@router.post("", status_code=201, openapi_extra=described(NewToken, settings=settings_views.CHANGE))
 async def create_token(
     process: Process, new: Annotated[NewToken, Depends(body(NewToken))]
-) -> shapes.MintedAccessToken:
+) -> views.MintedAccessToken:
     """Make a token; its text is in the answer and never seen again."""
     settings = grants.validate(new.settings)
     async with process.database.writing() as session:
@@ -78,7 +80,7 @@ async def list_tokens(
     process: Process,
     query: Annotated[TokenFilters, Depends(paging.query(TokenFilters))],
     response: Response,
-) -> shapes.AccessTokenPage:
+) -> views.AccessTokenPage:
     """List tokens by id."""
     pager = Pager(process.keyring, "tokens", 200)
     limit, after = pager.limit(query, response), pager.after(query)
@@ -88,7 +90,7 @@ async def list_tokens(
     if query.operator_id is not None:
         rows = rows.where(col(AccessToken.operator_id) == name(query.operator_id))
     if query.status is not None:
-        rows = rows.where(*tokens.standing(query.status, moments.now_ms()))
+        rows = rows.where(*tokens.standing(query.status, timestamps.now_ms()))
     async with process.database.reading() as session:
         found = (await session.exec(rows)).all()
         linked = await tokens.resources_of(session, found)
@@ -100,18 +102,18 @@ async def list_tokens(
 
 
 @router.get("/{token_id}")
-async def get_token(process: Process, token_id: str) -> shapes.ManagedAccessToken:
+async def get_token(process: Process, token_id: str) -> views.ManagedAccessToken:
     """Read one token."""
     async with process.database.reading() as session:
         return await _view(session, await known(session, token_id))
 
 
-@router.patch("/{token_id}", openapi_extra=described(TokenChange, settings=setting_shapes.CHANGE))
+@router.patch("/{token_id}", openapi_extra=described(TokenChange, settings=settings_views.CHANGE))
 async def change_token(
     process: Process,
     token_id: str,
     change: Annotated[TokenChange, Depends(body(TokenChange))],
-) -> shapes.ManagedAccessToken:
+) -> views.ManagedAccessToken:
     """Change a token; settings are merged key by key, null resets one to its default."""
     async with process.database.writing() as session:
         await known(session, token_id)
@@ -134,7 +136,7 @@ async def change_token(
 @router.post("/{token_id}/rotate", openapi_extra=described(Rotation))
 async def rotate_token(
     process: Process, token_id: str, rotation: Annotated[Rotation, Depends(body(Rotation))]
-) -> shapes.MintedAccessToken:
+) -> views.MintedAccessToken:
     """Give a token a new secret; the old one dies at once, or after the grace asked for."""
     async with process.database.writing() as session:
         token = await known(session, token_id, to_change=True)
@@ -174,6 +176,6 @@ async def _all_stay(session: AsyncSession, resource_ids: Sequence[int]) -> None:
             raise invalid(f"resourceIds[{position}]", "is not a resource")
 
 
-async def _view(session: AsyncSession, token: AccessToken) -> shapes.ManagedAccessToken:
+async def _view(session: AsyncSession, token: AccessToken) -> views.ManagedAccessToken:
     linked = await tokens.resources_of(session, [token])
     return tokens.view(token, linked[token.id or 0])

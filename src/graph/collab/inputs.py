@@ -15,7 +15,7 @@ from graphql import GraphQLError
 from graph.scalars import JSON
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
-from providers.records_collab import media_type
+from providers.records.collab import media_type
 
 MAX_INLINE = 4 * 1024 * 1024  # bytes of a file written into a document; decisions 13
 MAX_NAME = 255  # characters; decisions 8.5

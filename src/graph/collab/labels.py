@@ -7,16 +7,16 @@ import msgspec
 import strawberry
 
 from graph.collab import ids
-from graph.collab.asking import asked
-from graph.collab.facts import Labels, Survey
-from graph.collab.reach import Reach
+from graph.collab.failures import asked
 from graph.collab.types import ItemSensitivityLabel, SensitivityLabelList
 from graph.collab.views import ItemLabelView, LabelListView
+from graph.collab.visibility.access import Reach
+from graph.collab.visibility.rule_facts import Labels, Survey
 from graph.context import Context, Info
-from graph.guards import guarded
+from graph.masking.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
 from providers.failures import Broken, ProviderFailure
-from providers.records_collab import UNKNOWN, File, FileLabel, FileLabels, Row
+from providers.records.collab import UNKNOWN, File, FileLabel, FileLabels, Row
 
 Thing = TypeVar("Thing", File, Row)
 

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from graph.context import Context
 from policy.refusals import InvalidInput
-from providers.ports_collab import Page
+from providers.ports.collab import Page
 
 MAX_PAGES = 5  # of upstream's for one of ours; decisions 0
 

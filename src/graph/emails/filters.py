@@ -9,7 +9,7 @@ import msgspec
 from graph.context import Context
 from policy.refusals import FieldNotVisible, InvalidInput
 from policy.vocabulary import Code, EmailField
-from providers.ports import MailQuery
+from providers.ports.mail import MailQuery
 
 MAX_LIMIT = 50  # contract, GET /messages
 MAX_TEXT = 500  # characters of q; decisions 5.3

@@ -16,7 +16,7 @@ from graph.emails.inputs import (
 from graph.emails.queries import no_email
 from graph.emails.types import EmailActionResult
 from graph.emails.views import ActionView, done
-from graph.guards import guarded
+from graph.masking.guards import guarded
 from policy.refusals import Detail, InvalidInput, OperationNotAllowed, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, EmailOp, Surface
 from providers import ids
@@ -28,12 +28,7 @@ from providers.failures import (
     Throttled,
     TimedOut,
 )
-from providers.ports import (
-    MailChange,
-    NobodyToReplyTo,
-    ReadOnlyMailbox,
-    UnsafeMessage,
-)
+from providers.ports.mail import MailChange, NobodyToReplyTo, ReadOnlyMailbox, UnsafeMessage
 
 MAX_LABELS = 50  # per list; decisions 5.8
 MAX_LABEL = 225  # characters; decisions 5.8

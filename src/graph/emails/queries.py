@@ -7,18 +7,19 @@ import strawberry
 
 from graph.context import Context, Info
 from graph.emails import filters as filtering
-from graph.emails import places
+from graph.emails import page_positions
 from graph.emails.filters import Filters
 from graph.emails.types import Email, EmailPage, Thread
 from graph.emails.views import EmailPageView, ThreadView, thread_view
-from graph.guards import guarded
-from graph.wanted import wanted
+from graph.execution.requested_fields import wanted
+from graph.masking.guards import guarded
 from graph.warnings import told, warnings
 from policy.refusals import NotFound
 from policy.vocabulary import EmailOp, Surface
-from providers import ids, records
+from providers import ids
 from providers.failures import Missing
-from providers.mailbox import AllFailed, MailPage
+from providers.mail.merged_mailbox import AllFailed, MailPage
+from providers.records import mail as mail_records
 
 _BODY = frozenset({"body", "body_type"})
 
@@ -73,15 +74,19 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
     )
     asked.check()
     size = filtering.applied_limit(20 if limit is None else limit, context)
-    positions = places.unseal(context, asked, page_token)
-    places.require_room(context.caller.usable(Surface.EMAIL))
+    positions = page_positions.unseal(context, asked, page_token)
+    page_positions.require_room(context.caller.usable(Surface.EMAIL))
     query = filtering.query(asked, context, limit=size)
     fields = _with_body(wanted(info.raw, "Email"), keep=include_body)
     try:
         page = await context.mail.search(query, positions=positions, wanted=fields)
     except AllFailed as failure:
         raise told(failure) from failure
-    token = places.seal(context, asked, {**positions, **page.positions}) if page.has_more else None
+    token = (
+        page_positions.seal(context, asked, {**positions, **page.positions})
+        if page.has_more
+        else None
+    )
     return _view(context, page, token)
 
 
@@ -93,7 +98,7 @@ async def email(
     include_body: Annotated[
         bool | None, Argument(description="False: `body` and `bodyType` are null.")
     ] = True,
-) -> records.Email:
+) -> mail_records.Email:
     """Read one message, also a trashed one."""
     context = info.context
     context.caller.usable(Surface.EMAIL)

@@ -19,8 +19,8 @@ from policy.caller import Caller
 from policy.gates import Connection
 from policy.refusals import Detail, InvalidInput, NotFound, NoUsableConnection, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, Surface
-from providers.ports import Draft, Forward, Reply
-from providers.records import Participant
+from providers.ports.mail import Draft, Forward, Reply
+from providers.records.mail import Participant
 
 MAX_RECIPIENTS = 500  # decisions 5.6
 MAX_ADDRESS = 320  # characters; decisions 5.6

@@ -10,7 +10,7 @@ from policy import timeframe
 from policy.refusals import FieldNotVisible, InvalidInput
 from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, Code
-from providers.ports_calendar import Span
+from providers.ports.calendar import Span
 
 MAX_LIMIT = 1000  # contract, GET /events
 MAX_TEXT = 500  # characters of a text to look for

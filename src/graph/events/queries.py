@@ -16,19 +16,19 @@ from graph.events.views import (
     EventPageView,
     FreeBusyAnswerView,
 )
-from graph.guards import guarded
+from graph.execution.requested_fields import wanted
+from graph.masking.guards import guarded
 from graph.scalars import Long
-from graph.wanted import wanted
 from graph.warnings import told, warnings
 from policy import timeframe
 from policy.refusals import InvalidInput, NotFound, OutsideCalendars, OutsideTimeframe
 from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, CalendarOp, Code, Surface
-from providers.agenda import EventPage as FoundPage
+from providers.calendar.merged_calendars import EventPage as FoundPage
 from providers.failures import Missing
 from providers.fanout import AllFailed
-from providers.ports_calendar import EventQuery, NoSuchCalendar, NotTheirs, Span
-from providers.records_calendar import Event
+from providers.ports.calendar import EventQuery, NoSuchCalendar, NotTheirs, Span
+from providers.records.calendar import Event
 
 Argument = strawberry.argument
 Found = TypeVar("Found")

@@ -5,8 +5,8 @@ from typing import Annotated
 import strawberry
 
 from graph.context import Context, Info
-from graph.guards import guarded
-from graph.tasks import reading, routing, writing
+from graph.masking.guards import guarded
+from graph.tasks import read_arguments, routing, write_arguments
 from graph.tasks.inputs import AddTaskCommentInput, CreateTaskItemInput, UpdateTaskItemInput
 from graph.tasks.queries import BoardId, ItemId, Provider
 from graph.tasks.types import TaskCommentResult, TaskItemResult, TaskOperationResult
@@ -14,9 +14,9 @@ from graph.tasks.views import TaskCommentView, TaskItemResultView, TaskOperation
 from policy.refusals import Detail, InvalidInput, NotFound, NoWritableFields
 from policy.vocabulary import Code, TaskOp
 from providers.failures import ProviderFailure
-from providers.ports_tasks import NAME, NewItem, Target
-from providers.records_tasks import TaskBoard, TaskItem
-from providers.taskdesk import Seat
+from providers.ports.tasks import NAME, NewItem, Target
+from providers.records.tasks import TaskBoard, TaskItem
+from providers.tasks.accounts import Seat
 
 Argument = strawberry.argument
 
@@ -34,16 +34,16 @@ async def create_task_item(
     """Create an item, once; columns that cannot be set do not prevent it."""
     context = info.context
     code = routing.code(provider, context)
-    known = reading.known_id(board_id, "boardId")
-    name = writing.name(written.name)
-    given = writing.fields(written.fields, required=False)
+    known = read_arguments.known_id(board_id, "boardId")
+    name = write_arguments.name(written.name)
+    given = write_arguments.fields(written.fields, required=False)
     seat = routing.seat(code, context)
     routing.require_writable(seat)
     routing.require_creation(context, seat, known)
     context.never_twice()
     board = await _board(seat, known)
     group = _group(written.group_id, board)
-    accepted = writing.settable(given, board.columns or (), context, renames=False)
+    accepted = write_arguments.settable(given, board.columns or (), context, renames=False)
     new = NewItem(board_id=known, name=name, group_id=group, fields=accepted)
     created = await routing.told(seat.port.create(new), what="board")
     return TaskItemResultView(
@@ -51,7 +51,7 @@ async def create_task_item(
         success=True,
         item_id=created.item_id,
         item=await _item(info, seat, created.item_id),
-        rejected_fields=writing.rejected(given, accepted, created.rejected),
+        rejected_fields=write_arguments.rejected(given, accepted, created.rejected),
     )
 
 
@@ -66,14 +66,14 @@ async def update_task_item(
     """Set columns of an item; what cannot be set is named, the rest is done."""
     context = info.context
     code = routing.code(provider, context)
-    known = reading.known_id(item_id, "itemId")
-    given = writing.fields(written.fields, required=True)
+    known = read_arguments.known_id(item_id, "itemId")
+    given = write_arguments.fields(written.fields, required=True)
     if given.get(NAME, "").strip():
-        writing.name(given[NAME], "fields.name")
+        write_arguments.name(given[NAME], "fields.name")
     seat, target = await _target(context, code, known, columns=True)
-    accepted = writing.settable(given, target.columns, context, renames=True)
+    accepted = write_arguments.settable(given, target.columns, context, renames=True)
     if not accepted:
-        raise NoWritableFields(writing.known(given, target.columns))
+        raise NoWritableFields(write_arguments.known(given, target.columns))
     refused = await routing.told(seat.port.update(target, accepted), what="item")
     success = len(refused) < len(accepted)
     return TaskItemResultView(
@@ -81,7 +81,7 @@ async def update_task_item(
         success=success,
         item_id=target.item_id,
         item=await _item(info, seat, target.item_id) if success else None,
-        rejected_fields=writing.rejected(given, accepted, refused),
+        rejected_fields=write_arguments.rejected(given, accepted, refused),
     )
 
 
@@ -91,7 +91,7 @@ async def delete_task_item(
 ) -> TaskOperationView:
     """Delete an item; the provider does not keep it."""
     code = routing.code(provider, info.context)
-    known = reading.known_id(item_id, "itemId")
+    known = read_arguments.known_id(item_id, "itemId")
     seat, target = await _target(info.context, code, known)
     await routing.told(seat.port.delete(target), what="item")
     return TaskOperationView(provider=seat.connection.provider)
@@ -108,8 +108,8 @@ async def add_task_comment(
     """Add a comment to an item, once."""
     context = info.context
     code = routing.code(provider, context)
-    known = reading.known_id(item_id, "itemId")
-    body = writing.comment(written.body)
+    known = read_arguments.known_id(item_id, "itemId")
+    body = write_arguments.comment(written.body)
     context.never_twice()
     seat, target = await _target(context, code, known)
     made = await routing.told(seat.port.comment(target, body), what="item")
@@ -151,7 +151,7 @@ def _group(group_id: str | None, board: TaskBoard) -> str | None:
 async def _item(info: Info, seat: Seat, item_id: str) -> TaskItem | None:
     """Read back what was written, as a read would show it; the write stands whatever comes."""
     context = info.context
-    sight = reading.sight(info, routing.boards(context, seat))
+    sight = read_arguments.sight(info, routing.boards(context, seat))
     if not sight.wanted or not context.caller.allows(TaskOp.VIEW_ITEMS):
         return None
     try:

@@ -7,8 +7,9 @@ import strawberry
 
 from graph import page_tokens
 from graph.context import Context, Info
-from graph.guards import guarded
-from graph.tasks import reading, routing
+from graph.execution.requested_fields import wanted
+from graph.masking.guards import guarded
+from graph.tasks import read_arguments, routing
 from graph.tasks.types import (
     TaskBoardAnswer,
     TaskBoardPage,
@@ -23,11 +24,10 @@ from graph.tasks.views import (
     TaskItemPageView,
     TaskProviderView,
 )
-from graph.wanted import wanted
 from graph.warnings import warnings
 from policy.vocabulary import Surface, TaskField, TaskOp
-from providers.ports_tasks import BoardQuery, ItemQuery, TaskPosition
-from providers.taskdesk import DISPLAY_NAMES, Seat
+from providers.ports.tasks import BoardQuery, ItemQuery, TaskPosition
+from providers.tasks.accounts import DISPLAY_NAMES, Seat
 
 Argument = strawberry.argument
 Provider = Annotated[
@@ -54,7 +54,7 @@ async def task_providers(info: Info) -> list[TaskProviderView]:
     ]
 
 
-@guarded(TaskOp.VIEW_BOARDS, returns=TaskBoardPage, max_limit=reading.MAX_LIMIT)
+@guarded(TaskOp.VIEW_BOARDS, returns=TaskBoardPage, max_limit=read_arguments.MAX_LIMIT)
 async def task_boards(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -62,15 +62,15 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     include_archived: Annotated[
         bool | None, Argument(description="True: archived boards too.")
     ] = False,
-    limit: Limit = reading.USUAL_LIMIT,
+    limit: Limit = read_arguments.USUAL_LIMIT,
     page_token: PageToken = None,
     provider: Provider = "auto",
 ) -> TaskBoardPageView:
     """List the boards that the token may see."""
     context = info.context
     code = routing.code(provider, context)
-    text = reading.text(q, "q")
-    size = reading.applied_limit(limit, context)
+    text = read_arguments.text(q, "q")
+    size = read_arguments.applied_limit(limit, context)
     seat = routing.seat(code, context)
     filters = {"q": text, "includeArchived": bool(include_archived)}
     query = BoardQuery(
@@ -100,7 +100,7 @@ async def task_board(
     """Read one board with its groups, columns and tags."""
     context = info.context
     code = routing.code(provider, context)
-    known = reading.known_id(board_id, "boardId")
+    known = read_arguments.known_id(board_id, "boardId")
     seat = routing.seat(code, context)
     routing.require_board(context, seat, known)
     board = await routing.told(
@@ -113,7 +113,7 @@ async def task_board(
     )
 
 
-@guarded(TaskOp.VIEW_ITEMS, returns=TaskItemPage, max_limit=reading.MAX_LIMIT)
+@guarded(TaskOp.VIEW_ITEMS, returns=TaskItemPage, max_limit=read_arguments.MAX_LIMIT)
 async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     board_id: BoardId,
@@ -124,20 +124,20 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     assignee: Annotated[
         str | None, Argument(description="Part of an assignee's name, any case.")
     ] = None,
-    limit: Limit = reading.USUAL_LIMIT,
+    limit: Limit = read_arguments.USUAL_LIMIT,
     page_token: PageToken = None,
     provider: Provider = "auto",
 ) -> TaskItemPageView:
     """List the items of a board, in the board's order, without comments."""
     context = info.context
     code = routing.code(provider, context)
-    known = reading.known_id(board_id, "boardId")
+    known = read_arguments.known_id(board_id, "boardId")
     query = ItemQuery(
-        group_id=reading.text(group_id, "groupId"),
-        text=reading.text(q, "q"),
-        status=reading.text(status, "status"),
-        assignee=reading.text(assignee, "assignee"),
-        limit=reading.applied_limit(limit, context),
+        group_id=read_arguments.text(group_id, "groupId"),
+        text=read_arguments.text(q, "q"),
+        status=read_arguments.text(status, "status"),
+        assignee=read_arguments.text(assignee, "assignee"),
+        limit=read_arguments.applied_limit(limit, context),
     )
     seat = routing.seat(code, context)
     filters = {
@@ -150,7 +150,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     after = _read_position(context, seat, "taskItems", filters, page_token)
     routing.require_board(context, seat, known)
     _close_side_doors(query, context)
-    sight = reading.sight(info, routing.boards(context, seat))
+    sight = read_arguments.sight(info, routing.boards(context, seat))
     page = await routing.told(seat.port.items(known, query, after=after, sight=sight), what="board")
     return TaskItemPageView(
         provider=seat.connection.provider,
@@ -169,14 +169,14 @@ async def task_item(
     """Read one item; its comments need `view_comments` besides."""
     context = info.context
     code = routing.code(provider, context)
-    known = reading.known_id(item_id, "itemId")
+    known = read_arguments.known_id(item_id, "itemId")
     seat = routing.seat(code, context)
     allowed = routing.boards(context, seat)
     if allowed is not None:
         target = await routing.told(seat.port.target(known), what="item")
         routing.require_any(context, seat, target.boards)
     item = await routing.told(
-        seat.port.item(known, sight=reading.sight(info, allowed)), what="item"
+        seat.port.item(known, sight=read_arguments.sight(info, allowed)), what="item"
     )
     return TaskItemAnswerView(
         provider=seat.connection.provider,

@@ -16,7 +16,7 @@ from policy.refusals import (
 )
 from policy.vocabulary import Code, Surface
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, Refused
-from providers.taskdesk import DISPLAY_NAMES, Seat
+from providers.tasks.accounts import DISPLAY_NAMES, Seat
 
 AUTO = "AUTO"
 

@@ -1,7 +1,7 @@
 """What the task fields return: records put into the shape of the schema's types."""
 
-from providers.records import Record
-from providers.records_tasks import TaskBoard, TaskItem
+from providers.records.mail import Record
+from providers.records.tasks import TaskBoard, TaskItem
 
 
 class TaskProviderView(Record, frozen=True, kw_only=True):

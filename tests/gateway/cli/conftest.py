@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from typer import testing
 
 from gateway.cli.main import app
-from gateway.database import Database
+from gateway.store.database import Database
 
 SERVER = os.environ.get("AGW_TEST_POSTGRES", "postgresql+asyncpg://postgres@127.0.0.1:5432")
 KEY = "k" * 20

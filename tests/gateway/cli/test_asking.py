@@ -8,10 +8,10 @@ import threading
 import pytest
 from typer.testing import CliRunner
 
-from gateway import artefacts
+from gateway.artefacts import __main__
 from gateway.cli.main import app
 
-ROOT = artefacts.ROOT
+ROOT = __main__.ROOT
 SETTINGS = {
     "AGW_ADMIN_TOKEN": "a" * 20,
     "AGW_SECRET_KEYS": "k" * 20,

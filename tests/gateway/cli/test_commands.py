@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from gateway.cli import reference
+from gateway.artefacts import commands_page
 from gateway.cli.main import _GROUPS
 
 # What prints no data, and runs until it is stopped.
@@ -69,11 +69,11 @@ def test_the_groups_are_on_the_page_in_their_order(run):
 
 
 def test_the_reference_has_every_command(command):
-    page = reference.commands_page()
+    page = commands_page.commands_page()
 
     for name in leaves(command):
         assert f"\n### {name}\n" in page
-    assert reference.commands_page() == page
+    assert commands_page.commands_page() == page
 
 
 def test_help_imports_nothing_that_it_does_not_need():

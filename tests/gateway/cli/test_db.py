@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import select
 
-from gateway import sqlite as sqlite3
-from gateway.cli import backups, revisions
-from gateway.tables import AccessToken, Operator, Resource
+from gateway.store import backups, revisions
+from gateway.store import sqlite as sqlite3
+from gateway.store.tables import AccessToken, Operator, Resource
 
 NEWEST = revisions.known()[0]
 on_both = pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_nobody_there_to_ask_is_wrong_usage(run, deployed, file):
 
 
 def test_without_the_programs_of_postgresql_it_is_said(run, environment, file, monkeypatch):
-    monkeypatch.setattr("gateway.cli.backups.shutil.which", lambda _: None)
-    monkeypatch.setattr("gateway.cli.revisions.current", answering("0001"))
+    monkeypatch.setattr("gateway.store.backups.shutil.which", lambda _: None)
+    monkeypatch.setattr("gateway.store.revisions.current", answering("0001"))
     environment.setenv("AGW_DATABASE_URL", "postgresql+asyncpg://u:secret@127.0.0.1:1/x")
     refused = run("db", "backup", file)
 

@@ -11,13 +11,13 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 from sqlalchemy import text
 
-from gateway.cli import decisions_work as work
-from gateway.database import Database, StorageUnavailable
-from gateway.decisions import reading
-from gateway.decisions.decision import Decision
-from gateway.decisions.log import DecisionLog
-from gateway.keyring import Keyring
-from gateway.moments import now_ms
+from gateway.audit import reading
+from gateway.audit.decision import Decision
+from gateway.audit.log import DecisionLog
+from gateway.cli.commands import decision_queries as work
+from gateway.secrets.keyring import Keyring
+from gateway.store.database import Database, StorageUnavailable
+from gateway.store.timestamps import now_ms
 
 NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
 

@@ -7,9 +7,9 @@ import stat
 import pytest
 from servers import redis_server
 
-from gateway import moments, sqlite
-from gateway.keyring import Keyring, place
-from gateway.tables import AccessToken, ConnectionRow, Operator, Resource
+from gateway.secrets.keyring import Keyring, place
+from gateway.store import sqlite, timestamps
+from gateway.store.tables import AccessToken, ConnectionRow, Operator, Resource
 
 KEY = "k" * 20
 NAMES = [
@@ -217,7 +217,7 @@ def test_upstreams_of_connections_are_reached_or_named(people, checks):
 
 
 def test_a_clock_that_went_back(people, checks):
-    ahead = moments.now_ms() + 20_000
+    ahead = timestamps.now_ms() + 20_000
     people.add(
         AccessToken(
             name="t", key_id="k", digest=b"d" * 32, operator_id="o", settings={}, created_at=ahead

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlmodel import select
 
-from gateway import token_text
-from gateway.cli import policy_work
+from gateway.auth import token_format
 from gateway.cli.failing import CannotDo
-from gateway.cli.policy_changes import changes
-from gateway.cli.policy_document import Policy, parsed
-from gateway.cli.policy_stock import Stock
-from gateway.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
+from gateway.operations import policy as policy_operations
+from gateway.operations.policy_changes import changes
+from gateway.operations.policy_document import Policy, parsed
+from gateway.operations.policy_snapshot import Stock
+from gateway.store.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
 from policy.refusals import InvalidInput
 from policy.settings import DEFAULTS
 
@@ -93,7 +93,7 @@ def test_a_document_makes_a_deployment_and_a_second_time_nothing(run, apply):
         ("create", "rule", "reports", "allow file_id b!d:01F"),
         ("create", "rule", "reports", "block mime_type image/*"),
     ]
-    assert token_text.digest(done["tokens"]["reports"]) is not None
+    assert token_format.digest(done["tokens"]["reports"]) is not None
     assert told(apply(DOCUMENT)) == {"changes": [], "tokens": {}}
     shown = told(run("token", "show", 1, "--json"))
     assert shown["settings"]["visibleCollabFields"] == ["name"]
@@ -112,7 +112,7 @@ def test_what_is_exported_has_no_secret_and_changes_nothing(run, apply):
     assert kept["resources"] == DOCUMENT["resources"]
     assert [one["pattern"] for one in kept["tokens"][0]["rules"]] == ["b!d:01F", "image/*"]
     assert len(kept["tokens"][0]["settings"]) == len(DEFAULTS)
-    for secret in (text, text[4:12], token_text.digest(text).hex()):
+    for secret in (text, text[4:12], token_format.digest(text).hex()):
         assert secret not in first
 
 
@@ -329,7 +329,7 @@ def test_accounts_are_never_touched(apply, rows):
 @on_both
 async def test_of_several_at_once_one_makes_what_is_missing(deployed):
     text = json.dumps(DOCUMENT)
-    done = await asyncio.gather(*(policy_work.apply(text, prune=False) for _ in range(4)))
+    done = await asyncio.gather(*(policy_operations.apply(text, prune=False) for _ in range(4)))
 
     assert sorted(len(one.texts) for one in done) == [0, 0, 0, 1]
     assert sorted(len(one.changes) for one in done) == [0, 0, 0, 7]
@@ -339,7 +339,7 @@ def test_for_people_there_is_one_line_per_change(run, deployed, tmp_path):
     (tmp_path / "policy.json").write_text(json.dumps(DOCUMENT))
     done = run("policy", "apply", "policy.json")
     name, text = done.stdout.rstrip("\n").split("\t")
-    assert (name, token_text.digest(text) is not None) == ("reports", True)
+    assert (name, token_format.digest(text) is not None) == ("reports", True)
     assert "+ operator ada@example.org\n" in done.stderr
     assert "+ token reports: rule block mime_type image/*\n7 changes.\n" in done.stderr
 

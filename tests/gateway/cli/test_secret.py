@@ -7,11 +7,12 @@ import threading
 import pytest
 from sqlmodel import select
 
-from gateway import connections, resealing
-from gateway.database import Database
-from gateway.keyring import Keyring, place
-from gateway.rulebook import sealed_for
-from gateway.tables import (
+from gateway.connections import rows as connection_rows
+from gateway.rule_intents.log import sealed_for
+from gateway.secrets import key_rotation
+from gateway.secrets.keyring import Keyring, place
+from gateway.store.database import Database
+from gateway.store.tables import (
     AccessToken,
     ConnectionRow,
     Delivery,
@@ -151,14 +152,14 @@ async def test_a_run_that_is_cut_off_is_gone_on_with(store, three):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        await resealing.reseal(database, ring, resealing.CREDENTIALS, batch=2, told=cut_off)
+        await key_rotation.reseal(database, ring, key_rotation.CREDENTIALS, batch=2, told=cut_off)
     assert heard == [(2, 3)]
 
     heard.clear()
-    done = await resealing.reseal(
+    done = await key_rotation.reseal(
         database,
         ring,
-        resealing.CREDENTIALS,
+        key_rotation.CREDENTIALS,
         batch=2,
         told=lambda *progress: heard.append(progress),
     )
@@ -186,20 +187,22 @@ def test_credentials_stored_meanwhile_are_not_lost(url, rows):
     rows.add(Resource(name="r", created_at=0))
     row = connection(1, OLD)
     row.id = 1
-    connections.seal(row, {"accessToken": "before", "version": 0}, Keyring([OLD]))
+    connection_rows.seal(row, {"accessToken": "before", "version": 0}, Keyring([OLD]))
     rows.add(row)
     both = Keyring([OLD, NEW])
 
     async def refresh():
         database = Database.open(url)
         renewed = {"accessToken": "renewed"}
-        yes = await connections.store_credentials(database, 1, renewed, both, expected_version=0)
+        yes = await connection_rows.store_credentials(
+            database, 1, renewed, both, expected_version=0
+        )
         await database.close()
         return yes
 
     async def rotate(ring):
         database = Database.open(url)
-        done = await resealing.reseal(database, ring, resealing.CREDENTIALS)
+        done = await key_rotation.reseal(database, ring, key_rotation.CREDENTIALS)
         await database.close()
         return done.changed
 
@@ -210,7 +213,7 @@ def test_credentials_stored_meanwhile_are_not_lost(url, rows):
 
     assert (changed, stored) == (1, [True])
     [kept] = rows.all(select(ConnectionRow))
-    assert connections._opened(kept, both)["accessToken"] == "renewed"
+    assert connection_rows._opened(kept, both)["accessToken"] == "renewed"
 
 
 def test_a_new_key_is_written_and_stored_nowhere(run, environment, tmp_path):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from gateway import token_text
-from gateway.tables import CollabRule, Operator, Resource
+from gateway.auth import token_format
+from gateway.store.tables import CollabRule, Operator, Resource
 
 on_both = pytest.mark.parametrize(
     "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
@@ -86,7 +86,7 @@ def test_a_token_moves_by_its_hash_and_once(run, text, people, rows):
     assert [(one["name"], one["operator"], one["resources"]) for one in kept] == [
         ("reports", "o@example.org", ["main"])
     ]
-    assert kept[0]["digest"] == token_text.digest(text).hex()
+    assert kept[0]["digest"] == token_format.digest(text).hex()
     assert text not in written
 
     assert told(run("token", "import", "-", "--json", input=written)) == {
@@ -94,7 +94,7 @@ def test_a_token_moves_by_its_hash_and_once(run, text, people, rows):
         "present": ["reports"],
     }
     elsewhere = json.loads(written)
-    minted = token_text.mint()
+    minted = token_format.mint()
     elsewhere["tokens"][0] |= {
         "name": "moved",
         "digest": minted.digest.hex(),

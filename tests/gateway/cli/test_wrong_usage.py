@@ -5,7 +5,7 @@ import socket
 import pytest
 from sqlmodel import select
 
-from gateway.tables import ConnectionRow, Operator, Resource
+from gateway.store.tables import ConnectionRow, Operator, Resource
 
 LIST = "GET /api/access/email/messages"
 ACCOUNT = "a@b.example --operator o --resource 1"

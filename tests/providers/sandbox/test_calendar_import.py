@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from icalendar import Calendar, Event
 
-from providers.sandbox import calendarfiles
-from providers.sandbox.calendarrecords import Window
-from providers.sandbox.calendarstore import CalendarStore
-from providers.sandbox.importing import import_path
-from providers.sandbox.importreport import ALREADY_THERE, CannotImport
-from providers.sandbox.store import Store
+from sandbox.calendar.records import Window
+from sandbox.calendar.store import CalendarStore
+from sandbox.importing import ical_files
+from sandbox.importing.dispatch import import_path
+from sandbox.importing.report import ALREADY_THERE, CannotImport
+from sandbox.storage.database import Store
 
 SPEC = find_spec("icalendar")
 SHIPPED = Path(SPEC.origin).parent / "tests" if SPEC and SPEC.origin else Path()
@@ -534,9 +534,7 @@ WORDS = (
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=6)), max_size=25))
 def test_any_text_is_a_calendar_or_refused(pieces):
     try:
-        found = calendarfiles.read(
-            "".join(pieces).encode("utf-8", "replace"), zone="UTC", account="a"
-        )
+        found = ical_files.read("".join(pieces).encode("utf-8", "replace"), zone="UTC", account="a")
     except ValueError:
         return
     store = CalendarStore(Store(":memory:"))

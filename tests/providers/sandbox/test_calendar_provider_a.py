@@ -8,18 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from providers.sandbox.app import Sandbox
-from providers.sandbox.calendarrecords import (
-    Content,
-    Guest,
-    NewEvent,
-    Override,
-    Recurrence,
-    When,
-    by_clock,
-)
-from providers.sandbox.ground import open_ground
-from providers.sandbox.mailstore import Account
+from sandbox.app import Sandbox
+from sandbox.calendar.records import Content, Guest, NewEvent, Override, Recurrence, When, by_clock
+from sandbox.mail.store import Account
+from sandbox.state import open_ground
 
 NOW = datetime(2026, 1, 5, 8, tzinfo=UTC)
 ZONE = "Europe/Stockholm"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.sandbox.calendarrecords import Recurrence, When, by_clock
-from providers.sandbox.recurrence import MOST_STARTS, Series, check
+from sandbox.calendar.records import Recurrence, When, by_clock
+from sandbox.calendar.recurrence import MOST_STARTS, Series, check
 
 STOCKHOLM = "Europe/Stockholm"
 FAR = datetime(2030, 1, 1, tzinfo=UTC)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from providers.sandbox.calendarrecords import (
+from sandbox.calendar.records import (
     Content,
     NewEvent,
     Override,
@@ -14,8 +14,8 @@ from providers.sandbox.calendarrecords import (
     Window,
     by_clock,
 )
-from providers.sandbox.calendarstore import HORIZON, CalendarStore
-from providers.sandbox.store import Store
+from sandbox.calendar.store import HORIZON, CalendarStore
+from sandbox.storage.database import Store
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 ZONE = "Europe/Stockholm"

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from providers.sandbox.app import Sandbox
-from providers.sandbox.calendarrecords import Window
-from providers.sandbox.ground import open_ground
-from providers.sandbox.world import calendar_events
-from providers.sandbox.world.calendar import meetings
-from providers.sandbox.world.deliveries import desks
-from providers.sandbox.world.meetings import instant, occurrences
+from sandbox.app import Sandbox
+from sandbox.calendar.records import Window
+from sandbox.state import open_ground
+from sandbox.world.calendar import events
+from sandbox.world.calendar.calendars import meetings
+from sandbox.world.calendar.meetings import instant, occurrences
+from sandbox.world.mail.deliveries import desks
 
 DAYS = ("2026-11-20", "2026-03-20", "2028-01-01")
 REACH = timedelta(days=60)
@@ -20,7 +20,7 @@ REACH = timedelta(days=60)
 def seeded(day):
     ground = open_ground(None)
     now = datetime.fromisoformat(f"{day}T15:00:00+00:00")
-    facts = calendar_events.seed(ground.store, ground.calendars, now)
+    facts = events.seed(ground.store, ground.calendars, now)
     return ground, facts
 
 
@@ -116,7 +116,7 @@ def test_a_second_start_writes_nothing():
     ground, first = seeded("2026-11-20")
     change = ground.calendars.change()
 
-    again = calendar_events.seed(ground.store, ground.calendars, datetime(2027, 1, 1, tzinfo=UTC))
+    again = events.seed(ground.store, ground.calendars, datetime(2027, 1, 1, tzinfo=UTC))
 
     assert (first.created, again.created) == (True, False)
     assert (again.day, again.calendars) == (first.day, first.calendars)

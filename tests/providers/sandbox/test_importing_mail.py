@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from providers.sandbox import mailfiles
-from providers.sandbox.app import Sandbox
-from providers.sandbox.ground import open_ground
-from providers.sandbox.importing import import_path
-from providers.sandbox.importreport import ALREADY_THERE, CannotImport
-from providers.sandbox.mailstore import MailStore
-from providers.sandbox.mime import parse
-from providers.sandbox.store import Store
+from sandbox.app import Sandbox
+from sandbox.importing import mail_files
+from sandbox.importing.dispatch import import_path
+from sandbox.importing.report import ALREADY_THERE, CannotImport
+from sandbox.mail.mime import parse
+from sandbox.mail.store import MailStore
+from sandbox.state import open_ground
+from sandbox.storage.database import Store
 
 DATA = Path(__file__).parent / "data"
 ENVELOPE = b"From ann@x.example Mon Mar  2 10:00:00 2026\n"
@@ -193,7 +193,7 @@ def test_what_is_no_message_is_named_with_the_reason(store, tmp_path, content, r
 
 
 def test_too_large_and_foreign_files_are_named(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(mailfiles, "LARGEST", 1024 * 1024)
+    monkeypatch.setattr(mail_files, "LARGEST", 1024 * 1024)
     (tmp_path / "big.eml").write_bytes(letter("big", body=b"x" * 1024 * 1024))
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "notes.docx").write_bytes(b"PK")

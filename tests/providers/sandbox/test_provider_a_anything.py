@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.sandbox.app import create
-from providers.sandbox.mime import parse, threading_ids
-from providers.sandbox.provider_a import fields, mail_index, mail_query
-from providers.sandbox.provider_a.mail_index import Candidate
-from providers.sandbox.provider_a.mail_message import plain_text, strip_html
+from sandbox.app import create
+from sandbox.mail.mime import parse, threading_ids
+from sandbox.provider_a import partial_response
+from sandbox.provider_a.gmail import search_index, search_query
+from sandbox.provider_a.gmail.messages import plain_text, strip_html
+from sandbox.provider_a.gmail.search_index import Candidate
 
 ME = "/provider-a/gmail/v1/users/me"
 HEADS = (
@@ -39,7 +40,7 @@ def test_any_bytes_are_a_message(pieces):
     assert isinstance(plain_text(tree), str)
     assert isinstance(threading_ids(raw), tuple)
     assert all(one.address or one.name for one in tree.addresses("from"))
-    mail_index.index(tree)
+    search_index.index(tree)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +81,12 @@ def candidate():
     sandbox = create(None, public_base="http://sandbox.test")
     raw = b"Subject: a\r\nFrom: a@x.test\r\n\r\na"
     mail = sandbox.ground.mails.add("provider-a", raw, folder="inbox")
-    return Candidate(mail=mail, index=mail_index.index(parse(raw)), labels=("inbox",))
+    return Candidate(mail=mail, index=search_index.index(parse(raw)), labels=("inbox",))
 
 
 @given(pieces=texts)
 def test_any_text_is_a_query(candidate, pieces):
-    query = mail_query.parse("".join(pieces), now=0.0)
+    query = search_query.parse("".join(pieces), now=0.0)
 
     assert query.test(candidate) in {True, False}
 
@@ -93,10 +94,10 @@ def test_any_text_is_a_query(candidate, pieces):
 @given(st.text(alphabet="ab*/(), ", max_size=20))
 def test_any_text_is_a_selection_or_refused(text):
     try:
-        selection = fields.read(text)
-    except fields.BadSelection:
+        selection = partial_response.read(text)
+    except partial_response.BadSelection:
         return
-    fields.apply({"a": {"b": [1, {"a": 2}]}, "b": 3}, selection)
+    partial_response.apply({"a": {"b": [1, {"a": 2}]}, "b": 3}, selection)
 
 
 def test_deep_nesting_has_an_end():

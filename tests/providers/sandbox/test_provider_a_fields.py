@@ -1,6 +1,6 @@
 import pytest
 
-from providers.sandbox.provider_a import fields
+from sandbox.provider_a import partial_response
 
 CONTENT = {
     "id": "1",
@@ -49,16 +49,16 @@ CONTENT = {
     ],
 )
 def test_a_selection_keeps_what_it_names(text, expected):
-    assert fields.apply(CONTENT, fields.read(text)) == expected
+    assert partial_response.apply(CONTENT, partial_response.read(text)) == expected
 
 
 @pytest.mark.parametrize("text", [",", "a(", "a(b", "a)", "a/", "(a)", "a,,b", "a()"])
 def test_a_broken_selection_is_refused(text):
-    with pytest.raises(fields.BadSelection):
-        fields.read(text)
+    with pytest.raises(partial_response.BadSelection):
+        partial_response.read(text)
 
 
 def test_an_unknown_member_is_refused_where_the_members_are_known():
-    selection = fields.read("id,payload(bogus)")
-    with pytest.raises(fields.BadSelection, match="bogus"):
-        fields.check(selection, frozenset({"id", "payload"}))
+    selection = partial_response.read("id,payload(bogus)")
+    with pytest.raises(partial_response.BadSelection, match="bogus"):
+        partial_response.check(selection, frozenset({"id", "payload"}))

@@ -5,9 +5,9 @@ from email.message import EmailMessage
 import httpx
 import pytest
 
-from providers.sandbox.app import create
-from providers.sandbox.mailstore import Account
-from providers.sandbox.provider_a.mail_message import LARGE_BODY
+from sandbox.app import create
+from sandbox.mail.store import Account
+from sandbox.provider_a.gmail.messages import LARGE_BODY
 
 ME = "/provider-a/gmail/v1/users/me"
 ACCOUNT = Account("me@x.test", "Me Myself")

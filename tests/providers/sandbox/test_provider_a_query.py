@@ -2,12 +2,12 @@ from email.message import EmailMessage
 
 import pytest
 
-from providers.sandbox.mailstore import MailStore
-from providers.sandbox.mime import parse as parse_mail
-from providers.sandbox.provider_a import mail_index, mail_query
-from providers.sandbox.provider_a.mail_index import Candidate
-from providers.sandbox.provider_a.mail_labels import label_ids, normal
-from providers.sandbox.store import Store
+from sandbox.mail.mime import parse as parse_mail
+from sandbox.mail.store import MailStore
+from sandbox.provider_a.gmail import search_index, search_query
+from sandbox.provider_a.gmail.labels import label_ids, normal
+from sandbox.provider_a.gmail.search_index import Candidate
+from sandbox.storage.database import Store
 
 NOW = 1_767_600_000.0  # 2026-01-05T08:00:00Z
 DAY = 86_400
@@ -52,7 +52,7 @@ def candidate():
         received_ms=int((NOW - 3 * DAY) * 1000),
     )
     labels = {one.lower() for one in label_ids(mail, mails)} | {normal("Clients/Big One")}
-    index = mail_index.index(parse_mail(LEASE))
+    index = search_index.index(parse_mail(LEASE))
     return Candidate(mail=mail, index=index, labels=labels)
 
 
@@ -144,12 +144,12 @@ MISSED = (
 
 @pytest.mark.parametrize("text", FOUND)
 def test_a_query_finds(candidate, text):
-    assert mail_query.parse(text, now=NOW).test(candidate)
+    assert search_query.parse(text, now=NOW).test(candidate)
 
 
 @pytest.mark.parametrize("text", MISSED)
 def test_a_query_passes_over(candidate, text):
-    assert not mail_query.parse(text, now=NOW).test(candidate)
+    assert not search_query.parse(text, now=NOW).test(candidate)
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ def test_a_query_passes_over(candidate, text):
     ],
 )
 def test_only_some_queries_look_into_trash_and_spam(text, reaches):
-    assert mail_query.parse(text, now=NOW).reaches is reaches
+    assert search_query.parse(text, now=NOW).reaches is reaches
 
 
 @pytest.mark.parametrize(
     "text", ["(", ")", "-", "{", "from:", "OR", "a OR", '"', "-(", "subject:("]
 )
 def test_whatever_is_typed_is_read(candidate, text):
-    assert mail_query.parse(text, now=NOW).test(candidate) in {True, False}
+    assert search_query.parse(text, now=NOW).test(candidate) in {True, False}

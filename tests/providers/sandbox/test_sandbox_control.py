@@ -6,9 +6,9 @@ from base64 import b64encode
 import httpx
 import pytest
 
-from gateway.server import _config, _Server, bind
-from providers.sandbox.app import Sandbox, create
-from providers.sandbox.wire import ConnectionCut, as_json, read_target
+from gateway.http.server import _config, _Server, bind
+from sandbox.app import Sandbox, create
+from sandbox.asgi import ConnectionCut, as_json, read_target
 
 RAW = b"From: a@x.test\r\nTo: me@x.test\r\nSubject: s\r\n\r\nhi"
 LIST = "/provider-a/gmail/v1/users/me/messages"

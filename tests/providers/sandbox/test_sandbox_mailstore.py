@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from providers.sandbox.delivery import send, without_bcc
-from providers.sandbox.mailstore import NEW_THREAD, Account, MailStore
-from providers.sandbox.mime import parse
-from providers.sandbox.store import Store, open_store
+from sandbox.mail.delivery import send, without_bcc
+from sandbox.mail.mime import parse
+from sandbox.mail.store import NEW_THREAD, Account, MailStore
+from sandbox.storage.database import Store, open_store
 
 FIRST = b"Message-ID: <a@x>\r\nSubject: Lease\r\n\r\nhello"
 ANSWER = b"Message-ID: <b@x>\r\nReferences: <a@x>\r\nSubject: Re: Lease\r\n\r\nyes"

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from providers.sandbox.app import create
-from providers.sandbox.oauth_clients import Clients
+from sandbox.app import create
+from sandbox.oauth.clients import Clients
 
 VERIFIER = "v" * 64
 CHALLENGE = (

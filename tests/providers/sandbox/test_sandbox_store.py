@@ -4,15 +4,15 @@ import sqlite3
 
 import pytest
 
-from providers.sandbox import store
+from sandbox.storage import database
 
 
 def test_a_switch_to_wal_waits_for_others(tmp_path, monkeypatch):
     first = sqlite3.connect(tmp_path / "new.db", isolation_level=None)
     first.execute("BEGIN EXCLUSIVE")
-    monkeypatch.setattr(store.time, "sleep", lambda _seconds: first.execute("ROLLBACK"))
+    monkeypatch.setattr(database.time, "sleep", lambda _seconds: first.execute("ROLLBACK"))
     second = sqlite3.connect(tmp_path / "new.db", isolation_level=None, timeout=0)
-    store._use_wal(second)
+    database._use_wal(second)
 
     assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     first.close()
@@ -20,7 +20,7 @@ def test_a_switch_to_wal_waits_for_others(tmp_path, monkeypatch):
 
 
 def test_a_transaction_that_the_library_has_ended_is_not_ended_again(tmp_path):
-    kept = store.open_store(tmp_path)
+    kept = database.open_store(tmp_path)
     twice = "INSERT OR ROLLBACK INTO meta (key, value) VALUES (?, ?)"
     with pytest.raises(sqlite3.IntegrityError):
         kept.run_many(twice, [("a", "b"), ("a", "c")])

@@ -8,14 +8,14 @@ from email.utils import parseaddr
 import httpx
 import pytest
 
-from providers.sandbox.app import Sandbox
-from providers.sandbox.ground import open_ground
-from providers.sandbox.mailnames import MAILBOXES
-from providers.sandbox.mailstore import MailStore
-from providers.sandbox.mime import parse
-from providers.sandbox.store import Store
-from providers.sandbox.world import mail as world
-from providers.sandbox.world.deliveries import desks
+from sandbox.app import Sandbox
+from sandbox.mail.ids import MAILBOXES
+from sandbox.mail.mime import parse
+from sandbox.mail.store import MailStore
+from sandbox.state import open_ground
+from sandbox.storage.database import Store
+from sandbox.world.mail import mailboxes as world
+from sandbox.world.mail.deliveries import desks
 
 NOW = datetime(2026, 11, 20, 13, 5, tzinfo=UTC)
 

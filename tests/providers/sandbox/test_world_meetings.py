@@ -7,16 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from providers.sandbox.mailnames import MAILBOXES
-from providers.sandbox.world.calendar import calendars, meetings
-from providers.sandbox.world.deliveries import desks
-from providers.sandbox.world.meetings import (
-    Change,
-    Invitee,
-    Meeting,
-    instant,
-    occurrences,
-)
+from sandbox.mail.ids import MAILBOXES
+from sandbox.world.calendar.calendars import calendars, meetings
+from sandbox.world.calendar.meetings import Change, Invitee, Meeting, instant, occurrences
+from sandbox.world.mail.deliveries import desks
 
 DAYS = (date(2026, 11, 20), date(2027, 2, 28), date(2026, 3, 29), date(2028, 1, 1))
 STOCKHOLM = ZoneInfo("Europe/Stockholm")

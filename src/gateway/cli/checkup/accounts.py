@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from sqlmodel import col, select
 
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
-from gateway.database import Database
-from gateway.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, place
 from gateway.settings import Settings
-from gateway.tables import ConnectionRow
+from gateway.store.database import Database
+from gateway.store.tables import ConnectionRow
 
 PATIENCE = 5.0  # seconds that an upstream gets to accept a connection
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 import graph
-from gateway import sqlite
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
-from gateway.cli.talk import complaints
-from gateway.keyring import Keyring, WeakSecret
+from gateway.cli.console import complaints
+from gateway.secrets.keyring import Keyring, WeakSecret
 from gateway.settings import NotConfigured, Settings
+from gateway.store import sqlite
 
 _PAGES = ("explorer/index.html", "docs/index.html")
 _ANYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound

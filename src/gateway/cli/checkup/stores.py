@@ -9,12 +9,12 @@ from redis.exceptions import RedisError, ResponseError
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from gateway.cli import revisions
 from gateway.cli.checkup.findings import Finding, fail, ok, unknown, warn
-from gateway.cli.db_work import shown
-from gateway.cli.talk import reason
-from gateway.database import Database
-from gateway.leases import LONGEST
+from gateway.cli.commands.db_actions import shown
+from gateway.cli.console import reason
+from gateway.store import revisions
+from gateway.store.database import Database
+from gateway.store.leases import LONGEST
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

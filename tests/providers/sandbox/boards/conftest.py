@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from providers.sandbox.app import Sandbox
-from providers.sandbox.ground import open_ground
-from providers.sandbox.world.boards import seed
+from sandbox.app import Sandbox
+from sandbox.state import open_ground
+from sandbox.world.tasks.boards import seed
 
 ACCOUNT = "nora.lindqvist@harbourlight.example"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.sandbox.boards.budget import set_budget
+from sandbox.boards.complexity import set_budget
 
 ME = "{me{name}}"
 FAULTS = "http://sandbox.test/faults/tasks"

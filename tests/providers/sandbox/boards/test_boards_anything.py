@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from providers.sandbox.boards.labels import LabelBook
-from providers.sandbox.boards.records import Column
-from providers.sandbox.boards.refused import BadColumnValue
-from providers.sandbox.boards.settings import dropdown_settings, status_settings
-from providers.sandbox.boards.store import BoardStore
-from providers.sandbox.boards.writing import WRITERS, Writing, write
-from providers.sandbox.store import Store
-from providers.sandbox.world.boards import seed
+from sandbox.boards.column_writers import WRITERS, Writing, write
+from sandbox.boards.errors import BadColumnValue
+from sandbox.boards.labels import LabelBook
+from sandbox.boards.records import Column
+from sandbox.boards.settings import dropdown_settings, status_settings
+from sandbox.boards.store import BoardStore
+from sandbox.storage.database import Store
+from sandbox.world.tasks.boards import seed
 
 LEAVES = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)

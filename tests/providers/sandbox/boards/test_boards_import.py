@@ -2,10 +2,10 @@
 
 import pytest
 
-from providers.sandbox.boards.store import BoardStore
-from providers.sandbox.importing import import_path
-from providers.sandbox.importreport import CannotImport
-from providers.sandbox.store import Store
+from sandbox.boards.store import BoardStore
+from sandbox.importing.dispatch import import_path
+from sandbox.importing.report import CannotImport
+from sandbox.storage.database import Store
 
 TABLE = """Task,Section,Status,Assignee,Due date,Hours,Paid,Contact,Sheet,Tags,Remarks
 "The ""old"" mast",Yard,Open,Jonas Ekström,2026-12-01,2.5,yes,a@b.test,http://x.test,"oak, urgent",x

@@ -7,8 +7,8 @@ from graphql import build_schema, is_enum_type, is_input_object_type, validate_s
 from graphql.language import parse
 from graphql.validation import validate
 
-from providers.sandbox.boards.cells import TYPES
-from providers.sandbox.boards.schema import schema, sdl
+from sandbox.boards.column_values import TYPES
+from sandbox.boards.schema import schema, sdl
 
 PUBLISHED = Path(__file__).resolve().parents[5] / "shared/reference/schemas/monday-2026-10.graphql"
 # Fields that versions up to 2026-01 had and that clients still ask for.

@@ -3,9 +3,9 @@
 from collections import Counter
 from datetime import UTC, datetime
 
-from providers.sandbox.boards.store import BoardStore
-from providers.sandbox.store import Store
-from providers.sandbox.world.boards import seed
+from sandbox.boards.store import BoardStore
+from sandbox.storage.database import Store
+from sandbox.world.tasks.boards import seed
 
 # Types of columns that are filled on some items and empty on others.
 SOMETIMES = (

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from providers.sandbox.boards.item_changes import set_hold
-from providers.sandbox.boards.store import BoardStore
+from sandbox.boards.item_mutations import set_hold
+from sandbox.boards.store import BoardStore
 
 CREATE = """mutation($b:ID!,$n:String!,$v:JSON,$g:String,$m:Boolean){create_item(board_id:$b,
   item_name:$n,column_values:$v,group_id:$g,create_labels_if_missing:$m){id name group{id}

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from providers.sandbox.app import Sandbox
-from providers.sandbox.collab import records as r
-from providers.sandbox.collab.making import Maker
-from providers.sandbox.ground import open_ground
+from sandbox.app import Sandbox
+from sandbox.collab import records as r
+from sandbox.collab.builders import Maker
+from sandbox.state import open_ground
 
 DATA = Path(__file__).parents[1] / "provider_b" / "data" / "graph_types_min.json"
 TYPES = json.loads(DATA.read_text())
@@ -227,8 +227,8 @@ class Demo:
     def __init__(self) -> None:
         from datetime import UTC, datetime
 
-        from providers.sandbox.world import collab
-        from providers.sandbox.world.people import STUDIO_ACCOUNT
+        from sandbox.world.collab import sites
+        from sandbox.world.people import STUDIO_ACCOUNT
 
         self.ground = open_ground(None, clock=lambda: NOW)
         self.app = Sandbox(
@@ -236,11 +236,11 @@ class Demo:
         )
         self.shelf = self.ground.shelf
         day = datetime(2026, 11, 20, tzinfo=UTC)
-        self.facts = collab.seed(self.ground.store, self.shelf, day)
+        self.facts = sites.seed(self.ground.store, self.shelf, day)
         tokens = self.ground.tokens
         self.token = tokens.issue("collab", STUDIO_ACCOUNT, SCOPES)
         self.app_token = tokens.issue(
-            "collab", collab.APPLICATION, ("Sites.Selected",), app_only=True
+            "collab", sites.APPLICATION, ("Sites.Selected",), app_only=True
         )
 
     def client(self, token: str = "") -> httpx.AsyncClient:

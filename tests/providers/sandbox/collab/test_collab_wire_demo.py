@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import httpx
 
-from providers.sandbox.collab import content
-from providers.sandbox.collab import records as r
-from providers.sandbox.ground import open_ground
-from providers.sandbox.world import collab
-from providers.sandbox.world.collab_oddities import NAMES
+from sandbox.collab import records as r
+from sandbox.collab.files import content
+from sandbox.state import open_ground
+from sandbox.world.collab import sites
+from sandbox.world.collab.edge_cases import NAMES
 
 
 async def every(client: httpx.AsyncClient, link: str | None) -> list[dict]:
@@ -22,9 +22,9 @@ async def every(client: httpx.AsyncClient, link: str | None) -> list[dict]:
 
 
 async def test_the_user_sees_every_site_but_the_closed_ones(demo):
-    sites = await every(demo.client(), "/sites?search=*&$top=3")
+    found_sites = await every(demo.client(), "/sites?search=*&$top=3")
 
-    assert [site["webUrl"].partition(".example")[2] for site in sites] == [
+    assert [site["webUrl"].partition(".example")[2] for site in found_sites] == [
         "",
         "/sites/yard",
         "/sites/studio",
@@ -104,18 +104,16 @@ async def test_the_application_sees_its_selected_sites_alone(demo):
         for path, site in demo.facts.sites.items()
     }
 
-    assert {path for path, status in statuses.items() if status == 200} == set(
-        collab.SELECTED_PATHS
-    )
+    assert {path for path, status in statuses.items() if status == 200} == set(sites.SELECTED_PATHS)
     assert set(statuses.values()) == {200, 403}
 
 
 def test_the_world_is_the_same_after_it_was_opened_again(tmp_path):
     day = datetime(2026, 11, 20, tzinfo=UTC)
     first = open_ground(tmp_path)
-    made = collab.seed(first.store, first.shelf, day)
+    made = sites.seed(first.store, first.shelf, day)
     again = open_ground(tmp_path)
-    found = collab.seed(again.store, again.shelf)
+    found = sites.seed(again.store, again.shelf)
 
     assert (made.created, found.created) == (True, False)
     assert (made.sites, made.subjects, made.day) == (found.sites, found.subjects, found.day)
@@ -133,7 +131,7 @@ async def test_it_holds_a_subject_for_every_kind_of_rule(demo):
     orders = await every(client, f"/sites/{subjects['site']}/lists/Work%20orders/items")
     label = await client.post(f"{drive}/items/{subjects['labelled_file']}/extractSensitivityLabels")
 
-    assert subjects.keys() == collab.SUBJECTS.keys()
+    assert subjects.keys() == sites.SUBJECTS.keys()
     assert folder["folder"]["childCount"] == 3
     assert file["file"]["mimeType"] == "application/pdf"
     assert row.status_code == 200

@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.sandbox.collab.blobs import quick_hash
+from sandbox.collab.files.blobs import quick_hash
 
 
 def names(response):

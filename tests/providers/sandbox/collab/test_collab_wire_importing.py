@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from providers.sandbox import tables
-from providers.sandbox.collab.shelf import FILES
-from providers.sandbox.importing import import_path
-from providers.sandbox.importreport import CannotImport
-from providers.sandbox.store import open_store
+from sandbox.collab.store import FILES
+from sandbox.importing import csv_tables
+from sandbox.importing.dispatch import import_path
+from sandbox.importing.report import CannotImport
+from sandbox.storage.database import open_store
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ async def test_a_table_becomes_a_list_with_typed_columns(tmp_path, world, client
 def test_a_table_is_read_whatever_wrote_it(tmp_path, content, columns):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    table = tables.read(path)
+    table = csv_tables.read(path)
 
     assert [(column.title, column.kind) for column in table.columns] == columns
     assert len(table.rows) == 1

@@ -4,9 +4,9 @@ import httpx
 import pytest
 
 from providers.failures import Broken
-from providers.http import Origins, Upstream
-from providers.links import Root
-from providers.sandbox.origins import other_origin
+from providers.http.client import Origins, Upstream
+from providers.http.urls import Root
+from sandbox.origins import other_origin
 
 
 @pytest.mark.parametrize(

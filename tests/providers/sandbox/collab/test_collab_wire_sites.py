@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from providers.sandbox.collab import records as r
+from sandbox.collab import records as r
 
 
 def code(response):

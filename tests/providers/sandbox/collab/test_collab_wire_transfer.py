@@ -4,7 +4,7 @@ import httpx
 import msgspec
 import pytest
 
-from providers.sandbox.collab import records as r
+from sandbox.collab import records as r
 
 STEP = 320 * 1024
 

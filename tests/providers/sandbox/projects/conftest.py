@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from providers.sandbox.app import Sandbox
-from providers.sandbox.ground import open_ground
-from providers.sandbox.projects.store import ProjectStore
-from providers.sandbox.world.projects import ProjectFacts, seed
+from sandbox.app import Sandbox
+from sandbox.projects.store import ProjectStore
+from sandbox.state import open_ground
+from sandbox.world.tasks.projects import ProjectFacts, seed
 
 BASE = "http://sandbox.test/projects/api/1.0"
 

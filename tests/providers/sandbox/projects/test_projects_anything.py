@@ -4,12 +4,12 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from providers.sandbox.ground import open_ground
-from providers.sandbox.projects.door import ROWS, Door
-from providers.sandbox.projects.store import ProjectStore
-from providers.sandbox.tokens import TokenGrant
-from providers.sandbox.wire import Request
-from providers.sandbox.world.projects import seed
+from sandbox.asgi import Request
+from sandbox.oauth.tokens import TokenGrant
+from sandbox.projects.endpoints import ROWS, Door
+from sandbox.projects.store import ProjectStore
+from sandbox.state import open_ground
+from sandbox.world.tasks.projects import seed
 
 KEYS = st.sampled_from(
     [

@@ -3,9 +3,9 @@
 from collections import Counter
 from datetime import UTC, datetime
 
-from providers.sandbox.projects.store import ProjectStore
-from providers.sandbox.store import Store
-from providers.sandbox.world.projects import seed
+from sandbox.projects.store import ProjectStore
+from sandbox.storage.database import Store
+from sandbox.world.tasks.projects import seed
 
 
 async def test_the_big_project_fills_every_type_of_field(projects):

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from providers.sandbox.app import Sandbox
-from providers.sandbox.ground import open_ground
+from sandbox.app import Sandbox
+from sandbox.state import open_ground
 
 TYPES = json.loads((Path(__file__).parent / "data" / "graph_types_min.json").read_text())
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z

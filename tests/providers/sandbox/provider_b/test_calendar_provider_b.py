@@ -7,15 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from providers.sandbox.calendarrecords import (
-    Content,
-    Guest,
-    NewEvent,
-    Override,
-    Recurrence,
-    When,
-    by_clock,
-)
+from sandbox.calendar.records import Content, Guest, NewEvent, Override, Recurrence, When, by_clock
 
 ZONE = "Europe/Stockholm"
 ME = Guest(email="me@provider-b.example", name="Me", response="accepted")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from providers.sandbox.provider_b.filters import parse
-from providers.sandbox.provider_b.schema import Kind, QueryError, Shape
+from sandbox.provider_b.odata.filters import parse
+from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
 
 PERSON = Shape(name="person", members={"name": Kind.STRING, "age": Kind.NUMBER})
 THING = Shape(

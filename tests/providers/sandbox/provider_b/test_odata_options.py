@@ -2,8 +2,8 @@
 
 import pytest
 
-from providers.sandbox.provider_b import odata
-from providers.sandbox.provider_b.schema import Kind, QueryError, Shape
+from sandbox.provider_b.odata import query_options
+from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
 
 PART = Shape(name="part", members={"id": Kind.STRING, "name": Kind.STRING})
 THING = Shape(
@@ -14,7 +14,7 @@ THING = Shape(
 
 def read(**options):
     pairs = [(f"${name}", value) for name, value in options.items()]
-    return odata.read(pairs, THING, expandable={"parts": PART}, max_top=50)
+    return query_options.read(pairs, THING, expandable={"parts": PART}, max_top=50)
 
 
 def test_options_are_read_with_those_of_expansions():
@@ -43,7 +43,7 @@ def test_options_are_read_with_those_of_expansions():
 
 
 def test_custom_parameters_are_passed_over():
-    assert odata.read([("top", "x"), ("$TOP", "3")], THING, expandable={}).top == 3
+    assert query_options.read([("top", "x"), ("$TOP", "3")], THING, expandable={}).top == 3
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_custom_parameters_are_passed_over():
 )
 def test_options_are_refused(pairs):
     with pytest.raises(QueryError):
-        odata.read(pairs, THING, expandable={"parts": PART}, max_top=50)
+        query_options.read(pairs, THING, expandable={"parts": PART}, max_top=50)
 
 
 def test_records_are_ordered_by_several_terms_with_the_missing_first():
@@ -82,29 +82,38 @@ def test_records_are_ordered_by_several_terms_with_the_missing_first():
         {"id": "4", "name": "z", "size": 2},
     ]
 
-    assert [one["id"] for one in odata.ordered(things, read(orderby="name").orderby)] == [
+    assert [one["id"] for one in query_options.ordered(things, read(orderby="name").orderby)] == [
         "3",
         "2",
         "1",
         "4",
     ]
-    ordered = odata.ordered(things, read(orderby="size desc,name desc").orderby)
+    ordered = query_options.ordered(things, read(orderby="size desc,name desc").orderby)
     assert [one["id"] for one in ordered] == ["4", "1", "2", "3"]
 
 
 def test_a_selection_keeps_id_annotations_and_order():
     record = {"@odata.etag": "x", "id": "1", "name": "n", "owner": {}, "size": 2}
 
-    assert list(odata.selected(record, ("size", "name"))) == ["@odata.etag", "id", "name", "size"]
-    assert odata.selected(record, ("owner/name",)) == {"@odata.etag": "x", "id": "1", "owner": {}}
-    assert odata.selected(record, ()) == record
-    assert "id" not in odata.selected(record, ("name",), always=())
+    assert list(query_options.selected(record, ("size", "name"))) == [
+        "@odata.etag",
+        "id",
+        "name",
+        "size",
+    ]
+    assert query_options.selected(record, ("owner/name",)) == {
+        "@odata.etag": "x",
+        "id": "1",
+        "owner": {},
+    }
+    assert query_options.selected(record, ()) == record
+    assert "id" not in query_options.selected(record, ("name",), always=())
 
 
 def test_a_next_link_keeps_every_parameter():
     pairs = [("$filter", "name eq 'a&b +'"), ("$skip", "5"), ("x", "é")]
 
-    assert odata.next_link("http://h/things", pairs, skip=10) == (
+    assert query_options.next_link("http://h/things", pairs, skip=10) == (
         "http://h/things?$filter=name%20eq%20%27a%26b%20%2B%27&x=%C3%A9&$skip=10"
     )
 
@@ -121,11 +130,11 @@ def test_a_next_link_keeps_every_parameter():
     ],
 )
 def test_a_page_is_cut_out(options, top, shown):
-    assert odata.page([1, 2, 3, 4], read(**options), top=top) == shown
+    assert query_options.page([1, 2, 3, 4], read(**options), top=top) == shown
 
 
 def test_records_are_filtered_and_ordered():
     things = [{"name": "a", "size": 1}, {"name": "b", "size": 2}, {"name": "c", "size": 3}]
     options = read(filter="size gt 1", orderby="name desc")
 
-    assert [one["name"] for one in odata.applied(things, options)] == ["c", "b"]
+    assert [one["name"] for one in query_options.applied(things, options)] == ["c", "b"]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.sandbox.provider_b import filters, search
-from providers.sandbox.provider_b.messages import SHAPE
-from providers.sandbox.provider_b.schema import QueryError
+from sandbox.provider_b.odata import filters
+from sandbox.provider_b.odata.schema import QueryError
+from sandbox.provider_b.outlook_mail import search
+from sandbox.provider_b.outlook_mail.messages import SHAPE
 
 WORDS = """subject isRead receivedDateTime from/emailAddress/address categories/any(c:c c eq ne gt
     and or not in ( ) , 'a' 'it''s' 12 2026-01-01 2026-01-01T00:00:00Z null true contains(

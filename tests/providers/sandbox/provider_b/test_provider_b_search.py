@@ -2,8 +2,8 @@
 
 import pytest
 
-from providers.sandbox.provider_b.schema import QueryError
-from providers.sandbox.provider_b.search import Searchable, parse, words
+from sandbox.provider_b.odata.schema import QueryError
+from sandbox.provider_b.outlook_mail.search import Searchable, parse, words
 
 MAIL = Searchable(
     texts={

@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from providers.sandbox.mime import parse
+from sandbox.mail.mime import parse
 
 MESSAGES = "/me/messages"
 NEIGHBOUR = "me@provider-a.example"

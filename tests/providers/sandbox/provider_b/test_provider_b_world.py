@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from providers.sandbox.world.mail import seed
+from sandbox.world.mail.mailboxes import seed
 
 
 async def test_every_demo_message_can_be_listed_in_pages(client, world):

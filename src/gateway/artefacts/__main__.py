@@ -1,0 +1,39 @@
+"""
+The committed artefacts, built from code: `./run schema` writes them, a test compares them.
+
+    python -m gateway.artefacts.__main__
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import orjson
+
+from gateway.artefacts.commands_page import commands_page
+from gateway.artefacts.settings_page import code_map, settings_table
+from gateway.http.openapi import access_document
+from graph import schema
+
+ROOT = Path(__file__).parents[3]  # of the checkout; an installed wheel has no artefacts
+
+
+def _openapi() -> str:
+    return orjson.dumps(access_document(), option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+# File name -> what builds its text.
+ARTEFACTS: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {
+        "schema.graphql": schema.sdl,
+        "openapi.json": _openapi,
+        "docs/reference/settings.md": settings_table,
+        "docs/reference/commands.md": commands_page,
+        "docs/reference/modules.md": lambda: code_map(ROOT / "src"),
+    }
+)
+
+
+if __name__ == "__main__":
+    for name, build in ARTEFACTS.items():
+        (ROOT / name).write_text(build(), "utf-8")

@@ -1,0 +1,86 @@
+"""The log as it is read: newest first, by filters, a page at a time; and link by link."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlmodel import col
+
+from gateway.audit.chain import Link
+from gateway.audit.decision import Decision
+from gateway.store.database import Database
+from gateway.store.tables import DecisionRow
+
+_TABLE = DecisionRow.__table__  # type: ignore[attr-defined]  # SQLModel makes it
+_ROW = [_TABLE.c[name] for name in Decision._fields]
+_CHUNK = 1000  # rows read at once when all are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which rows; None: whatever it is. *since* is part of the time, *until* is not."""
+
+    token_id: int | None = None
+    outcome: str | None = None
+    surface: str | None = None
+    operation: str | None = None
+    layer: str | None = None
+    code: str | None = None
+    request_id: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """Return what a row must fulfil."""
+        exact = ("token_id", "outcome", "surface", "operation", "layer", "code", "request_id")
+        found = [
+            _TABLE.c[name] == getattr(self, name)
+            for name in exact
+            if getattr(self, name) is not None
+        ]
+        if self.since is not None:
+            found.append(col(DecisionRow.at) >= self.since)
+        if self.until is not None:
+            found.append(col(DecisionRow.at) < self.until)
+        return found
+
+
+Numbered = tuple[int, Decision]
+
+
+async def newest(
+    database: Database, wanted: Wanted, *, limit: int, before: tuple[int, int] | None = None
+) -> Sequence[Numbered]:
+    """
+    Return up to *limit* rows with their ids, newest first.
+
+    *before* is (at, id) of the row that the page comes after.
+    """
+    at, number = col(DecisionRow.at), col(DecisionRow.id)
+    rows = select(number, *_ROW).where(*wanted.conditions())
+    if before is not None:
+        rows = rows.where(or_(at < before[0], and_(at == before[0], number < before[1])))
+    async with database.reading() as session:
+        connection = await session.connection()
+        found = await connection.execute(rows.order_by(at.desc(), number.desc()).limit(limit))
+        return [(row[0], Decision(*row[1:])) for row in found]
+
+
+async def linked(database: Database) -> AsyncIterator[tuple[Link, Decision]]:
+    """Yield every row with its link, chain by chain, in the order of their numbers."""
+    chain, number = col(DecisionRow.chain), col(DecisionRow.number)
+    rows = select(chain, number, col(DecisionRow.signature), *_ROW).order_by(chain, number)
+    last: Link | None = None
+    while True:
+        asked = rows.limit(_CHUNK)
+        if last is not None:
+            asked = asked.where(
+                or_(chain > last.chain, and_(chain == last.chain, number > last.number))
+            )
+        async with database.reading() as session:
+            found = (await (await session.connection()).execute(asked)).all()
+        for row in found:
+            last = Link(row[0], row[1], row[2])
+            yield last, Decision(*row[3:])
+        if len(found) < _CHUNK:
+            return

@@ -1,0 +1,187 @@
+"""
+Access tokens as the operator sees them: made, listed, changed, rotated, revoked. Decisions 3.
+
+Every change that can alter a decision raises `policy_rev` in its own transaction, so compiled
+policy elsewhere is never used for a later request.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, cast
+
+from sqlalchemy import ColumnElement, delete, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway.auth import token_format
+from gateway.store import timestamps
+from gateway.store.tables import AccessToken, TokenResource
+from policy.grants import effective_operations
+
+if TYPE_CHECKING:
+    from gateway.operations import settings_views, views
+
+
+class Status(StrEnum):
+    ACTIVE = "active"
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """What a token is made of; *settings* is the full, validated object."""
+
+    name: str
+    operator_id: str
+    resource_ids: Sequence[int]
+    expires_at: int | None
+    settings: Mapping[str, object]
+
+
+class Revoked(Exception):
+    """A revoked token stays revoked: it cannot get a new secret."""
+
+
+async def create(
+    session: AsyncSession, new: NewToken, *, secret: token_format.Minted | None = None
+) -> tuple[AccessToken, str]:
+    """Store a new token; return it with its text, which is never seen again."""
+    minted = secret or token_format.mint()
+    token = AccessToken(
+        name=new.name,
+        key_id=minted.key_id,
+        digest=minted.digest,
+        operator_id=new.operator_id,
+        settings=dict(new.settings),
+        created_at=timestamps.now_ms(),
+        expires_at=new.expires_at,
+    )
+    session.add(token)
+    await session.flush()
+    await link(session, token, new.resource_ids)
+    return token, minted.text
+
+
+async def link(session: AsyncSession, token: AccessToken, resource_ids: Iterable[int]) -> None:
+    """Make *resource_ids* the token's resources, in place of those before."""
+    await session.exec(delete(TokenResource).where(col(TokenResource.token_id) == token.id))
+    for resource_id in dict.fromkeys(resource_ids):
+        session.add(TokenResource(token_id=_id(token), resource_id=resource_id))
+    await session.flush()
+
+
+async def rotate(session: AsyncSession, token: AccessToken, *, grace_seconds: int) -> str:
+    """
+    Give *token* a new secret; the old one is accepted for *grace_seconds* more.
+
+    Raises:
+        Revoked: The token is revoked.
+    """
+    if token.revoked_at is not None:
+        raise Revoked
+    minted = token_format.mint()
+    token.previous_digest = token.digest
+    token.previous_until = timestamps.now_ms() + grace_seconds * 1000
+    token.digest = minted.digest
+    token.key_id = minted.key_id
+    session.add(token)
+    await session.flush()
+    return minted.text
+
+
+async def revoke(session: AsyncSession, *conditions: ColumnElement[bool]) -> None:
+    """Revoke the tokens that fit; those already revoked keep their date."""
+    await session.exec(
+        update(AccessToken)
+        .where(col(AccessToken.revoked_at).is_(None), *conditions)
+        .values(revoked_at=timestamps.now_ms(), policy_rev=AccessToken.policy_rev + 1)
+    )
+
+
+async def policy_changed(session: AsyncSession, resource_ids: Iterable[int]) -> None:
+    """Raise `policy_rev` of every token linked to one of *resource_ids*."""
+    linked = select(TokenResource.token_id).where(
+        col(TokenResource.resource_id).in_(list(resource_ids))
+    )
+    await session.exec(
+        update(AccessToken)
+        .where(col(AccessToken.id).in_(linked))
+        .values(policy_rev=AccessToken.policy_rev + 1)
+    )
+
+
+async def resources_of(
+    session: AsyncSession, tokens: Sequence[AccessToken]
+) -> Mapping[int, list[int]]:
+    """Return the resource ids of each of *tokens*, ascending."""
+    wanted = [_id(token) for token in tokens]
+    links = await session.exec(
+        select(TokenResource)
+        .where(col(TokenResource.token_id).in_(wanted))
+        .order_by(col(TokenResource.resource_id))
+    )
+    linked: dict[int, list[int]] = {token_id: [] for token_id in wanted}
+    for row in links:
+        linked[row.token_id].append(row.resource_id)
+    return linked
+
+
+def status(token: AccessToken, now: int) -> Status:
+    """Say how *token* stands at *now*."""
+    if token.revoked_at is not None:
+        return Status.REVOKED
+    if token.expires_at is not None and token.expires_at <= now:
+        return Status.EXPIRED
+    return Status.ACTIVE
+
+
+def standing(wanted: Status, now: int) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions under which a token's status is *wanted*."""
+    revoked, expires = col(AccessToken.revoked_at), col(AccessToken.expires_at)
+    match wanted:
+        case Status.REVOKED:
+            return (revoked.is_not(None),)
+        case Status.EXPIRED:
+            return (revoked.is_(None), expires <= now)
+        case Status.ACTIVE:
+            return (revoked.is_(None), expires.is_(None) | (expires > now))
+
+
+def view(token: AccessToken, resource_ids: Sequence[int]) -> "views.ManagedAccessToken":
+    """Return the AccessToken object of decisions 3; members that are not set are null."""
+    return {
+        "id": _id(token),
+        "name": token.name,
+        "keyId": token.key_id,
+        "operatorId": token.operator_id,
+        "resourceIds": list(resource_ids),
+        "status": status(token, timestamps.now_ms()),
+        "createdAt": timestamps.text(token.created_at),
+        "expiresAt": _text(token.expires_at),
+        "revokedAt": _text(token.revoked_at),
+        "lastUsedAt": _text(token.last_used_at),
+        "settings": cast("settings_views.TokenSettings", token.settings),
+        **effective_operations(token.settings),
+    }
+
+
+async def touch(session: AsyncSession, token_id: int, now: int) -> None:
+    """Write down that the token was used, never going back in time."""
+    used = col(AccessToken.last_used_at)
+    await session.exec(
+        update(AccessToken)
+        .where(col(AccessToken.id) == token_id, used.is_(None) | (used < now))
+        .values(last_used_at=now)
+    )
+
+
+def _text(moment: int | None) -> str | None:
+    return None if moment is None else timestamps.text(moment)
+
+
+def _id(token: AccessToken) -> int:
+    if token.id is None:
+        raise LookupError("a token that is not stored yet has no id")
+    return token.id

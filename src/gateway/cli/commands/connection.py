@@ -1,0 +1,171 @@
+"""`connection`: connect accounts by consent, device code or API token; list, test, remove."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from gateway.cli.console import answer, carried_out, give_table, say
+from gateway.cli.options import AsJson, offering, refuse
+
+app = typer.Typer(help="Connected accounts.", no_args_is_help=True)
+Id = Annotated[int, typer.Argument(help="The connection's id.")]
+Device = Annotated[
+    bool, typer.Option("--device", help="Type a code in elsewhere, where the provider has that.")
+]
+Browser = Annotated[
+    bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")
+]
+
+_COLUMNS = {
+    "id": "ID",
+    "kind": "KIND",
+    "provider": "PROVIDER",
+    "accountEmail": "ACCOUNT",
+    "status": "STATUS",
+    "canWrite": "WRITES",
+    "resourceId": "RESOURCE",
+    "lastOkAt": "LAST OK",
+}
+
+
+def _kinds() -> Iterable[str]:
+    from policy.vocabulary import Surface
+
+    return Surface
+
+
+def _providers() -> Iterable[str]:
+    from gateway.connections.rows import KINDS
+
+    return sorted({provider for providers in KINDS.values() for provider in providers})
+
+
+@app.command("add")
+def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    kind: Annotated[
+        str,
+        typer.Argument(help="email, calendar, tasks or collab.", autocompletion=offering(_kinds)),
+    ],
+    provider: Annotated[
+        str,
+        typer.Argument(help="Its code, such as PROVIDER_A.", autocompletion=offering(_providers)),
+    ],
+    account: Annotated[str, typer.Argument(help="The account's address.")],
+    operator: Annotated[str, typer.Option(help="The operator's id.")],
+    resource: Annotated[int, typer.Option(help="The resource's id.")],
+    read_only: Annotated[bool, typer.Option("--read-only", help="Ask to read alone.")] = False,
+    api_token: Annotated[
+        bool, typer.Option("--api-token", help="Read an API token from standard input.")
+    ] = False,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(help="App-only: a site's id; repeat. The secret comes on standard input."),
+    ] = None,
+    tenant: Annotated[str, typer.Option(help="App-only: the tenant.")] = "",
+    client_id: Annotated[str, typer.Option(help="App-only: the client's id.")] = "",
+    untested: Annotated[
+        bool,
+        typer.Option("--untested", help="Store the secret without trying it: upstream is away."),
+    ] = False,
+    device: Device = False,
+    browser: Browser = True,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Connect an account: by consent, unless an API token or an app-only client is given.
+
+    What is given is tried with one harmless read. Of an account that does not answer, or whose
+    owner does not agree, nothing is left, and the exit code is 1.
+    """
+    from gateway.cli.new_account import NewAccount
+    from gateway.operations import connections as work
+
+    given = api_token or client_id
+    refuse(
+        (api_token and client_id, "give --api-token or --client-id, not both"),
+        (bool(client_id) != bool(tenant), "--client-id and --tenant go together"),
+        (site and not client_id, "--site goes with --client-id and --tenant"),
+        (client_id and kind != "collab", "--client-id is for collab alone"),
+        (given and device, "--device is for consent: leave out --api-token and --client-id"),
+        (untested and not given, "--untested goes with --api-token or --client-id"),
+    )
+    secret = _secret() if given else None
+    made = carried_out(
+        lambda: work.add(
+            NewAccount(
+                kind=kind,
+                provider=provider,
+                account=account,
+                operator_id=operator,
+                resource_id=resource,
+                writing=not read_only,
+                site_ids=tuple(site or ()),
+                tenant=tenant,
+                client_id=client_id,
+                secret=secret,
+            ),
+            work.Way(device=device, browser=browser, untested=untested),
+        )
+    )
+    _tell(made, as_json=as_json)
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List connections by id; credentials are not part of it."""
+    from gateway.operations import connections as work
+
+    found = carried_out(work.listed)
+    answer(found, lambda: give_table(found, _COLUMNS), as_json=as_json)
+
+
+@app.command("test")
+def try_out(connection_id: Id, as_json: AsJson = False) -> None:
+    """Make one harmless read; exit code 1 when the account does not answer."""
+    from gateway.operations import connections as work
+
+    told = carried_out(lambda: work.tested(connection_id))
+    answer(
+        told,
+        lambda: say(f"{told['status']}: {told['detail']} ({told['latencyMs']} ms)"),
+        as_json=as_json,
+    )
+    if not told["ok"]:
+        raise typer.Exit(1)
+
+
+@app.command("reauthorise")
+def reauthorise(
+    connection_id: Id, device: Device = False, browser: Browser = True, as_json: AsJson = False
+) -> None:
+    """Have the account's owner consent again."""
+    from gateway.operations import connections as work
+
+    way = work.Way(device=device, browser=browser)
+    _tell(carried_out(lambda: work.reauthorised(connection_id, way)), as_json=as_json)
+
+
+@app.command("remove")
+def remove(connection_id: Id, as_json: AsJson = False) -> None:
+    """Remove a connection and its credentials."""
+    from gateway.operations import connections as work
+
+    gone = carried_out(lambda: work.removed(connection_id))
+    answer(gone, lambda: say(f"Connection {connection_id} is removed."), as_json=as_json)
+
+
+def _tell(made: Mapping[str, Any], *, as_json: bool) -> None:
+    answer(
+        made,
+        lambda: say(f"Connection {made['id']} ({made['accountEmail']}) is {made['status']}."),
+        as_json=as_json,
+    )
+
+
+def _secret() -> str:
+    secret = sys.stdin.readline().strip()
+    if not secret:
+        raise typer.BadParameter("the secret is read from standard input: put `< FILE` behind it")
+    return secret

@@ -1,0 +1,109 @@
+"""`demo`: an embedded store, invented accounts and ready tokens, in one command."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.console import answer, failures_as_sentences, give, say
+from gateway.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from gateway.app import Gateway
+
+
+def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    data: Annotated[Path, typer.Option(help="Folder of the demo's store.")] = Path("data/demo"),
+    reset: Annotated[bool, typer.Option("--reset", help="Start from an empty store.")] = False,
+    manifest: Annotated[
+        Path | None, typer.Option(help="Write addresses and tokens to this file, as JSON.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the gateway with invented accounts; nothing needs to be configured."""
+    import asyncio
+
+    from gateway.demo.manifest import write
+    from gateway.http.server import bind, run_app
+    from gateway.telemetry import logs
+
+    with failures_as_sentences():
+        logs.configure(level="warning", form="console")
+        data.mkdir(parents=True, exist_ok=True)
+        listener, base_url = bind(host, port)
+        gateway, described = asyncio.run(_open(data, base_url, reset=reset))
+
+        def started() -> None:
+            if manifest is not None:
+                write(manifest, described)
+            answer(described, lambda: _introduce(described), as_json=as_json)
+            sys.stdout.flush()  # whoever reads it, from a pipe or a file, waits for it
+
+        run_app(gateway, listener, started=started)
+
+
+async def _open(data: Path, base_url: str, *, reset: bool) -> "tuple[Gateway, dict[str, Any]]":
+    """Prepare what is missing; return the process and the manifest."""
+    from gateway.app import assemble
+    from gateway.demo import launcher as demo_side
+    from gateway.demo.manifest import describe, opening
+    from gateway.demo.manifest import reset as forget
+    from gateway.demo.world import open_sandbox
+    from gateway.store.database import Database
+
+    with opening(data, anew=reset) as left:
+        state = left
+        if state is None:
+            say("Making the demo's world …")
+            forget(data, upstreams=reset)
+        secrets = (state.admin_token, state.secret_key) if state else demo_side.new_secrets()
+        settings = demo_side.settings(data, secrets, base_url)
+        sandbox = open_sandbox(data, public_base=f"{base_url}/sandbox")
+        if state is None:
+            database = Database.open(settings.database)
+            try:
+                state = await demo_side.prepare(data, database, secrets=secrets, sandbox=sandbox)
+            finally:
+                await database.close()
+        return assemble(settings, sandbox=sandbox), describe(state, base_url)
+
+
+def _introduce(described: dict[str, Any]) -> None:
+    base, tokens = described["baseUrl"], described["tokens"]
+    give(
+        f"""
+access-gateway demo
+
+  Base URL   {base}
+  GraphiQL   {base}/explorer/
+  REST docs  {base}/docs/
+
+Tokens
+{_lines(tokens)}
+  admin     {described["adminToken"]}
+
+Three requests to paste
+
+  1. Mails, by REST
+     curl -s '{base}/api/access/email/messages?limit=3&includeBody=true' \\
+       -H 'Authorization: Bearer {tokens["full"]}'
+
+  2. The same, by GraphQL
+     curl -s '{base}/graphql' -H 'Content-Type: application/json' \\
+       -H 'Authorization: Bearer {tokens["full"]}' \\
+       -d '{{"query": "{{ emails(includeBody: true) {{ emails {{ body to {{ email }} }} }} }}"}}'
+
+  3. The same with the masked token: body and recipients are null
+     curl -s '{base}/graphql' -H 'Content-Type: application/json' \\
+       -H 'Authorization: Bearer {tokens["masked"]}' \\
+       -d '{{"query": "{{ emails(includeBody: true) {{ emails {{ body to {{ email }} }} }} }}"}}'
+
+Stop with Ctrl+C."""
+    )
+
+
+def _lines(tokens: dict[str, str]) -> str:
+    return "\n".join(f"  {name:<9} {text}" for name, text in tokens.items())

@@ -1,0 +1,86 @@
+"""`sandbox`: the upstreams' stand-ins alone, and loading real data into them."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.console import Told, failures_as_sentences, give, give_json, progress, say
+from gateway.cli.options import AsJson, offering
+
+app = typer.Typer(
+    help="Serve the sandbox upstreams alone, or load real data into them.",
+    invoke_without_command=True,
+)
+_TARGETS = ("provider-a", "provider-b", "collab", "tasks")
+Data = Annotated[Path, typer.Option("--data", help="Folder of the sandbox's store.")]
+
+
+@app.callback()
+def sandbox(
+    context: typer.Context,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free.")
+    ] = 8001,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    data: Data = Path("data/demo"),
+) -> None:
+    """Serve the sandbox upstreams alone."""
+    if context.invoked_subcommand is not None:
+        return
+    from gateway.demo.world import open_sandbox
+    from gateway.http.server import bind, run_app
+
+    with failures_as_sentences():
+        data.mkdir(parents=True, exist_ok=True)
+        socket, base = bind(host, port)
+        say(f"Sandbox upstreams at {base}")
+        run_app(open_sandbox(data, public_base=base), socket)
+
+
+@app.command("import")
+def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    files: Annotated[list[Path], typer.Argument(help="mbox, eml, ics or csv files, or folders.")],
+    into: Annotated[
+        str,
+        typer.Option(
+            help="provider-a, provider-b, collab or tasks.",
+            autocompletion=offering(lambda: _TARGETS),
+        ),
+    ],
+    list_name: Annotated[str, typer.Option("--list", help="The list of a csv.")] = "",
+    board: Annotated[str, typer.Option(help="The board of a csv.")] = "",
+    folder: Annotated[str, typer.Option(help="The folder that every message goes to.")] = "",
+    label: Annotated[str, typer.Option(help="One more label for every message.")] = "",
+    data: Data = Path("data/demo"),
+    as_json: AsJson = False,
+) -> None:
+    """Load real mail, calendars, files or tables; what cannot be read is named."""
+    from gateway.demo.world import import_file
+    from sandbox.importing.report import CannotImport
+
+    options = {"list_name": list_name, "board_name": board, "folder": folder, "label": label}
+    reports = []
+    with failures_as_sentences():
+        data.mkdir(parents=True, exist_ok=True)
+        for path in files:
+            try:
+                with progress(f"Reading {path.name}") as told:
+                    heard = partial(_heard, told)
+                    report = import_file(data, path, into=into, options=options, progress=heard)
+            except CannotImport as problem:
+                say(str(problem))
+                raise typer.Exit(1) from None
+            for name, reason in report.skipped:
+                say(f"skipped {name}: {reason}")
+            if not as_json:
+                give(f"{path}: {report}")
+            skipped = [{"name": name, "reason": reason} for name, reason in report.skipped]
+            reports.append({"file": str(path), "imported": report.imported, "skipped": skipped})
+    if as_json:
+        give_json(reports)
+
+
+def _heard(told: Told, looked_at: int) -> None:
+    told(looked_at, None)

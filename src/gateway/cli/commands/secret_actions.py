@@ -1,0 +1,32 @@
+"""What `secret rotate` does on the store."""
+
+from typing import Any
+
+from gateway.cli.console import Told
+from gateway.cli.stores import opened
+from gateway.rule_intents.log import sealed_for
+from gateway.secrets.key_rotation import CREDENTIALS, Sealed, reseal
+from gateway.store.tables import Delivery, OAuthAttempt, RuleIntent
+
+# Whatever the tables keep sealed.
+EVERYTHING = (
+    CREDENTIALS,
+    Sealed(table=Delivery, column="outcome", before=0),
+    Sealed(table=OAuthAttempt, column="secret", before=""),
+    Sealed(
+        table=RuleIntent, column="trace", before=0, context=lambda row: sealed_for(row.token_id)
+    ),
+)
+
+
+async def rotated(told: Told) -> dict[str, Any]:
+    """Seal everything again; return by table how many were `sealed`, and the rows `unreadable`."""
+    done = {}
+    async with opened() as (database, keyring, _):
+        for sealed in EVERYTHING:
+            report = await reseal(database, keyring, sealed, told=told)
+            done[sealed.name] = {
+                "sealed": report.changed,
+                "unreadable": [str(row) for row in report.unreadable],
+            }
+    return done

@@ -1,0 +1,225 @@
+"""
+Opens a caller's connections: from stored rows to the ports that the graph asks.
+
+A surface more is a registry, an opener of its port and a method that makes many of them one.
+"""
+
+import time
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from gateway.connections import rows as connection_rows
+from gateway.connections.credentials import ConnectionCredentials, Vault
+from gateway.store.database import Database
+from gateway.store.event_ids import EventIds
+from gateway.store.tables import ConnectionRow
+from policy.caller import Caller
+from policy.vocabulary import Surface
+from providers.calendar.merged_calendars import Agenda
+from providers.content.merged_content import Content
+from providers.failures import NeedsReauth, ProviderFailure
+from providers.http.client import Upstream
+from providers.http.origins import Origins
+from providers.mail.merged_mailbox import Mailbox
+from providers.ports.mail import ConnectionInfo
+from providers.registry import (
+    CalendarRegistry,
+    CollabRegistry,
+    MailRegistry,
+    TaskRegistry,
+    upstream,
+)
+from providers.tasks.accounts import TaskDesk
+
+if TYPE_CHECKING:
+    from gateway.operations import views
+
+# Providers that take the bare token, without a scheme before it.
+_SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
+_MAX_PORTS = 4096
+ALL = frozenset(one.value for one in Surface)
+
+
+class _Port(Protocol):
+    async def probe(self) -> None: ...
+
+
+Port_co = TypeVar("Port_co", bound=_Port, covariant=True)
+
+
+class _Registry(Protocol[Port_co]):
+    def open(self, info: ConnectionInfo, way: Upstream) -> Port_co: ...
+    def forget(self, connection: int) -> None: ...
+
+
+class _Ports(Generic[Port_co]):
+    """The ports of one kind: the same one while nothing about its connection changes."""
+
+    def __init__(
+        self, registry: _Registry[Port_co], way: Callable[[ConnectionInfo], Upstream]
+    ) -> None:
+        self._registry = registry
+        self._way = way
+        self._ports: dict[ConnectionInfo, Port_co] = {}
+
+    def open(self, connection: ConnectionInfo) -> Port_co:
+        """Return the port of *connection*."""
+        known = self._ports.get(connection)
+        if known is not None:
+            return known
+        if len(self._ports) >= _MAX_PORTS:
+            self._ports.clear()
+        self._ports[connection] = made = self._registry.open(connection, self._way(connection))
+        return made
+
+    def forget(self, connection_id: int) -> None:
+        """Drop what is remembered of a connection."""
+        for connection in [one for one in self._ports if one.id == connection_id]:
+            del self._ports[connection]
+        self._registry.forget(connection_id)
+
+
+class Accounts:
+    """
+    Opens connections. One per process.
+
+    Of *surfaces* that are not named, none is opened.
+    """
+
+    def __init__(
+        self,
+        origins: Origins,
+        vault: Vault,
+        database: Database,
+        upstreams: Mapping[tuple[str, str], str],
+    ) -> None:
+        """
+        Wire it up.
+
+        Args:
+            origins: The HTTP clients.
+            vault: Where credentials come from.
+            database: Where a tested connection's health is written.
+            upstreams: Base URL per (kind, provider), for connections without their own.
+        """
+        self._mail = _Ports(MailRegistry(), self._way)
+        self._calendars = _Ports(CalendarRegistry(), self._way)
+        self._tasks = _Ports(TaskRegistry(), self._way)
+        self._collab = _Ports(CollabRegistry(), self._way)
+        self._event_ids = EventIds(database)
+        self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
+            {
+                Surface.EMAIL: self._mail,
+                Surface.CALENDAR: self._calendars,
+                Surface.TASKS: self._tasks,
+                Surface.COLLAB: self._collab,
+            }
+        )
+        self._origins = origins
+        self._vault = vault
+        self._database = database
+        self._upstreams = upstreams
+
+    def mail_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Mailbox:
+        """Return the mailboxes that *caller* may use, as one; none may be left."""
+        return Mailbox(
+            [(one, self._mail.open(one)) for one in _usable(caller, Surface.EMAIL, surfaces)]
+        )
+
+    def agenda_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Agenda:
+        """Return the calendars that *caller* may use, as one; none may be left."""
+        found = [
+            (one, self._calendars.open(one)) for one in _usable(caller, Surface.CALENDAR, surfaces)
+        ]
+        return Agenda(found, self._event_ids)
+
+    def tasks_of(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskDesk:
+        """Return the task accounts that *caller* may use; none may be left."""
+        return TaskDesk(
+            [(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS, surfaces)]
+        )
+
+    def content_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Content:
+        """Return the collaboration content that *caller* may use, as one; none may be left."""
+        return Content(
+            [(one, self._collab.open(one)) for one in _usable(caller, Surface.COLLAB, surfaces)]
+        )
+
+    def content_over(self, rows: Sequence[ConnectionRow]) -> Content:
+        """Return the collaboration content of these connections, as one."""
+        return Content([(one, self._collab.open(one)) for one in map(self._info, rows)])
+
+    def forget(self, connection_id: int) -> None:
+        """Drop what is remembered of a connection that was changed or removed."""
+        for ports in self._kinds.values():
+            ports.forget(connection_id)
+        self._origins.forget(connection_id)
+        self._vault.forget(connection_id)
+
+    async def test(self, row: ConnectionRow) -> "views.ConnectionTest":
+        """Make one harmless read; return `ok`, `status`, `detail` and `latencyMs`."""
+        connection = self._info(row)
+        ports = self._kinds.get(row.kind)
+        if ports is None:
+            return _result(row.status, "This kind of connection cannot be tested yet.", 0)
+        if row.status == "needs_reauth":
+            self._vault.forget(connection.id)  # else a refused refresh token is not offered again
+        started = time.monotonic()
+        status, detail = "active", "The account answers."
+        try:
+            # Asked for by itself: an app-only client that has no site yet has nothing to read.
+            await self._credentials(connection).token()
+            await ports.open(connection).probe()
+        except NeedsReauth as failure:
+            status, detail = "needs_reauth", failure.message
+        except ProviderFailure as failure:
+            status, detail = "error", failure.message
+        elapsed = round((time.monotonic() - started) * 1000)
+        await connection_rows.set_status(
+            self._database,
+            connection.id,
+            status,
+            None if status == "active" else detail,
+            seen=row.updated_at,
+        )
+        return _result(status, detail, elapsed)
+
+    def _way(self, connection: ConnectionInfo) -> Upstream:
+        return upstream(self._origins, connection, self._credentials(connection))
+
+    def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
+        scheme = _SCHEMES.get(connection.provider, "Bearer")
+        return self._vault.of(connection.id, scheme=scheme)
+
+    def _info(self, row: ConnectionRow) -> ConnectionInfo:
+        return ConnectionInfo(
+            id=row.id or 0,
+            resource_id=row.resource_id,
+            kind=row.kind,
+            provider=row.provider,
+            mode=row.mode,
+            account_email=row.account_email,
+            can_write=row.can_write,
+            status=row.status,
+            base_url=row.base_url or self._upstreams[row.kind, row.provider],
+            selected_site_ids=tuple(row.selected_site_ids),
+            granted_scopes=tuple(row.granted_scopes),
+        )
+
+
+def _usable(caller: Caller, surface: Surface, surfaces: Container[str]) -> Iterator[ConnectionInfo]:
+    if surface.value not in surfaces:
+        return
+    for one in caller.connections:
+        if (
+            isinstance(one, ConnectionInfo)
+            and one.kind == surface
+            and one.status == "active"
+            and not caller.excludes(one)
+        ):
+            yield one
+
+
+def _result(status: str, detail: str, latency: int) -> "views.ConnectionTest":
+    return {"ok": status == "active", "status": status, "detail": detail, "latencyMs": latency}

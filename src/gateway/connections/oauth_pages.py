@@ -1,0 +1,77 @@
+"""What people see of a consent: the way to it and its end. Nothing runs in these pages."""
+
+import base64
+import hashlib
+from html import escape
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from gateway.connections import reconnect_links
+from gateway.connections.oauth_flow import FlowFailed, OAuthFlow
+from gateway.connections.oauth_servers import CALLBACK
+from gateway.management.auth import Process
+from policy.refusals import InvalidInput, NotFound
+
+router = APIRouter(include_in_schema=False)
+
+_STYLE = "body{font:16px/1.5 sans-serif;max-width:32em;margin:4em auto;padding:0 1em}"
+_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+
+
+async def _flow(request: Request) -> OAuthFlow:
+    found: OAuthFlow = request.app.state.oauth
+    return found
+
+
+async def _charged(request: Request) -> None:
+    """Charge the address like a management call: each of these writes to the database."""
+    await request.app.state.door.open_management(request.scope)
+
+
+Flow = Annotated[OAuthFlow, Depends(_flow)]
+
+
+@router.get(f"{reconnect_links.PATH}/{{link}}", dependencies=[Depends(_charged)])
+async def reconnect(link: str, flow: Flow, process: Process) -> Response:
+    """Send the holder of a signed link to the provider's consent page."""
+    try:
+        connection_id = process.links.read(link)
+        started = await flow.start(
+            connection_id, redirect_uri=callback_of(process.settings.base_url)
+        )
+    except (reconnect_links.DeadLink, NotFound, InvalidInput):
+        return page("This link is no longer good", "Please ask for a new one.", status=410)
+    return RedirectResponse(started.authorize_url, status_code=302)
+
+
+@router.get(CALLBACK, dependencies=[Depends(_charged)])
+async def callback(request: Request, flow: Flow) -> Response:
+    """Take the person back from the provider."""
+    try:
+        row = await flow.finish(dict(request.query_params))
+    except FlowFailed as failure:
+        return page("The account is not connected", failure.message, status=failure.status)
+    return page("The account is connected", f"{row.account_email} can be used again.")
+
+
+def callback_of(base_url: str) -> str:
+    """Return our redirect URI, as it must be registered with the provider."""
+    return f"{base_url}{CALLBACK}"
+
+
+def page(title: str, text: str, *, status: int = 200) -> HTMLResponse:
+    """Return a page of a heading and a sentence; whatever is in them is shown as it is."""
+    body = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(title)}</h1><p>{escape(text)}</p>"
+        "<p>You can close this page.</p></body></html>"
+    )
+    return HTMLResponse(body, status_code=status, headers={"content-security-policy": POLICY})

@@ -1,0 +1,81 @@
+"""What is asked of each provider's consent page: scopes by kind, and its own parameters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from providers.oauth.token_endpoint import OFFLINE_BY_ACCESS_TYPE, OFFLINE_BY_SCOPE
+
+CALLBACK = "/oauth/callback"
+SANDBOX_CLIENT = "access-gateway"  # id and secret at the sandbox
+
+_A = "https://www.googleapis.com/auth"
+_IDENTITY_A = ("openid", "email")
+_IDENTITY_B = ("openid", "profile", "offline_access")
+_BOARDS = (
+    *("me:read", "boards:read", "updates:read", "users:read", "account:read"),
+    *("workspaces:read", "assets:read"),
+)
+_PROJECTS = (
+    *("openid", "email", "workspaces:read", "users:read", "projects:read", "custom_fields:read"),
+    *("tasks:read", "stories:read", "tags:read", "attachments:read"),
+)
+
+# (kind, provider) -> the scopes that read, and those that write as well. reference/wire.md 3.
+READS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
+    {
+        ("email", "PROVIDER_A"): (*_IDENTITY_A, f"{_A}/gmail.readonly"),
+        ("calendar", "PROVIDER_A"): (*_IDENTITY_A, f"{_A}/calendar.readonly"),
+        ("email", "PROVIDER_B"): (*_IDENTITY_B, "Mail.Read", "User.Read"),
+        ("calendar", "PROVIDER_B"): (*_IDENTITY_B, "Calendars.Read", "User.Read"),
+        ("collab", "COLLAB"): (
+            *(*_IDENTITY_B, "Files.Read.All", "Sites.Read.All"),
+            "InformationProtectionPolicy.Read",
+        ),
+        ("tasks", "BOARDS"): _BOARDS,
+        ("tasks", "PROJECTS"): _PROJECTS,
+    }
+)
+WRITES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
+    {
+        **READS,
+        ("email", "PROVIDER_A"): (*_IDENTITY_A, f"{_A}/gmail.modify"),
+        ("email", "PROVIDER_B"): (*_IDENTITY_B, "Mail.ReadWrite", "Mail.Send", "User.Read"),
+        ("collab", "COLLAB"): (
+            *(*_IDENTITY_B, "Files.ReadWrite.All", "Sites.ReadWrite.All"),
+            "InformationProtectionPolicy.Read",
+        ),
+        ("tasks", "BOARDS"): (*_BOARDS, "boards:write", "updates:write"),
+        ("tasks", "PROJECTS"): (*_PROJECTS, "tasks:write", "tasks:delete", "stories:write"),
+    }
+)
+
+# Added to an authorize URL, by provider.
+EXTRA: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "PROVIDER_A": OFFLINE_BY_ACCESS_TYPE,
+        "PROVIDER_B": OFFLINE_BY_SCOPE,
+        "COLLAB": OFFLINE_BY_SCOPE,
+    }
+)
+HINTED = frozenset({"PROVIDER_A", "PROVIDER_B", "COLLAB"})  # that know `login_hint`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsentServer:
+    """
+    Where people consent, and as which client we ask.
+
+    Attributes:
+        device_url: Where a device code is had; None: the provider has no device flow for us.
+    """
+
+    url: str
+    client_id: str
+    client_secret: str | None
+    device_url: str | None = None
+
+
+def scopes_of(kind: str, provider: str, *, writing: bool) -> tuple[str, ...]:
+    """Return what to ask for; nothing for an unknown pair."""
+    return (WRITES if writing else READS).get((kind, provider), ())

@@ -1,0 +1,278 @@
+"""
+The demo's own side: operator, resources, connections and one token per profile.
+
+Everything is made once and kept in the data folder; `demo.json` there holds the secrets, the
+tokens' texts among them, readable by the owner alone, so that a second start prints the same.
+Source: decisions 14 and 16.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway.auth import tokens
+from gateway.cli.failing import CannotDo
+from gateway.connections import rows as connection_rows
+from gateway.connections.oauth_servers import SANDBOX_CLIENT
+from gateway.demo.manifest import RESOURCES, UPSTREAMS, State, keep
+from gateway.demo.profiles import profiles, selected_rules
+from gateway.demo.world import APP_ONLY, PLANTING, READ, SCOPES, WRITE
+from gateway.secrets.keyring import Keyring, new_secret
+from gateway.settings import Settings
+from gateway.store import timestamps
+from gateway.store.database import Database
+from gateway.store.tables import CollabRule, ConnectionRow, Operator, OperatorResource, Resource
+from policy import grants
+from sandbox.app import Sandbox
+from sandbox.world.collab import sites
+from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
+
+FIRST_LIFETIME = 60  # seconds of a connection's first token, so that renewing is seen at work
+
+
+def settings(data: Path, state_secrets: tuple[str, str], base_url: str) -> Settings:
+    """Return the demo's settings: embedded database, sandbox upstreams, everything on."""
+    admin_token, secret_key = state_secrets
+    return Settings.model_validate(
+        {
+            **Settings().model_dump(exclude_unset=True),
+            "data_dir": data,
+            "database_url": None,
+            "admin_token": admin_token,
+            "secret_keys": secret_key,
+            "public_url": base_url,
+            "sandbox": True,
+            "internal_enabled": True,
+        }
+    )
+
+
+async def prepare(
+    data: Path, database: Database, *, secrets: tuple[str, str], sandbox: Sandbox
+) -> State:
+    """
+    Make operator, resources, connections and tokens in an empty database; keep the secrets.
+
+    *secrets* are the admin token and the secret key.
+    """
+    await database.migrate()
+    filled = await fill(database, Keyring([secrets[1]]), sandbox)
+    state = State(
+        admin_token=secrets[0],
+        secret_key=secrets[1],
+        operator_id=filled.operator_id,
+        tokens=filled.tokens,
+        upstreams=filled.upstreams,
+    )
+    keep(data, state)
+    return state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """
+    What was made.
+
+    Attributes:
+        resources: Name -> id.
+        tokens: Profile -> text.
+        upstreams: Upstream name -> an access token of the sandbox's.
+    """
+
+    operator_id: str
+    resources: Mapping[str, int]
+    tokens: Mapping[str, str]
+    upstreams: Mapping[str, str]
+
+
+async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Filled:
+    """
+    Make operator, resources, connections and tokens in a migrated database.
+
+    Raises:
+        CannotDo: There are operators, perhaps since a moment ago.
+    """
+    issued = _issue(sandbox)
+    content = sites.seed(sandbox.ground.store, sandbox.ground.shelf)  # it is there: what holds it
+    operator = Operator(
+        id=str(uuid.uuid4()),
+        email=YARD_ACCOUNT,
+        display_name="Nora Lindqvist",
+        created_at=timestamps.now_ms(),
+    )
+    async with database.writing() as session:
+        if database.path is None:
+            connection = await session.connection()
+            await connection.execute(text("LOCK TABLE operators IN EXCLUSIVE MODE"))
+        if (await session.exec(select(Operator.id).limit(1))).first() is not None:
+            raise CannotDo("The store is not empty: there are operators.")
+        session.add(operator)
+        await session.flush()
+        ids = await _resources(session, operator)
+        await _connections(session, keyring, operator, ids, issued, sandbox)
+        texts = await _tokens(session, operator, ids["main"], selected_rules(content.subjects))
+    return Filled(
+        operator_id=operator.id,
+        resources=ids,
+        tokens=texts,
+        upstreams={name: issued[name, WRITE] for name in UPSTREAMS},
+    )
+
+
+def new_secrets() -> tuple[str, str]:
+    """Make an admin token and a secret key."""
+    return f"demo-admin-{new_secret()}", new_secret()
+
+
+def _issue(sandbox: Sandbox) -> dict[tuple[str, str], str]:
+    accounts = {
+        "providerA": YARD_ACCOUNT,
+        "providerB": STUDIO_ACCOUNT,
+        "collab": STUDIO_ACCOUNT,
+        "tasks": YARD_ACCOUNT,
+        "projects": STUDIO_ACCOUNT,
+    }
+    issue = sandbox.ground.tokens.issue
+    issued = {
+        (upstream, use): issue(
+            upstream, accounts[upstream], (*scopes, *PLANTING.get((upstream, use), ()))
+        )
+        for (upstream, use), scopes in SCOPES.items()
+    }
+    issued["collab", "app"] = issue("collab", "access-gateway", APP_ONLY, app_only=True)
+    return issued
+
+
+async def _resources(session: AsyncSession, operator: Operator) -> dict[str, int]:
+    ids = {}
+    for name in RESOURCES:
+        resource = Resource(name=name, created_at=timestamps.now_ms())
+        session.add(resource)
+        await session.flush()
+        ids[name] = resource.id or 0
+        session.add(OperatorResource(operator_id=operator.id, resource_id=ids[name]))
+    return ids
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    resource: str
+    kind: str
+    provider: str
+    upstream: str
+    use: str
+    address: str
+
+
+_ACCOUNTS = (
+    _Account("main", "email", "PROVIDER_A", "providerA", WRITE, YARD_ACCOUNT),
+    _Account("main", "email", "PROVIDER_B", "providerB", WRITE, STUDIO_ACCOUNT),
+    _Account("main", "calendar", "PROVIDER_A", "providerA", WRITE, YARD_ACCOUNT),
+    _Account("main", "calendar", "PROVIDER_B", "providerB", WRITE, STUDIO_ACCOUNT),
+    _Account("main", "tasks", "BOARDS", "tasks", WRITE, YARD_ACCOUNT),
+    _Account("main", "collab", "COLLAB", "collab", WRITE, STUDIO_ACCOUNT),
+    _Account("readOnly", "email", "PROVIDER_A", "providerA", READ, YARD_ACCOUNT),
+    _Account("readOnly", "collab", "COLLAB", "collab", READ, STUDIO_ACCOUNT),
+    _Account("selectedSites", "collab", "COLLAB", "collab", "app", STUDIO_ACCOUNT),
+    _Account("secondTasks", "tasks", "PROJECTS", "projects", WRITE, STUDIO_ACCOUNT),
+)
+
+
+async def _connections(  # noqa: PLR0913, PLR0917 - the demo's whole world
+    session: AsyncSession,
+    keyring: Keyring,
+    operator: Operator,
+    ids: Mapping[str, int],
+    issued: Mapping[tuple[str, str], str],
+    sandbox: Sandbox,
+) -> None:
+    selected_site_ids = sites.seed(sandbox.ground.store, sandbox.ground.shelf).selected_site_ids
+    for account in _ACCOUNTS:
+        scopes = list(SCOPES.get((account.upstream, account.use), APP_ONLY))
+        mode = "selected_sites" if account.use == "app" else "delegated"
+        now = timestamps.now_ms()
+        row = ConnectionRow(
+            resource_id=ids[account.resource],
+            operator_id=operator.id,
+            kind=account.kind,
+            provider=account.provider,
+            mode=mode if account.kind == "collab" else None,
+            account_email=account.address,
+            granted_scopes=scopes,
+            can_write=connection_rows.can_write(scopes),
+            status="active",
+            selected_site_ids=list(selected_site_ids) if account.use == "app" else [],
+            created_at=now,
+            updated_at=now,
+        )
+        session.add(row)
+        await session.flush()
+        connection_rows.replace(row, _credentials(account, scopes, issued, sandbox), keyring)
+        session.add(row)
+
+
+def _credentials(
+    account: _Account,
+    scopes: list[str],
+    issued: Mapping[tuple[str, str], str],
+    sandbox: Sandbox,
+) -> dict[str, Any]:
+    """
+    Return what the connection keeps: an API token for tasks; a client of its own for app-only
+    content; for the rest an access token that ends soon, and what renews it.
+    """
+    if account.kind == "tasks":
+        return {"apiToken": issued[account.upstream, account.use]}
+    if account.use == "app":
+        client = {"clientId": SANDBOX_CLIENT, "clientSecret": SANDBOX_CLIENT}
+        return {**client, "tenant": "harbourlight.example"}
+    tokens_of = sandbox.ground.tokens
+    access = tokens_of.issue(account.upstream, account.address, scopes, lifetime=FIRST_LIFETIME)
+    return {
+        "accessToken": access,
+        "refreshToken": tokens_of.issue_refresh(account.upstream, account.address, scopes),
+        "expiresAt": timestamps.now_ms() + FIRST_LIFETIME * 1000,
+    }
+
+
+async def _tokens(
+    session: AsyncSession,
+    operator: Operator,
+    resource_id: int,
+    rules: Sequence[tuple[str, str, str]],
+) -> dict[str, str]:
+    texts = {}
+    for name, chosen in profiles().items():
+        token, texts[name] = await tokens.create(
+            session,
+            tokens.NewToken(
+                name=name,
+                operator_id=operator.id,
+                resource_ids=[resource_id],
+                expires_at=None,
+                settings=grants.validate(chosen),
+            ),
+        )
+        if name == "selected":
+            for rule_type, pattern, action in rules:
+                session.add(_rule(token.id or 0, rule_type, pattern, action))
+    return texts
+
+
+def _rule(token_id: int, rule_type: str, pattern: str, action: str) -> CollabRule:
+    now = timestamps.now_ms()
+    return CollabRule(
+        token_id=token_id,
+        rule_type=rule_type,
+        pattern=pattern,
+        action=action,
+        source="manual",
+        created_at=now,
+        updated_at=now,
+    )

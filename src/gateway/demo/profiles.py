@@ -1,0 +1,62 @@
+"""The demo's tokens: what each profile may do and see. Source: decisions 14."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from policy.vocabulary import CalendarField, CollabField, EmailField, TaskField
+
+_ALL_ON: Mapping[str, object] = MappingProxyType(
+    {
+        "emailAccessEnabled": True,
+        "allowedEmailOperations": ["all"],
+        "calendarAccessEnabled": True,
+        "calendarAccessLevel": "full_access",
+        "allowedTaskOperations": ["all"],
+        "collabAccessEnabled": True,
+        "allowedCollabOperations": ["all"],
+        "collabAllowAllDefault": True,
+    }
+)
+
+
+def _all_but(words: Sequence[str], *hidden: str) -> list[str]:
+    return [word for word in words if word not in hidden]
+
+
+def profiles() -> Mapping[str, Mapping[str, object]]:
+    """Return the settings of each of the demo's tokens."""
+    reads = ["read_only"]
+    return {
+        "full": _ALL_ON,
+        "reader": {
+            **_ALL_ON,
+            "allowedEmailOperations": reads,
+            "calendarAccessLevel": "view_only",
+            "allowedTaskOperations": reads,
+            "allowedCollabOperations": reads,
+        },
+        "masked": {
+            **_ALL_ON,
+            "visibleEmailFields": _all_but([*EmailField], "body", "attachments", "to"),
+            "visibleCalendarFields": _all_but([*CalendarField], "attendees"),
+            "visibleCollabFields": _all_but([*CollabField], "owners", "size", "field_values"),
+            "visibleTaskFields": _all_but([*TaskField], "assignees"),
+        },
+        "selected": {**_ALL_ON, "collabAllowAllDefault": False},
+    }
+
+
+def selected_rules(subjects: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
+    """
+    Return the rules of the token `selected`: type, raw pattern and action.
+
+    *subjects* name things of the world by what they are; see `sandbox.world.collab.sites`.
+    """
+    folder = f"{subjects['drive']}:{subjects['folder']}"
+    return (
+        ("mime_type", "application/pdf", "allow"),
+        ("mime_type", "image/*", "allow"),
+        ("file_id", folder, "allow"),
+        ("folder", folder, "allow"),
+        ("list_id", subjects["list"].lower(), "allow"),
+    )

@@ -1,0 +1,112 @@
+"""The demo's upstreams: the sandbox over a store in the data folder, with its world in it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway.connections.oauth_servers import CALLBACK, SANDBOX_CLIENT
+from sandbox.app import Sandbox, create
+from sandbox.oauth.clients import Clients
+from sandbox.world.calendar import events
+from sandbox.world.collab import sites
+from sandbox.world.mail import mailboxes
+from sandbox.world.tasks import boards, projects
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.importing.report import ImportReport, Progress
+
+READ, WRITE = "read", "write"
+
+# (upstream, what for) -> the scopes of the access token.
+SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
+    ("providerA", WRITE): (
+        "https://www.googleapis.com/auth/gmail.modify",
+        "https://www.googleapis.com/auth/gmail.send",
+        "https://www.googleapis.com/auth/calendar.readonly",
+    ),
+    ("providerA", READ): ("https://www.googleapis.com/auth/gmail.readonly",),
+    ("providerB", WRITE): ("Mail.ReadWrite", "Mail.Send", "Calendars.Read", "User.Read"),
+    ("providerB", READ): ("Mail.Read", "User.Read"),
+    ("collab", WRITE): (
+        "Files.ReadWrite.All",
+        "Sites.ReadWrite.All",
+        "InformationProtectionPolicy.Read",
+    ),
+    ("collab", READ): (
+        "Files.Read.All",
+        "Sites.Read.All",
+        "InformationProtectionPolicy.Read",
+    ),
+    ("tasks", WRITE): (
+        "me:read",
+        "boards:read",
+        "boards:write",
+        "updates:read",
+        "updates:write",
+        "users:read",
+    ),
+    ("projects", WRITE): (
+        "workspaces:read",
+        "users:read",
+        "projects:read",
+        "custom_fields:read",
+        "tasks:read",
+        "tasks:write",
+        "tasks:delete",
+        "stories:read",
+        "stories:write",
+        "tags:read",
+    ),
+}
+APP_ONLY = ("Sites.Selected",)
+# What the manifest's own tokens may do besides. The connections never write to a calendar; who
+# tries the demo wants to put an event there, and see what the gateway makes of it.
+PLANTING: "Mapping[tuple[str, str], tuple[str, ...]]" = {
+    ("providerA", WRITE): ("https://www.googleapis.com/auth/calendar",),
+    ("providerB", WRITE): ("Calendars.ReadWrite",),
+}
+
+
+def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
+    """Open the sandbox over the store in *data*, and fill in what its world lacks."""
+    sandbox = create(data, public_base=public_base)
+    ground = sandbox.ground
+    with ground.store.transaction():  # who opens it at the same time waits, and lacks nothing then
+        mailboxes.seed(ground.store, ground.mails)
+        events.seed(ground.store, ground.calendars)
+        boards.seed(ground.store)
+        projects.seed(ground.store)
+        sites.seed(ground.store, ground.shelf)
+        register_client(sandbox, public_base.removesuffix("/sandbox"))
+    return sandbox
+
+
+def register_client(sandbox: Sandbox, base_url: str) -> None:
+    """Make the gateway at *base_url*, and its commands, known to every identity server."""
+    clients = Clients(sandbox.ground.store)
+    redirects = (f"{base_url}{CALLBACK}", f"http://127.0.0.1{CALLBACK}")
+    for server in ("provider-a", "provider-b", "tasks", "projects"):
+        clients.register(server, SANDBOX_CLIENT, SANDBOX_CLIENT, redirects)
+
+
+def import_file(
+    data: Path,
+    path: Path,
+    *,
+    into: str,
+    options: "Mapping[str, str]",
+    progress: "Progress | None" = None,
+) -> "ImportReport":
+    """
+    Load *path* into an upstream of the store in *data*.
+
+    *progress* is told now and then how much has been looked at.
+
+    Raises:
+        CannotImport: See `sandbox.importing.dispatch.import_path`.
+    """
+    from sandbox.importing.dispatch import import_path  # noqa: PLC0415 - parsers few need
+
+    sandbox = create(data, public_base="http://sandbox.invalid")
+    return import_path(sandbox.ground.store, into=into, path=path, progress=progress, **options)

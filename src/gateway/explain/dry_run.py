@@ -1,0 +1,54 @@
+"""One rehearsal under way: who it is for, and what was met so far."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.explain.subject import Subject
+from graph.context import Context
+from graph.documents.operation import Operation
+from graph.request_log import Asking
+from policy.quota import Window
+from policy.refusals import Refusal
+from policy.vocabulary import Layer
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A rate window as it stood; *spent* requests of it are used."""
+
+    layer: Layer
+    window: Window
+    spent: int
+
+
+@dataclass(kw_only=True)
+class Play:
+    """
+    A rehearsal.
+
+    Attributes:
+        address: Where the call would come from; None when that is not known.
+        given: The variables of a document.
+        costs: Bucket -> number of operations, once that is known.
+        refusal: Of the door or of a gate.
+    """
+
+    subject: Subject
+    address: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    costs: Mapping[str, int] = field(default_factory=dict)
+    limits: list[Limit] = field(default_factory=list)
+    context: Context | None = None
+    operation: Operation | None = None
+    refusal: Refusal | None = None
+
+    @property
+    def askings(self) -> Sequence[Asking]:
+        """The root fields that run; none when the operation is not known."""
+        return self.operation.asked(self.given) if self.operation is not None else ()
+
+    @property
+    def problems(self) -> Mapping[str, BaseException]:
+        """What stopped root fields, by their keys in the response."""
+        return (self.context.trail.problems or {}) if self.context is not None else {}

@@ -1,0 +1,139 @@
+"""How a rehearsal went: the answer that callers would get, and what stands behind it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from gateway.explain.dry_run import Play
+from graph import errors
+from graph.request_log import WHOLE
+from policy.refusals import Blocked, Refusal
+from policy.vocabulary import LAYERS, Code, Layer, Surface
+from providers.failures import ProviderFailure
+from rest_compat.table import Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """
+    What stops a call, or a root field of a document.
+
+    Attributes:
+        key: Of the root field in the response; empty for the whole call.
+        error: The word that callers see; null where they see none.
+        problem: None when the words of the request were wrong before anything was asked.
+    """
+
+    layer: Layer
+    code: Code
+    error: str | None
+    message: str
+    status: int
+    surface: Surface | None
+    problem: BaseException | None = None
+    key: str = WHOLE
+
+    @property
+    def failed(self) -> bool:
+        """Whether nobody refused: something did not work."""
+        return self.status >= 500 or isinstance(self.problem, ProviderFailure)
+
+    @property
+    def signature(self) -> object:
+        """What is the same for the same reason."""
+        problem = self.problem
+        about: object = None
+        if isinstance(problem, Blocked) and problem.facts is not None:
+            facts = problem.facts
+            about = (problem.aim, facts.item, facts.list_id, facts.list_item_id, facts.site_id)
+        rule = problem.rule_id if isinstance(problem, Refusal) else None
+        return self.key, self.layer, self.code, self.message, rule, about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """
+    How a rehearsal went.
+
+    Attributes:
+        stops: In the order that callers are told of; none when the call is allowed.
+        unsent: It came as far as its first change, which was not sent.
+    """
+
+    play: Play
+    status: int
+    stops: tuple[Stop, ...] = ()
+    unsent: bool = False
+
+    @property
+    def stop(self) -> Stop | None:
+        """What the answer is about; None when the call is allowed."""
+        return self.stops[0] if self.stops else None
+
+    @classmethod
+    def ended(cls, play: Play, *, status: int) -> "Course":
+        """Of a call that would have changed something: nothing stopped it."""
+        return cls(play=play, status=status, unsent=True)
+
+    @classmethod
+    def answered(
+        cls, play: Play, endpoint: Endpoint | None, *, status: int, body: bytes
+    ) -> "Course":
+        """Of a call of the table that was answered."""
+        if status < 400:
+            return cls(play=play, status=status)
+        told: Mapping[str, Any] = orjson.loads(body)
+        problem = _behind(play, told["message"])
+        surface = endpoint.surface if endpoint is not None else None
+        if problem is not None:
+            ruling = errors.ruling(problem, surface=surface)
+            code, layer = ruling.code, ruling.layer
+        else:  # wrong before the graph was asked; a word is missing only where nothing is
+            code, layer = Code(told["error"] or Code.NOT_FOUND), Layer.INPUT
+        stop = Stop(
+            layer=layer,
+            code=code,
+            error=told["error"],
+            message=told["message"],
+            status=status,
+            surface=surface,
+            problem=problem,
+        )
+        return cls(play=play, status=status, stops=(stop,))
+
+    @classmethod
+    def told(cls, play: Play, *, status: int, errors: Sequence[Mapping[str, Any]]) -> "Course":
+        """Of a document that was answered."""
+        return cls(play=play, status=status, stops=tuple(_stop(play, one) for one in errors))
+
+
+def _behind(play: Play, message: str) -> BaseException | None:
+    """Return what the *message* of an answer is the sentence of."""
+    known = [*play.problems.values(), play.refusal]
+    return next((one for one in known if one and errors.message(one) == message), None)
+
+
+def _stop(play: Play, told: Mapping[str, Any]) -> Stop:
+    extensions = told["extensions"]
+    code = Code(extensions["code"])
+    key = str(told["path"][0]) if told.get("path") else WHOLE
+    problem = play.problems.get(key) or _behind(play, told["message"])
+    surface = None
+    if play.operation is not None:
+        surfaces = {one.key: one.surface for one in play.askings}
+        surface = surfaces.get(key, play.operation.surface)
+    layer = LAYERS[code]
+    if problem is not None:
+        layer = errors.ruling(problem, surface=surface).layer
+    return Stop(
+        layer=layer,
+        code=code,
+        error=code.value,
+        message=told["message"],
+        status=extensions["httpStatus"],
+        surface=surface,
+        problem=problem,
+        key=key,
+    )

@@ -1,0 +1,133 @@
+"""
+The smallest change that lets a refused call pass, found by trying.
+
+What a refusal could do without is known (`policy.remedies.settings`); the call is rehearsed with
+it, and so on until it passes or nothing helps. Then every part is left out once, and what was not
+needed goes. Openings only ever allow more, so one round of leaving out is enough.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from gateway.explain.dry_run import Play
+from gateway.explain.result import Course, Stop
+from policy.quota import DAY, HOUR, MINUTE
+from policy.remedies.changes import Part
+from policy.remedies.obstacles import obstacle
+from policy.remedies.settings import Standing, openings
+from policy.vocabulary import Layer
+
+MOST = 20  # rehearsals of one question
+PATIENCE = 30.0  # seconds; no rehearsal begins after that
+
+Rehearse = Callable[[Sequence[Part]], Awaitable[Course]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """
+    What was found.
+
+    Attributes:
+        first: How the call goes now.
+        parts: The change that lets it pass; none when none is needed, or none would do.
+        obstacle: Why none would do; then *parts* lift what stops it before that.
+        rehearsals: How many it took.
+    """
+
+    first: Course
+    parts: tuple[Part, ...]
+    obstacle: str | None
+    rehearsals: int
+
+
+class _Spent(Exception):
+    """There may be no more rehearsals."""
+
+
+class Search:
+    """One search."""
+
+    def __init__(self, rehearse: Rehearse) -> None:
+        self._rehearse = rehearse
+        self._count = 0
+        self._ends = time.monotonic() + PATIENCE
+        self._met: set[object] = set()
+
+    async def run(self) -> Found:
+        """Rehearse the call as it is, then with more and more changes."""
+        first = await self._tried(())
+        parts: tuple[Part, ...] = ()
+        course = first
+        try:
+            while course.stop is not None:
+                self._met.add(course.stop.signature)
+                step = await self._step(course, course.stop, parts)
+                if step is None:
+                    return self._found(first, parts, _blame(course, course.stop))
+                parts, course = step
+            return self._found(first, await self._least(parts), None)
+        except _Spent:
+            said = f"No change was found in {self._count} rehearsals: the search was given up."
+            return self._found(first, (), said)
+
+    async def _step(
+        self, course: Course, stop: Stop, parts: tuple[Part, ...]
+    ) -> tuple[tuple[Part, ...], Course] | None:
+        """Return the first opening of *stop* after which it is not what stops the call."""
+        if stop.problem is None:
+            return None
+        for opening in openings(stop.problem, _standing(course.play, stop)):
+            new = tuple(part for part in opening if part not in parts)
+            if new:
+                tried = await self._tried(parts + new)
+                if tried.stop is None or tried.stop.signature not in self._met:
+                    return parts + new, tried
+        return None
+
+    async def _least(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        """Leave out what is not needed."""
+        for part in parts if len(parts) > 1 else ():
+            rest = tuple(one for one in parts if one is not part)
+            if not self._spent and rest and (await self._tried(rest)).stop is None:
+                parts = rest
+        return parts
+
+    @property
+    def _spent(self) -> bool:
+        return self._count >= MOST or (self._count > 0 and time.monotonic() >= self._ends)
+
+    async def _tried(self, parts: Sequence[Part]) -> Course:
+        if self._spent:
+            raise _Spent
+        self._count += 1
+        return await self._rehearse(parts)
+
+    def _found(self, first: Course, parts: tuple[Part, ...], obstacle_: str | None) -> Found:
+        return Found(first=first, parts=parts, obstacle=obstacle_, rehearsals=self._count)
+
+
+_QUOTAS = MappingProxyType({MINUTE: "perMinute", HOUR: "perHour", DAY: "perDay"})
+
+
+def _standing(play: Play, stop: Stop) -> Standing:
+    subject = play.subject
+    return Standing(
+        settings=subject.settings,
+        rules=subject.all_rules,
+        connections=subject.connections,
+        surface=stop.surface,
+        now=subject.moment,
+        spent={
+            _QUOTAS[one.window.seconds]: one.spent
+            for one in play.limits
+            if one.layer is Layer.QUOTA
+        },
+        cost=sum(play.costs.values()),
+    )
+
+
+def _blame(course: Course, stop: Stop) -> str:
+    return obstacle(stop.problem, course.play.subject.connections, stop.surface)

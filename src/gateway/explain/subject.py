@@ -1,0 +1,125 @@
+"""The token that is asked about, as it is stored and as it would be with changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from gateway.auth import authenticator
+from gateway.auth.authenticator import Callers
+from gateway.store.tables import AccessToken
+from gateway.store.timestamps import from_ms
+from policy.caller import Caller
+from policy.grants import Grant
+from policy.refusals import Unauthenticated
+from policy.remedies import changes
+from policy.remedies.changes import Allowed, Part, Removed, Until
+from policy.rules import Decision, Facts, Rule, RuleSet
+from policy.vocabulary import UnauthorizedReason
+from providers.ports.mail import ConnectionInfo
+
+
+@dataclass(frozen=True)
+class NotingRules(RuleSet):
+    """Rules that remember which of them allowed something; None is the default."""
+
+    allowed_by: set[int | None] = field(default_factory=set)
+
+    def decide(self, facts: Facts) -> Decision:
+        """Decide, and remember."""
+        decision = super().decide(facts)
+        if decision.allowed:
+            self.allowed_by.add(decision.rule_id)
+        return decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """
+    A token's stored policy.
+
+    Attributes:
+        rules: None when a stored rule cannot be read, so that nothing is allowed.
+        parts: What is changed, in memory alone.
+        now: Milliseconds since the epoch.
+    """
+
+    token: AccessToken
+    connections: tuple[ConnectionInfo, ...]
+    rules: Sequence[Rule] | None
+    now: int
+    parts: tuple[Part, ...] = ()
+    _compiled: dict[object, RuleSet] = field(default_factory=dict, repr=False)  # shared by copies
+
+    @classmethod
+    async def read(cls, token: AccessToken, known: Callers, now: int) -> "Subject":
+        """Read what belongs to *token*."""
+        token_id = token.id or 0
+        return cls(
+            token=token,
+            connections=await known.connections_of(token_id),
+            rules=await known.rules_of(token_id),
+            now=now,
+        )
+
+    def changed(self, parts: Sequence[Part]) -> "Subject":
+        """Return the token with *parts* instead of any change before."""
+        return replace(self, parts=tuple(parts))
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The settings, changes included."""
+        return changes.settings_with(self.token.settings, self.parts)
+
+    @cached_property
+    def all_rules(self) -> Sequence[Rule]:
+        """The rules, changes included; none when they cannot be read."""
+        return () if self.rules is None else changes.rules_with(self.rules, self.parts)
+
+    @property
+    def moment(self) -> datetime:
+        """Now; aware, UTC."""
+        return from_ms(self.now)
+
+    def require_alive(self) -> None:
+        """
+        Let a token pass that is neither revoked nor expired.
+
+        Raises:
+            Unauthenticated: It is one of both.
+        """
+        if self.token.revoked_at is not None:
+            raise Unauthenticated(UnauthorizedReason.REVOKED)
+        ends = [part.expires_at for part in self.parts if isinstance(part, Until)]
+        expires_at = ends[-1] if ends else self.token.expires_at
+        if expires_at is not None and expires_at <= self.now:
+            raise Unauthenticated(UnauthorizedReason.EXPIRED)
+
+    @cached_property
+    def caller(self) -> Caller:
+        """Who calls with the token, as `gateway.auth.authenticator` would have it."""
+        token, settings = self.token, self.settings
+        grant = Grant.read(settings)
+        expires_at = token.expires_at
+        return Caller(
+            token_id=token.id or 0,
+            token_name=token.name,
+            key_id=token.key_id,
+            expires_at=None if expires_at is None else from_ms(expires_at),
+            policy_rev=token.policy_rev,
+            operator_id=token.operator_id,
+            grant=grant,
+            settings=settings,
+            rules=NotingRules(**vars(self._ruleset(grant))),
+            connections=self.connections,
+        )
+
+    def _ruleset(self, grant: Grant) -> RuleSet:
+        """Compile the rules, once for all copies that have the same."""
+        changed = tuple(one for one in self.parts if isinstance(one, Allowed | Removed))
+        known = (changed, grant.collab_enabled, grant.collab_allow_all)
+        if known not in self._compiled:
+            rules = None if self.rules is None else self.all_rules
+            self._compiled[known] = authenticator.compiled(grant, rules)
+        return self._compiled[known]

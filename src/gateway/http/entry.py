@@ -1,0 +1,213 @@
+"""
+The one way in, for REST and GraphQL alike: the same caller, the same context, the same charges.
+
+Gates 1 to 3 of decisions 2, in this order: the address's limits, the bearer token, the token's own
+quota. What comes out is a `graph.context.Context`.
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import Scope
+
+from gateway.audit import recorder
+from gateway.audit.decision import Way
+from gateway.audit.log import DecisionLog
+from gateway.connections.accounts import Accounts
+from gateway.errors import Overloaded
+from gateway.http import client_addresses
+from gateway.http.middleware import passage
+from gateway.rule_intents.log import Rulebook
+from gateway.rule_intents.recovery import Mending
+from gateway.services import Parts
+from gateway.store.database import StorageUnavailable
+from graph import errors
+from graph.context import Context, Delivery
+from graph.request_log import WHOLE
+from policy.caller import Caller
+from policy.quota import Charge, token_windows
+from policy.refusals import Refusal, TooManyRequests, Unauthenticated
+from policy.vocabulary import Surface
+from rest_compat import ports
+
+MANAGEMENT = "management"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request that came through; see `rest_compat.ports.Visit`."""
+
+    token_id: int
+    request_id: str
+    context: Context
+
+
+class Door:
+    """Lets requests in. One per process."""
+
+    def __init__(self, parts: Parts, accounts: Accounts, decisions: DecisionLog) -> None:
+        self._parts = parts
+        self._accounts = accounts
+        self._decisions = decisions
+        self.recorder = recorder.Recorder(decisions)
+        self.rulebook = Rulebook(parts.database, parts.keyring)
+        self.mending = Mending(parts.database, parts.keyring, accounts)
+
+    # -- what REST asks; see `rest_compat.ports.Door` ------------------------------------------
+
+    def request_id(self, scope: Scope) -> str:
+        """Return the request's id."""
+        return passage(scope).request_id
+
+    async def enter(self, scope: Scope, charge: ports.Charge, *, partial_fail: bool) -> Visit:
+        """Let a request to the table in."""
+        try:
+            context = await self.open(scope, {charge.windows: 1}, mount=charge.mount)
+        except Refusal as refusal:
+            raise _problem(refusal, None, self.request_id(scope)) from refusal
+        context.require_all = partial_fail
+        return Visit(context.caller.token_id, context.request_id, context)
+
+    def admit(self, operation: Any, visit: ports.Visit) -> None:
+        """Pass gates 4 to 6; *operation* is a `graph.documents.operations.Operation`."""
+        try:
+            operation.admit(visit.context)
+        except Refusal as refusal:
+            context: Context = visit.context
+            ruling = errors.ruling(refusal, surface=operation.surface)
+            context.trail.rulings[WHOLE] = ruling
+            raise _problem(refusal, operation.surface, context.request_id) from refusal
+
+    def deliver(self, visit: ports.Visit, *, seed: str, maybe_sent: bool) -> None:
+        """Tell the context which intent this is."""
+        digest = hashlib.sha256(f"{visit.token_id}:{seed}".encode()).digest()[:20]
+        name = base64.b32encode(digest).decode().lower()
+        visit.context.delivery = Delivery(f"{name}@access-gateway.invalid", maybe_sent)
+
+    def notes(self, visit: ports.Visit) -> ports.Notes:
+        """Return what the operations noted so far."""
+        context: Context = visit.context
+        return context
+
+    # -- what everybody asks -------------------------------------------------------------------
+
+    async def open(self, scope: Scope, costs: Mapping[str, int], *, mount: str = "") -> Context:
+        """
+        Let a request in that costs *costs*: bucket to number of operations.
+
+        Raises:
+            Refusal: As `caller` and `let_in`.
+        """
+        caller = await self.caller(scope, costs, mount=mount)
+        return await self.let_in(scope, caller, costs, mount=mount)
+
+    async def caller(self, scope: Scope, costs: Mapping[str, int], *, mount: str = "") -> Caller:
+        """
+        Find out who asks; nothing is charged to who may.
+
+        A bad token charges the address with *costs*, and a full bucket is told before a bad token.
+
+        Raises:
+            Unauthenticated: See `callers`.
+            TooManyRequests: A window of the address has not enough left for a bad token.
+            Overloaded: The database did not answer.
+        """
+        try:
+            return await self._parts.callers.authenticate(scope["headers"])
+        except Unauthenticated:
+            await self._take(scope, *self._address_charges(scope, costs, mount))
+            raise
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+
+    async def let_in(
+        self, scope: Scope, caller: Caller, costs: Mapping[str, int], *, mount: str = ""
+    ) -> Context:
+        """
+        Charge *costs* to the address and to the token's quota, all at once or not at all.
+
+        What is not charged is not opened: connections of other surfaces are out of reach.
+
+        Raises:
+            TooManyRequests: A window of the address or of the token has not enough left.
+        """
+        charges = self._address_charges(scope, costs, mount)
+        await self._take(scope, *charges, *_token_charges(caller, sum(costs.values())))
+        context = self.context_of(caller, costs, request_id=self.request_id(scope))
+        context.rulebook, context.witness = self.rulebook, self._decisions.witness
+        context.trail = recorder.begin(_way(scope, mount), sum(costs.values()))
+        return context
+
+    def context_of(self, caller: Caller, costs: Mapping[str, int], *, request_id: str) -> Context:
+        """Return what a request of *caller* carries that costs *costs*, done or rehearsed."""
+        return Context(
+            caller=caller,
+            request_id=request_id,
+            sealer=self._parts.keyring,
+            mail=self._accounts.mail_of(caller, costs),
+            agenda=self._accounts.agenda_of(caller, costs),
+            tasks=self._accounts.tasks_of(caller, costs),
+            content=self._accounts.content_of(caller, costs),
+        )
+
+    async def open_management(self, scope: Scope) -> None:
+        """
+        Charge the management bucket of the address.
+
+        Raises:
+            TooManyRequests: It is full.
+        """
+        await self._take(scope, *self._address_charges(scope, {MANAGEMENT: 1}, ""))
+
+    async def peek(self, scope: Scope) -> None:
+        """Look up the rate state for an answer on a surface's path that nothing charged."""
+        bucket, mount = bucket_of(scope["path"])
+        if bucket:
+            charges = self._address_charges(scope, {bucket: 0}, mount)
+            passage(scope).met(await self._parts.counter.take(charges))
+
+    def _address_charges(self, scope: Scope, costs: Mapping[str, int], mount: str) -> list[Charge]:
+        address = client_addresses.bucket(scope, self._parts.proxies)
+        return [
+            Charge(f"{mount}{bucket}:{address}", self._parts.windows[bucket], cost)
+            for bucket, cost in costs.items()
+        ]
+
+    async def _take(self, scope: Scope, *charges: Charge) -> None:
+        verdict = await self._parts.counter.take(charges)
+        passage(scope).met(verdict)
+        if not verdict.allowed:
+            raise TooManyRequests(verdict.retry_after)
+
+
+def bucket_of(path: str) -> tuple[str, str]:
+    """Return (bucket, mount) that *path* belongs to; ("", "") for pages and health."""
+    mount = "/internal" if path.startswith("/internal/") else ""
+    words = path.removeprefix(mount).split("/")
+    if words[:3] == ["", "api", "access"] and len(words) > 3 and words[3] in _SURFACES:
+        return words[3], mount
+    if words[:2] == ["", "api"]:
+        return MANAGEMENT, mount
+    return ("graphql", "") if path == "/graphql" else ("", "")
+
+
+_SURFACES = frozenset(surface.value for surface in Surface)
+
+
+def _way(scope: Scope, mount: str) -> Way:
+    if mount:
+        return Way.INTERNAL
+    return Way.GRAPHQL if bucket_of(scope.get("path", ""))[0] == "graphql" else Way.REST
+
+
+def _token_charges(caller: Caller, cost: int) -> list[Charge]:
+    windows = token_windows(caller.grant.quota)
+    return [Charge(f"token:{caller.token_id}", windows, cost)] if windows else []
+
+
+def _problem(refusal: Refusal, surface: Surface | None, request_id: str) -> ports.Problem:
+    extensions = errors.extensions(refusal, surface=surface, request_id=request_id)
+    return ports.Problem(refusal.message, extensions)

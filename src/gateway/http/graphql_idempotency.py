@@ -1,0 +1,98 @@
+"""A mutation under an `Idempotency-Key`: carried out once, by `POST /graphql` as by REST."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import orjson
+
+from gateway.http.entry import Door, Visit
+from graph.context import Context
+from graph.documents.operation import Operation
+from graph.http import Reply, Run
+from graph.request_log import WHOLE, Ruling
+from policy.refusals import Conflict, Detail, Refusal
+from policy.vocabulary import LAYERS, Code
+from rest_compat.idempotency import REPLAYED, once, read_key
+from rest_compat.ledger import Intent, Ledger
+from rest_compat.ports import Problem
+from rest_compat.responses import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """
+    A request and its `Idempotency-Key`, if any; a `graph.http.Once`. Decisions 5.9.
+
+    Attributes:
+        keys: The values of the header.
+        body: The whole body: the same key must come with the same one.
+    """
+
+    keys: Sequence[str]
+    body: bytes
+    door: Door
+    ledger: Ledger
+
+    async def __call__(self, operation: Operation, context: Context, run: Run) -> Reply:
+        """
+        Run the mutation unless it was run before; then return the reply it had.
+
+        Raises:
+            Refusal: The header is malformed (400), the key belongs to another request or the
+                mutation is still running (409), the ledger cannot be read (503, 504).
+        """
+        try:
+            operation.admit(context, context.trail.given)
+        except Refusal:
+            return await run()  # which refuses as it does without a key
+        try:
+            key = read_key(self.keys)
+            return await (run() if key is None else self._once(key, context, run))
+        except Problem as problem:
+            raise refusal_of(problem) from problem
+
+    async def _once(self, key: str, context: Context, run: Run) -> Reply:
+        fresh: Reply | None = None
+
+        async def running() -> Answer:
+            nonlocal fresh
+            fresh = await run()
+            return Answer(status=fresh.status, body=fresh.body, outcome=fresh.failed)
+
+        visit = Visit(context.caller.token_id, context.request_id, context)
+        intent = Intent(
+            token_id=visit.token_id,
+            method="POST",
+            path="/graphql",
+            key=key,
+            fingerprint=hashlib.sha256(self.body).digest(),
+        )
+        answer = await once(
+            intent,
+            running,
+            body=None,
+            deliver=partial(self.door.deliver, visit),
+            ledger=self.ledger,
+        )
+        if fresh is None:
+            _note(answer, context)
+        return fresh or Reply(answer.status, answer.body, headers=dict([REPLAYED]))
+
+
+def _note(answer: Answer, context: Context) -> None:
+    """Leave to the log what stopped the mutation whose reply is repeated."""
+    errors = orjson.loads(answer.body).get("errors")
+    if errors:
+        told = errors[0]["extensions"]
+        code = Code(told["code"])
+        ruling = Ruling(layer=LAYERS[code], code=code, status=told["httpStatus"])
+        context.trail.rulings[WHOLE] = ruling
+
+
+def refusal_of(problem: Problem) -> Refusal:
+    """Say in the graph's words what REST's layer refused."""
+    refusal = Conflict(problem.message, code=Code(problem.extensions["code"]))
+    refusal.details = tuple(Detail(**one) for one in problem.extensions.get("details", ()))
+    return refusal

@@ -1,0 +1,104 @@
+"""How the management API says no: every refusal in the one error shape. Decisions 1."""
+
+from collections.abc import Iterable
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from gateway.errors import Overloaded
+from gateway.http.middleware import passage
+from gateway.management.validation_messages import details_of
+from gateway.store.database import StorageUnavailable
+from graph import errors as graph_errors
+from policy.refusals import InvalidInput, NotFound, Refusal
+from policy.vocabulary import Code
+from rest_compat import errors
+from rest_compat.body import ClientGone
+from rest_compat.ports import Problem
+
+
+def install(app: FastAPI) -> None:
+    """Answer every exception of the management routes, and unknown paths, in the error shape."""
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(StorageUnavailable, _storage)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientGone, _gone)
+    app.add_exception_handler(Exception, _refused)  # a bug, which says nothing of itself
+
+
+def not_found(code: Code, what: str) -> NotFound:
+    """Refuse with 404 and the *code* of a kind of thing."""
+    return NotFound(f"There is no such {what}.", code=code)
+
+
+async def _refused(request: Request, refusal: Exception) -> Response:
+    extensions = graph_errors.extensions(
+        refusal, surface=None, request_id=passage(request.scope).request_id
+    )
+    return _answer(request, Problem(graph_errors.message(refusal), extensions))
+
+
+async def _problem(request: Request, problem: Exception) -> Response:
+    if not isinstance(problem, Problem):
+        raise problem
+    return _answer(request, problem)
+
+
+async def _storage(request: Request, _failure: Exception) -> Response:
+    return await _refused(request, Overloaded())
+
+
+async def _invalid(request: Request, complaint: Exception) -> Response:
+    found = complaint.errors() if isinstance(complaint, RequestValidationError) else ()
+    refusal = InvalidInput("The request cannot be read.", details=details_of(found, skip=1))
+    return await _refused(request, refusal)
+
+
+async def _gone(_request: Request, _gone: Exception) -> Response:
+    return Response(status_code=400)  # nobody is there to read it
+
+
+async def _http(request: Request, refusal: Exception) -> Response:
+    if not isinstance(refusal, HTTPException):
+        raise refusal
+    status = refusal.status_code
+    code, message = _HTTP.get(status, (Code.INVALID_REQUEST, "This is not possible."))
+    answer = _answer(request, errors.problem(code, message, status=status))
+    if status == 405:
+        answer.headers["Allow"] = _allow(request)
+    return answer
+
+
+def _allow(request: Request) -> str:
+    """Name every method of the path: the framework keeps one route per method."""
+    methods: set[str] = set()
+    for route in request.app.state.routes:
+        match, _ = route.matches(request.scope)
+        if match is not Match.NONE:
+            methods |= getattr(route, "methods", None) or set()
+    return ", ".join(sorted(methods))
+
+
+_HTTP = {
+    404: (Code.NOT_FOUND, "There is nothing at this path."),
+    405: (Code.METHOD_NOT_ALLOWED, "This method is not possible here."),
+    413: (Code.PAYLOAD_TOO_LARGE, "The request body is too large."),
+}
+
+
+def _answer(request: Request, problem: Problem) -> Response:
+    request_id = passage(request.scope).request_id
+    shaped = errors.answer(problem, request_id=request_id, surface=None)
+    return Response(
+        shaped.body,
+        status_code=shaped.status,
+        headers=dict(_with_type(shaped.headers)),
+    )
+
+
+def _with_type(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [*headers, ("Content-Type", "application/json")]

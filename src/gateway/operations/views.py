@@ -1,0 +1,306 @@
+"""What the management API answers: every member, its type and what it means. Decisions 3 and 4."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from gateway.audit import decision
+from gateway.auth import tokens
+from gateway.connections import rows as connection_rows
+from gateway.explain import layers
+from gateway.management.schemas import Form, words
+from gateway.operations.settings_views import CHANGE, TokenSettings
+from policy.vocabulary import (
+    Code,
+    CollabOp,
+    EmailOp,
+    Layer,
+    Provider,
+    RuleAction,
+    RuleType,
+    Surface,
+    TaskOp,
+    TaskProvider,
+)
+
+Long = Annotated[int, Form(format="int64")]
+Moment = Annotated[str, Form(format="date-time")]
+Url = Annotated[str, Form(format="uri")]
+Status = Annotated[str, words(connection_rows.STATUSES)]
+Mode = Annotated[str, words(connection_rows.MODES)]
+SurfaceWord = Annotated[str, words(Surface)]
+LayerWord = Annotated[str, words(Layer)]
+CodeWord = Annotated[str, words(Code)]
+EmailWord = Annotated[str, words(EmailOp)]
+TaskWord = Annotated[str, words(TaskOp)]
+CollabWord = Annotated[str, words(CollabOp)]
+NextPageToken = Annotated[str | None, "The `pageToken` of the next page; null on the last one."]
+HasMore = Annotated[bool, "Whether there is a next page."]
+
+
+class Page(TypedDict):
+    """What every page has beside what it lists."""
+
+    nextPageToken: NextPageToken
+    hasMore: HasMore
+
+
+# -- operators, resources, connections -----------------------------------------------------------
+
+
+class Operator(TypedDict):
+    """Somebody whose accounts are connected."""
+
+    id: Annotated[str, "A UUID.", Form(format="uuid")]
+    email: Annotated[str, "The person's address."]
+    displayName: Annotated[str, "What the person is called."]
+    createdAt: Annotated[Moment, "When the operator was added."]
+
+
+class OperatorPage(TypedDict):
+    """Operators, oldest first."""
+
+    operators: Annotated[list[Operator], "At most `limit` of them."]
+    nextPageToken: NextPageToken
+    hasMore: HasMore
+
+
+class Resource(TypedDict):
+    """A container of connections; operators and access tokens are linked to it."""
+
+    id: Annotated[Long, "Given out once, never again."]
+    name: Annotated[str, "For display."]
+    operatorIds: Annotated[list[str], "The operators linked to it, by id."]
+    createdAt: Annotated[Moment, "When the resource was added."]
+
+
+class ResourcePage(TypedDict):
+    """Resources by id."""
+
+    resources: Annotated[list[Resource], "At most `limit` of them."]
+    nextPageToken: NextPageToken
+    hasMore: HasMore
+
+
+class Connection(TypedDict):
+    """A connected account; its credentials never come back."""
+
+    id: Annotated[Long, "Given out once, never again."]
+    resourceId: Annotated[Long, "The resource that it hangs on."]
+    operatorId: Annotated[str, "Whose account it is."]
+    kind: Annotated[str, "The surface that it serves.", words(Surface)]
+    provider: Annotated[str, "Who keeps the account.", words(Provider, TaskProvider)]
+    mode: Annotated[Mode | None, "How collaboration content is reached; null on other kinds."]
+    accountEmail: Annotated[str, "The account's address."]
+    grantedScopes: Annotated[list[str], "What the account's owner agreed to."]
+    canWrite: Annotated[bool, "Whether those scopes let anything be changed."]
+    status: Annotated[Status, "Whether it can be used, as far as is known."]
+    statusDetail: Annotated[str | None, "What went wrong; null: nothing is known to be."]
+    reconnectUrl: Annotated[
+        Url | None, "Where the owner renews the consent; null unless that is needed and helps."
+    ]
+    lastOkAt: Annotated[Moment | None, "When the account last answered well; null: not yet."]
+    selectedSiteIds: Annotated[list[str], "The sites that a `selected_sites` connection reaches."]
+    baseUrl: Annotated[str | None, "Where upstream is called; null: where the deployment says."]
+    createdAt: Annotated[Moment, "When the connection was added."]
+
+
+class ConnectionPage(TypedDict):
+    """Connections by id."""
+
+    connections: Annotated[list[Connection], "At most `limit` of them."]
+    nextPageToken: NextPageToken
+    hasMore: HasMore
+
+
+class ConnectionTest(TypedDict):
+    """How one harmless read upstream went."""
+
+    ok: Annotated[bool, "Whether the account answered."]
+    status: Annotated[Status, "What the connection's status is by that."]
+    detail: Annotated[str, "The finding as a sentence."]
+    latencyMs: Annotated[int, "How long it took, in milliseconds."]
+
+
+class Consent(TypedDict):
+    """A consent that has begun and that a person has to give."""
+
+    authorizeUrl: Annotated[Url, "Where the account's owner agrees."]
+    expiresAt: Annotated[Moment, "Until when that is possible."]
+
+
+# -- access tokens -------------------------------------------------------------------------------
+
+
+class ManagedAccessToken(TypedDict):
+    """An access token as it is managed; its text is not kept."""
+
+    id: Annotated[Long, "Given out once, never again."]
+    name: Annotated[str, "For display."]
+    keyId: Annotated[str, "The first 8 characters of its text behind the prefix."]
+    operatorId: Annotated[str, "Whose token it is."]
+    resourceIds: Annotated[list[Long], "The resources whose connections it can use, ascending."]
+    status: Annotated[tokens.Status, "Whether calls with it are let in."]
+    createdAt: Annotated[Moment, "When it was made."]
+    expiresAt: Annotated[Moment | None, "When it ends; null: never."]
+    revokedAt: Annotated[Moment | None, "When it was revoked; null: it was not."]
+    lastUsedAt: Annotated[Moment | None, "When a call last came with it; null: not yet."]
+    settings: Annotated[TokenSettings, "What it may do."]
+    effectiveEmailOperations: Annotated[
+        list[EmailWord], "`allowedEmailOperations` without shorthands."
+    ]
+    effectiveTaskOperations: Annotated[
+        list[TaskWord], "`allowedTaskOperations` without shorthands."
+    ]
+    effectiveCollabOperations: Annotated[
+        list[CollabWord], "`allowedCollabOperations` without shorthands."
+    ]
+
+
+class MintedAccessToken(ManagedAccessToken):
+    """An access token with its text, which is never seen again."""
+
+    token: Annotated[str, "What callers send as `Authorization: Bearer …`."]
+
+
+class AccessTokenPage(TypedDict):
+    """Access tokens by id."""
+
+    tokens: Annotated[list[ManagedAccessToken], "At most `limit` of them."]
+    nextPageToken: NextPageToken
+    hasMore: HasMore
+
+
+# -- collab rules --------------------------------------------------------------------------------
+
+
+class CollabRule(TypedDict):
+    """A rule about the collaboration content that a token may reach."""
+
+    id: Annotated[Long, "Given out once, never again."]
+    ruleType: Annotated[str, "What the pattern is compared with.", words(RuleType)]
+    pattern: Annotated[str, "In its stored form, without prefixes."]
+    action: Annotated[str, "What happens to what matches; `block` wins.", words(RuleAction)]
+    description: Annotated[str | None, "For people."]
+    source: Annotated[
+        str, "`auto`: stored when the token made something.", words(("manual", "auto"))
+    ]
+    createdAt: Annotated[Moment, "When it was added."]
+    updatedAt: Annotated[Moment, "When it was last changed."]
+
+
+class CollabRules(TypedDict):
+    """All rules of a token."""
+
+    rules: Annotated[list[CollabRule], "In the order in which they were given."]
+
+
+class CollabRulePage(TypedDict):
+    """Rules of a token by id."""
+
+    rules: Annotated[list[CollabRule], "At most `limit` of them."]
+    nextPageToken: NextPageToken
+    hasMore: HasMore
+
+
+# -- the decision log ----------------------------------------------------------------------------
+
+
+class Decision(TypedDict):
+    """One call of a token and what decided it; never content."""
+
+    id: Annotated[Long, "Of the entry."]
+    at: Annotated[Moment, "When the call was answered."]
+    requestId: Annotated[str, "The call's `X-Request-Id`."]
+    tokenId: Annotated[Long, "Who called."]
+    operatorId: Annotated[str, "Whose token it was."]
+    door: Annotated[str, "Which way the call came in.", words(decision.Way)]
+    surface: Annotated[SurfaceWord | None, "What was called; null: none of the surfaces."]
+    operation: Annotated[str | None, "The root field that answers; null: none was reached."]
+    resourceId: Annotated[str | None, "The id that the caller named, if it has the form of one."]
+    outcome: Annotated[
+        str, "`failed`: nothing here refused it, and it did not work.", words(decision.Outcome)
+    ]
+    layer: Annotated[LayerWord | None, "What decided; null: it was allowed."]
+    code: Annotated[CodeWord | None, "The reason; null: it was allowed."]
+    status: Annotated[int, "What REST answers with; 0: nobody waited for an answer."]
+    ruleId: Annotated[Long | None, "The collab rule that decided; null: none did."]
+    policyRevision: Annotated[int, "Of the token, as the call found it."]
+    hiddenFields: Annotated[int, "How many fields of the surface the token may not see."]
+    cost: Annotated[int, "Operations charged to its rate limits."]
+    durationMs: Annotated[float, "Milliseconds since the token was known."]
+    upstreamCalls: Annotated[int, "Tries at calls upstream, of the request as a whole."]
+    upstreamStatus: Annotated[int | None, "What the last of them was answered with."]
+
+
+class DecisionPage(TypedDict):
+    """Decisions, newest first."""
+
+    decisions: Annotated[list[Decision], "At most `limit` of them."]
+    nextPageToken: NextPageToken
+    hasMore: HasMore
+
+
+# -- explain -------------------------------------------------------------------------------------
+
+
+class LayerStep(TypedDict):
+    """What one layer said of a call."""
+
+    layer: Annotated[Layer, "In the order in which they are asked."]
+    outcome: Annotated[layers.Outcome, "What it said."]
+    detail: Annotated[str | None, "On what ground; null: there is nothing to say."]
+
+
+class RuleToAdd(TypedDict):
+    """A collab rule as `POST …/collab-rules` takes it."""
+
+    ruleType: Annotated[str, "What the pattern is compared with.", words(RuleType)]
+    pattern: Annotated[str, "In its stored form, without prefixes."]
+    action: Annotated[str, "What happens to what matches.", words(RuleAction)]
+
+
+class DecidingRule(RuleToAdd):
+    """The collab rule that decided."""
+
+    id: Annotated[Long, "Its id."]
+
+
+class RootField(TypedDict):
+    """How one root field of a document would go."""
+
+    key: Annotated[str, "Its name in the response."]
+    field: Annotated[str, "Its name in the schema."]
+    outcome: Annotated[decision.Outcome, "How it would end."]
+    layer: Annotated[Layer | None, "What stops it; null: nothing does."]
+    error: Annotated[str | None, "The code word that the caller sees."]
+
+
+class TokenChange(TypedDict):
+    """The smallest change that was found, as the management API takes it."""
+
+    settings: Annotated[Any, "For PATCH of the token.", Form(**CHANGE)]
+    expiresAt: NotRequired[Annotated[Moment, "For PATCH of the token; absent: it stays."]]
+    addRules: Annotated[list[RuleToAdd], "Collab rules to add."]
+    removeRules: Annotated[list[Long], "Ids of collab rules to remove."]
+    text: Annotated[str, "The change in words."]
+
+
+class Explanation(TypedDict):
+    """How a call would go with a token, layer by layer, and what would let it pass."""
+
+    outcome: Annotated[decision.Outcome, "`failed`: nothing here refuses it, and it does not work."]
+    status: Annotated[int, "What the caller would be answered with."]
+    error: Annotated[str | None, "The code word that the caller would see; null: none."]
+    message: Annotated[str | None, "The sentence that goes with it; null: the call is allowed."]
+    layers: Annotated[list[LayerStep], "Every layer, in the order in which they are asked."]
+    rule: Annotated[DecidingRule | None, "The collab rule that decides; null: none alone."]
+    hiddenFields: Annotated[
+        Mapping[Surface, Sequence[str]], "The mask words that hide some of what is asked for."
+    ]
+    fields: NotRequired[Annotated[list[RootField], "Of a document: each of its root fields."]]
+    change: Annotated[TokenChange | None, "What would let it pass; null: nothing, or no need."]
+    unchangeable: Annotated[
+        str | None, "Why no change of the token would do; null: one does, or no need."
+    ]
+    partialChange: Annotated[TokenChange | None, "Then: what lifts the refusals before that."]
+    rehearsals: Annotated[int, "How often the call was tried out."]

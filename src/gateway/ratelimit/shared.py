@@ -1,0 +1,263 @@
+"""
+Rate limits that many processes share, exactly: one sorted set per key in Redis. Decisions 10.
+
+A call's windows are checked and counted by one script, which Redis runs alone. Without Redis the
+process goes on with its share of every limit (limit divided by the number of processes), counting
+from what it let through before: stricter, never open. It looks for Redis again every second, and
+then tells it what it let through meanwhile.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from gateway.ratelimit.limiter import UNLIMITED
+from gateway.ratelimit.memory import Log, Shadow, Standing, judge
+from policy.quota import Charge, Verdict
+
+PATIENCE = 0.1  # seconds that Redis gets; a client's default is to wait for ever
+REST = 1.0  # seconds without asking Redis after it failed
+CONNECTIONS = 8  # Redis runs one script at a time anyway
+_STEPS = 20  # a new connection alone takes half a dozen exchanges
+
+_SPACE = "{agw}"  # braces: all keys in one slot of a cluster, as one script needs
+_EPOCH = f"{_SPACE}:epoch"
+
+# KEYS: the epoch, then a log per charge. ARGV: the epoch that the caller knows, one for a store
+# that has none, the name of this call; then per log its cost, its longest window in microseconds,
+# the number of windows and of each limit and microseconds; the number of requests that this store
+# may not know yet, and of each moment and name.
+# Answers {-1, epoch} to a caller that knows another one; else allowed (1, 0), the moment, and per
+# window how many are in it, the oldest, and the one that must leave it (-1: none).
+SCRIPT = """
+local function text(number) return string.format('%.0f', number) end
+local epoch = redis.call('GET', KEYS[1])
+if not epoch then
+  epoch = ARGV[2]
+  redis.call('SET', KEYS[1], epoch)
+end
+if epoch ~= ARGV[1] then return {-1, epoch} end
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local answer = {1, now}
+local charges = {}
+local at = 4
+local function read() at = at + 1 return tonumber(ARGV[at - 1]) end
+for i = 2, #KEYS do
+  local log, cost, span, windows = KEYS[i], read(), read(), read()
+  local first = at
+  at = at + 2 * windows
+  for _ = 1, read() do
+    redis.call('ZADD', log, 'NX', text(math.min(read(), now)), ARGV[at])
+    at = at + 1
+  end
+  redis.call('ZREMRANGEBYSCORE', log, '-inf', text(now - span))
+  for w = 0, windows - 1 do
+    local limit = tonumber(ARGV[first + 2 * w])
+    local from = '(' .. text(now - tonumber(ARGV[first + 2 * w + 1]))
+    local used = redis.call('ZCOUNT', log, from, '+inf')
+    local function moment(index)
+      if index < 0 or index >= used then return -1 end
+      local found = redis.call('ZRANGEBYSCORE', log, from, '+inf', 'WITHSCORES', 'LIMIT', index, 1)
+      return tonumber(found[2])
+    end
+    local missing = used + cost - limit
+    if missing > 0 then answer[1] = 0 end
+    table.insert(answer, used)
+    table.insert(answer, moment(0))
+    table.insert(answer, moment(missing - 1))
+  end
+  table.insert(charges, {log, cost, span})
+end
+for _, charge in ipairs(charges) do
+  local log, cost, span = unpack(charge)
+  if answer[1] == 1 then
+    for n = 1, cost do redis.call('ZADD', log, text(now), ARGV[3] .. ':' .. n) end
+  end
+  redis.call('PEXPIRE', log, text(math.ceil(span / 1000)))
+end
+return answer
+"""
+
+log = logging.getLogger("gateway")
+
+
+class _Forgot(Exception):
+    """The store is not the one that this process counted in: restarted, emptied, replaced."""
+
+    def __init__(self, epoch: str) -> None:
+        super().__init__()
+        self.epoch = epoch
+
+
+class SharedLimiter:
+    """`policy.quota.Counter` over Redis."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        processes: int,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """*processes* is how many count together, on all machines; *patience* is in seconds."""
+        pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=CONNECTIONS,
+            timeout=patience,
+            socket_timeout=None,  # `_patient` limits the whole exchange, connecting included
+            socket_connect_timeout=None,
+            retry=Retry(NoBackoff(), 0),
+            decode_responses=True,
+            protocol=2,
+        )
+        self._redis: Redis = Redis.from_pool(pool)
+        self._script: Callable[..., Any] = self._redis.register_script(SCRIPT)
+        # Waiting for a turn is no sign that Redis is lost, as waiting for the pool would be.
+        self._turns = asyncio.Semaphore(CONNECTIONS)
+        self._shadow = Shadow(clock=clock)
+        self._patience = patience
+        self._processes = processes
+        self._process = secrets.token_hex(6)
+        self._calls = count(1)
+        self._epoch = ""
+        self._losses = 0
+        self._resting_until = 0.0
+        self.lost = False
+
+    async def take(self, charges: Sequence[Charge]) -> Verdict:
+        """See `policy.quota.Counter`; never fails."""
+        counted = [charge for charge in charges if charge.windows]
+        if not counted:
+            return UNLIMITED
+        name = f"{self._process}:{next(self._calls)}"
+        async with self._turns:
+            if time.monotonic() >= self._resting_until:
+                try:
+                    async with _patient(self._patience):
+                        return await self._ask(counted, name)
+                except (RedisError, OSError) as failure:
+                    self._lose(failure)
+        return self._shadow.take(counted, name, processes=self._processes)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._redis.aclose()
+
+    async def _ask(self, charges: Sequence[Charge], name: str) -> Verdict:
+        try:
+            return await self._run(charges, name)
+        except _Forgot as store:
+            self._epoch = store.epoch
+            self._losses += 1
+        try:
+            return await self._run(charges, name)
+        except _Forgot as store:
+            raise RedisError("the store changed twice within one call") from store
+
+    async def _run(self, charges: Sequence[Charge], name: str) -> Verdict:
+        losses = self._losses
+        logs = [self._shadow.log(charge) for charge in charges]
+        arguments: list[str | int] = [self._epoch, secrets.token_hex(8), name]
+        for charge, own in zip(charges, logs, strict=True):
+            arguments += _windows(charge, own)
+            arguments += _untold(own) if own.told != losses else [0]
+        keys = [_EPOCH, *(f"{_SPACE}:{charge.key}" for charge in charges)]
+        answer = await self._script(keys=keys, args=arguments)
+        if answer[0] == -1:
+            raise _Forgot(answer[1])
+        for own in logs:
+            own.told = losses
+        self._found()
+        verdict = _read(charges, answer)
+        if verdict.allowed:
+            self._shadow.count(charges, name)
+        return verdict
+
+    def _lose(self, failure: Exception) -> None:
+        """Leave Redis alone for a while; from now on it may not know what passes here."""
+        self._losses += 1
+        self._resting_until = time.monotonic() + REST
+        if not self.lost:
+            self.lost = True
+            kind = type(failure).__name__
+            log.warning("rate limits: the shared count is lost", extra={"kind": kind})
+
+    def _found(self) -> None:
+        if self.lost:
+            self.lost = False
+            log.warning("rate limits: the shared count is back")
+
+
+@asynccontextmanager
+async def _patient(seconds: float) -> AsyncIterator[None]:
+    """
+    Raise TimeoutError after *seconds* in which the loop could have read an answer.
+
+    A loop that was busy runs late timers before it reads its sockets. One timer would take that
+    for the silence of Redis; of several in a row, each gives the loop a chance to read.
+    """
+    loop = asyncio.get_running_loop()
+    left = _STEPS
+    timer: asyncio.TimerHandle
+
+    def step() -> None:
+        nonlocal left, timer
+        left -= 1
+        if left:
+            timer = loop.call_later(seconds / _STEPS, step)
+        else:
+            limit.reschedule(loop.time())
+
+    timer = loop.call_later(seconds / _STEPS, step)
+    try:
+        async with asyncio.timeout(None) as limit:
+            yield
+    finally:
+        timer.cancel()
+
+
+def _windows(charge: Charge, own: Log) -> list[str | int]:
+    told: list[str | int] = [charge.cost, own.span, len(charge.windows)]
+    for window in charge.windows:
+        told += (window.limit, window.seconds * 1_000_000)
+    return told
+
+
+def _untold(own: Log) -> list[str | int]:
+    told: list[str | int] = [len(own.hits)]
+    for moment, name in own.hits:
+        told += (moment, name)
+    return told
+
+
+def _read(charges: Sequence[Charge], answer: Sequence[int]) -> Verdict:
+    rows = iter(answer[2:])
+    standings = [
+        Standing(
+            window=window,
+            cost=charge.cost,
+            share=window.limit,
+            used=next(rows),
+            oldest=_moment(next(rows)),
+            enough=_moment(next(rows)),
+        )
+        for charge in charges
+        for window in charge.windows
+    ]
+    return judge(standings, answer[1])
+
+
+def _moment(told: int) -> int | None:
+    return told if told >= 0 else None

@@ -1,0 +1,34 @@
+"""What one process is made of, put together once at start-up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.auth.authenticator import Callers
+from gateway.connections.reconnect_links import ReconnectLinks
+from gateway.http.client_addresses import Network
+from gateway.secrets.keyring import Keyring
+from gateway.settings import Settings
+from gateway.store.database import Database
+from policy.quota import Counter, Window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """
+    The process's parts.
+
+    Attributes:
+        admin_digest: SHA-256 of the admin token.
+        windows: The rate limits of every bucket.
+        proxies: Whose `X-Forwarded-For` is believed.
+    """
+
+    settings: Settings
+    database: Database
+    keyring: Keyring
+    links: ReconnectLinks
+    callers: Callers
+    counter: Counter
+    windows: Mapping[str, tuple[Window, ...]]
+    proxies: tuple[Network, ...]
+    admin_digest: bytes

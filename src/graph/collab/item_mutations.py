@@ -1,0 +1,151 @@
+"""Root mutations of list items: make, change, delete."""
+
+from typing import Annotated
+
+import strawberry
+
+from graph.collab import ids
+from graph.collab.failures import asked
+from graph.collab.file_mutations import IfMatch, changed, etag, writing
+from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, checked_fields
+from graph.collab.item_queries import ItemId, ListId, asks, completed
+from graph.collab.site_queries import SiteId
+from graph.collab.types import CollabListItem, CollabListItemDeletion
+from graph.collab.views import DeletionView
+from graph.collab.visibility.access import Reach
+from graph.collab.visibility.auto_rules import ROWS, kept
+from graph.collab.visibility.folder_checks import FACE, require_row
+from graph.collab.visibility.lookup_columns import columns_to_hide
+from graph.collab.visibility.parent_visibility import list_name
+from graph.context import Context, Info
+from graph.execution.requested_fields import wanted
+from graph.masking.guards import guarded
+from policy.refusals import Detail, InvalidInput
+from policy.rules import Facts
+from policy.vocabulary import Code, CollabOp
+from providers.content.fingerprints import row_trace
+from providers.failures import ProviderFailure
+from providers.records.collab import Row, SiteList
+
+Argument = strawberry.argument
+_ETAG = frozenset({"etag"})
+
+
+@guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
+async def create_list_item(
+    info: Info,
+    site_id: SiteId,
+    list_id: ListId,
+    written: Annotated[CreateListItemInput, Argument(name="input", description="The item.")],
+) -> Row:
+    """Add an item to a list; without `read_list_item` only its id comes back."""
+    context = info.context
+    key, fields = ids.list_of(site_id, list_id), checked_fields(written.fields)
+    reach = writing(context)
+    of = await asked(reach.site_list(key, inside=True))
+    reach.require_creation(reach.survey.of_list(of), _child(of))
+    if isinstance(of.drive, str):
+        why = "The items of a library are made by uploading files."
+        raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
+    context.never_twice()
+    wants = _shown(info, context) | reach.survey.row_wants
+    hidden = await asked(columns_to_hide(context, reach, key, wants))
+    made = await kept(
+        context,
+        ROWS,
+        row_trace(key, fields),
+        lambda: changed(context.content.create_row(key, fields, wanted=asks(wants), hidden=hidden)),
+    )
+    named = of.display_name if reach.lists([of]) else None
+    if not context.caller.rules.allow_by_default:
+        return await _answered(info, reach, made, list_name_=named)
+    (seen,) = await _seen(reach, made)
+    if not seen:
+        return _bare(made)
+    return await _answered(info, reach, made, list_name_=named)
+
+
+@guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
+async def update_list_item(  # noqa: PLR0913 - the documented parameters, name by name
+    info: Info,
+    site_id: SiteId,
+    list_id: ListId,
+    item_id: ItemId,
+    written: Annotated[UpdateListItemInput, Argument(name="input", description="What changes.")],
+    *,
+    if_match: IfMatch = None,
+) -> Row:
+    """Change some columns of a list item; without `read_list_item` only its id comes back."""
+    context = info.context
+    key, fields = ids.row_of(site_id, list_id, item_id), checked_fields(written.fields)
+    reach = writing(context)
+    await asked(reach.row(key))
+    wants = asks(_shown(info, context) | reach.survey.row_wants | _ETAG)
+    hidden = await asked(columns_to_hide(context, reach, key.of, wants))
+    changing = context.content.update_row(
+        key, fields, etag=etag(if_match), wanted=wants, hidden=hidden
+    )
+    made = await changed(changing)
+    context.etag = made.etag
+    (seen,) = await _seen(reach, made)
+    if not seen:
+        return _bare(made)
+    name = await list_name(context, reach, key.of) if "list_name" in wanted_of(info) else None
+    return await _answered(info, reach, made, list_name_=name)
+
+
+@guarded(CollabOp.DELETE_LIST_ITEM, returns=CollabListItemDeletion)
+async def delete_list_item(
+    info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId, *, if_match: IfMatch = None
+) -> DeletionView:
+    """Put a list item into the recycle bin."""
+    context = info.context
+    key = ids.row_of(site_id, list_id, item_id)
+    reach = writing(context)
+    wants = _ETAG if reach.unrestricted else _ETAG | FACE
+    found = await asked(reach.row(key, wanted=wants))
+    if not reach.unrestricted:
+        await asked(require_row(context, reach, found.row, found.facts))
+    tag = etag(if_match) or found.row.etag
+    await changed(context.content.delete_row(key, etag=tag))
+    return DeletionView()
+
+
+def wanted_of(info: Info) -> frozenset[str]:
+    """Return the attributes of a list item that were selected and may be seen."""
+    return wanted(info.raw, "CollabListItem")
+
+
+def _shown(info: Info, context: Context) -> frozenset[str]:
+    """Return what is to be read of the item: nothing for whoever may not read items."""
+    if not context.caller.allows(CollabOp.READ_LIST_ITEM):
+        return frozenset()
+    return wanted_of(info)
+
+
+async def _answered(info: Info, reach: Reach, made: Row, *, list_name_: str | None) -> Row:
+    context = info.context
+    if not context.caller.allows(CollabOp.READ_LIST_ITEM):
+        return _bare(made)
+    context.etag = made.etag
+    fields = wanted_of(info)
+    (row,) = await completed(context, reach, (made,), fields, list_name=list_name_)
+    return row
+
+
+async def _seen(reach: Reach, made: Row) -> list[bool]:
+    """Say whether what was made may be seen; it stays made when that cannot be told."""
+    try:
+        return await reach.rows([made])
+    except ProviderFailure:
+        return [False]
+
+
+def _bare(made: Row) -> Row:
+    """Leave nothing of a list item but its id."""
+    return Row(site=made.site, list=made.list, number=made.number)
+
+
+def _child(of: SiteList) -> Facts:
+    """Return what is known of something new in a list: its place."""
+    return Facts(site_id=of.site, list_id=of.list)

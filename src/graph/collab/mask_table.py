@@ -1,0 +1,191 @@
+"""
+Which mask word hides which field of the collab types; `graph.masking.masks` puts the tables
+together.
+
+A hit's summary is shown by two words, depending on what it is: `search` hides it. Source: contract,
+"Field mask"; decisions 8.2 and 16.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from policy.vocabulary import CollabField
+
+# One row per word, in the contract's order.
+WORDS: tuple[tuple[CollabField, tuple[str, ...]], ...] = (
+    (
+        CollabField.NAME,
+        (
+            "DriveFile.name",
+            "DriveFileLink.fileName",
+            "CollabDrive.name",
+            "CollabSite.displayName",
+            "CollabSite.name",
+            "CollabList.displayName",
+            "CollabList.name",
+            "CollabListItem.name",
+            "CollabSearchHit.title",
+        ),
+    ),
+    (CollabField.MIME_TYPE, ("DriveFile.mimeType", "DriveFileLink.mimeType")),
+    (CollabField.SIZE, ("DriveFile.size", "DriveFileLink.size")),
+    (
+        CollabField.CREATED_TIME,
+        (
+            "DriveFile.createdTime",
+            "CollabSite.createdDateTime",
+            "CollabList.createdDateTime",
+            "CollabListItem.createdDateTime",
+        ),
+    ),
+    (
+        CollabField.MODIFIED_TIME,
+        (
+            "DriveFile.modifiedTime",
+            "CollabSite.lastModifiedDateTime",
+            "CollabList.lastModifiedDateTime",
+            "CollabListItem.lastModifiedDateTime",
+            "CollabSearchHit.lastModifiedDateTime",
+        ),
+    ),
+    (
+        CollabField.OWNERS,
+        ("DriveFile.owners", "CollabListItem.createdBy", "CollabListItem.lastModifiedBy"),
+    ),
+    (
+        CollabField.SHARED_WITH,
+        (
+            "DriveFile.sharedWith",
+            "DrivePermission.emailAddress",
+            "DrivePermission.domain",
+            "DrivePermission.displayName",
+        ),
+    ),
+    (
+        CollabField.DESCRIPTION,
+        (
+            "DriveFile.description",
+            "CollabDrive.description",
+            "CollabSite.description",
+            "CollabList.description",
+        ),
+    ),
+    (
+        CollabField.WEB_VIEW_LINK,
+        (
+            "DriveFile.webViewLink",
+            "DriveFileLink.webViewLink",
+            "CollabDrive.webUrl",
+            "CollabSite.webUrl",
+            "CollabList.webUrl",
+            "CollabListItem.webUrl",
+            "CollabSearchHit.webUrl",
+        ),
+    ),
+    (
+        CollabField.DOWNLOAD_LINK,
+        ("DriveFile.downloadLink", "DriveFileLink.downloadUrl", "DriveFileLink.expiresAt"),
+    ),
+    (CollabField.PARENT_FOLDER, ("DriveFile.parentFolderId", "DriveFile.parentFolderName")),
+    (
+        CollabField.SENSITIVITY_LABEL,
+        (
+            "DriveFile.labels",
+            "CollabListItem.labels",
+            "ItemSensitivityLabel.labelId",
+            "ItemSensitivityLabel.labelDisplayName",
+            "ItemSensitivityLabel.assignmentMethod",
+            "ItemSensitivityLabel.assignedDateTime",
+        ),
+    ),
+    (CollabField.SITE_NAME, ("CollabList.siteName", "CollabListItem.siteName")),
+    (CollabField.LIST_NAME, ("CollabListItem.listName",)),
+    (CollabField.CONTENT_TYPE, ("CollabListItem.contentType",)),
+    (CollabField.FIELD_VALUES, ("CollabListItem.fields",)),
+)
+
+_PAGE = ("nextPageToken", "hasMore", "accessInfo")
+_RESULT = ("success", "errorMessage", "errorCode")
+
+# Type -> its structural fields.
+STRUCTURAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "DriveUser": ("email", "displayName", "role"),
+        "FileLabels": ("sensitivityLabelId", "sensitivityLabelName"),
+        "DriveFile": ("id", "isFolder", "provider"),
+        "DriveFilePage": ("files", *_PAGE, "authWarnings"),
+        "DriveFileAnswer": ("file", "accessInfo"),
+        "DriveFileLink": (*_RESULT, "exportLinks", "isGoogleWorkspaceFile"),
+        "DrivePermission": ("id", "type", "role"),
+        "DrivePermissionList": ("permissions", "accessInfo"),
+        "DriveOperationResult": (*_RESULT, "fileId", "permissionId"),
+        "CollabDrive": ("id", "rootFolderId"),
+        "CollabDrivePage": ("drives", *_PAGE),
+        "CollabSite": ("id", "isPersonalSite", "accessInfo"),
+        "CollabSitePage": ("sites", *_PAGE, "authWarnings"),
+        "CollabColumn": (
+            "name",
+            "displayName",
+            "columnType",
+            "hidden",
+            "readOnly",
+            "required",
+            "indexed",
+        ),
+        "CollabList": ("id", "template", "hidden", "columns", "accessInfo"),
+        "CollabListPage": ("lists", *_PAGE),
+        "CollabListItem": ("id", "accessInfo"),
+        "CollabListItemPage": ("items", *_PAGE, "authWarnings"),
+        "CollabListItemDeletion": ("success",),
+        "SensitivityLabel": (
+            "id",
+            "displayName",
+            "description",
+            "color",
+            "sensitivity",
+            "toolTip",
+            "isActive",
+            "isAppliable",
+        ),
+        "SensitivityLabelList": ("labels", "accessInfo"),
+        "ItemSensitivityLabel": ("success", "errorMessage"),
+        "CollabSearchHit": ("entityType", "id", "summary"),
+        "CollabSearchPage": (
+            "hits",
+            "from",
+            "total",
+            "moreResultsAvailable",
+            "accessInfo",
+            "authWarnings",
+        ),
+    }
+)
+QUERIES = (
+    "collabFiles",
+    "collabFile",
+    "collabFileLink",
+    "collabFilePermissions",
+    "collabDrives",
+    "collabSites",
+    "collabSite",
+    "collabLists",
+    "collabList",
+    "collabListItems",
+    "collabListItem",
+    "sensitivityLabels",
+    "fileSensitivityLabel",
+    "collabSearch",
+)
+MUTATIONS = (
+    "uploadFile",
+    "createFolder",
+    "renameFile",
+    "moveFile",
+    "deleteFile",
+    "shareFile",
+    "updateFilePermission",
+    "deleteFilePermission",
+    "createListItem",
+    "updateListItem",
+    "deleteListItem",
+)

@@ -1,0 +1,331 @@
+"""
+Layer 3 at work: what a token may reach is read and decided here, before anything is answered.
+
+A single resource goes through three questions: may its id be asked for at all, is it there, and do
+its facts allow it. Missing and blocked look alike wherever only facts could have allowed. Source:
+decisions 4 and 16; reference, reliability 4.1 to 4.3.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from graph.collab.visibility.rule_facts import Survey
+from policy.refusals import Aim, Blocked, NotFound
+from policy.rules import UNKNOWN, Facts, Outlook, RuleSet
+from providers.content.ids import ItemKey, ListKey, RowKey
+from providers.content.merged_content import Content
+from providers.failures import Missing
+from providers.records.collab import Drive, File, Row, Site, SiteList
+
+Found = TypeVar("Found")
+NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A file that may be reached, and the facts that were decided on."""
+
+    file: File
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedRow:
+    """A list item that may be reached, and the facts that were decided on."""
+
+    row: Row
+    facts: Facts
+
+
+class Reach:
+    """What one token reaches of its connections' content; one per request, or per change."""
+
+    def __init__(self, content: Content, rules: RuleSet) -> None:
+        self._content = content
+        self._rules = rules
+        self.survey = Survey(content, rules)
+        self._folders: dict[ItemKey, bool] = {}  # whether they may be told of
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether everything there is may be seen."""
+        return self._rules.allow_by_default and not self._rules.blocks_something
+
+    # -- one resource
+
+    async def file(self, key: ItemKey, *, wanted: AbstractSet[str] = NOTHING) -> Reached:
+        """
+        Read a file or folder.
+
+        Raises:
+            Blocked: It may not be reached, or it is not there and that may not be told.
+            NotFound: It is not there.
+        """
+        found, facts = await self._item(key, wanted, Aim.SEE)
+        if not self.allows(facts):
+            await self._even_out(key)
+        self.require(facts)
+        return Reached(found, facts)
+
+    async def folder(self, key: ItemKey) -> Reached:
+        """
+        Read a folder to list what lies in it; something allowed may be below one that is not.
+
+        Raises:
+            Blocked, NotFound: As `file`.
+        """
+        found, facts = await self._item(key, NOTHING, Aim.LIST)
+        if not self._rules.may_hold_visible(facts):
+            await self._even_out(key)
+            raise self._blocked(facts, Aim.LIST)
+        self._folders[found.key] = found.is_root or self.allows(facts)
+        return Reached(found, facts)
+
+    async def parent(self, key: ItemKey) -> Reached:
+        """
+        Read a folder to put something into; whether that is allowed is for `may_create` to say.
+
+        Raises:
+            Blocked, NotFound: As `file`.
+        """
+        found, facts = await self._item(key, NOTHING, Aim.CREATE)
+        if not self.allows(facts):
+            await self._even_out(key)
+        return Reached(found, facts)
+
+    async def site(self, site: str) -> Site:
+        """Read a site; raises as `file`."""
+        ids = Facts(site_id=site)
+        outlook = self._rules.outlook(ids)
+        return await self._read(outlook, lambda: self._content.site(site), ids=ids)
+
+    def require_site_open(self, site: str) -> Outlook:
+        """
+        Let pass when something in a site may be seen; return what may be told of it.
+
+        Raises:
+            Blocked: Nothing may.
+        """
+        ids = Facts(site_id=site)
+        if not self._rules.may_hold_visible(ids):
+            raise self._blocked(ids, Aim.LIST)
+        return self._rules.outlook(ids, inside=True)
+
+    async def site_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
+        """Read a list, or with *inside* one whose items are to be listed; raises as `file`."""
+        ids = self.survey.of_list_id(key)
+        outlook = self._rules.outlook(ids, inside=inside)
+        aim = Aim.LIST if inside else Aim.SEE
+        found = await self._read(outlook, lambda: self._content.site_list(key), ids=ids, aim=aim)
+        facts = self.survey.of_list(found)
+        if inside and self._rules.may_hold_visible(facts):
+            return found
+        self.require(facts)
+        return found
+
+    async def row(
+        self,
+        key: RowKey,
+        *,
+        wanted: AbstractSet[str] = NOTHING,
+        hidden: AbstractSet[str] = NOTHING,
+    ) -> ReachedRow:
+        """Read a list item, without the columns in *hidden*; raises as `file`."""
+        ids = self.survey.of_list_id(key.of, key.item)
+        outlook = self._rules.outlook(ids)
+        wants = wanted | self.survey.row_wants
+        survey = self._survey(outlook)
+        row = await self._read(
+            outlook,
+            lambda: survey.content.row(key, wanted=wants, hidden=hidden),
+            ids=ids,
+            even_out=lambda: self._even_out(key),
+        )
+        (facts,) = await survey.of_rows([row])
+        self.survey.adopt(survey)
+        if not self.allows(facts):
+            await self._even_out(key)
+        self.require(facts)
+        return ReachedRow(row, facts)
+
+    async def told(self, outlook: Outlook, read: Callable[[], Awaitable[Found]]) -> Found:
+        """Read something inside of what *outlook* is about; raises as `file`."""
+        return await self._read(outlook, read)
+
+    # -- many
+
+    async def files(self, files: Sequence[File]) -> list[bool]:
+        """Say of each file whether it may be seen."""
+        return [self.allows(facts) for facts in await self.survey.of_files(files)]
+
+    async def visible_folders(self, keys: Collection[ItemKey]) -> frozenset[ItemKey]:
+        """
+        Return those folders that may be told of by what lies in them.
+
+        The top of a library is one of them: it stands for the library, in which something is seen.
+        """
+        unread = [one for one in dict.fromkeys(keys) if one not in self._folders]
+        if unread:
+            self._folders.update(dict.fromkeys(unread, False))
+            read = await self._content.items(unread, wanted=self.survey.file_wants)
+            folders = [one for one in read.values() if isinstance(one, File)]
+            seen = await self.files(folders)
+            self._folders.update(
+                {one.key: one.is_root or shown for one, shown in zip(folders, seen, strict=True)}
+            )
+        return frozenset(one for one in keys if self._folders[one])
+
+    async def rows(self, rows: Sequence[Row]) -> list[bool]:
+        """Say of each list item whether it may be seen."""
+        return [self.allows(facts) for facts in await self.survey.of_rows(rows)]
+
+    def lists(self, lists: Sequence[SiteList]) -> list[SiteList]:
+        """Keep the lists that may be seen."""
+        return [one for one in lists if self.allows(self.survey.of_list(one))]
+
+    async def open_lists(self, keys: Collection[ListKey]) -> frozenset[ListKey]:
+        """Return the lists in which every item may be seen, whatever it is."""
+        read = await self._content.lists_by_id(keys)
+        inside = {
+            key: self.survey.of_rows_in(one)
+            for key, one in read.items()
+            if isinstance(one, SiteList)
+        }
+        return frozenset(
+            key
+            for key, facts in inside.items()
+            if self._rules.blocking(facts) is None and self._rules.allows_place(facts)
+        )
+
+    def sites(self, sites: Sequence[Site]) -> list[Site]:
+        """Keep the sites that may be seen."""
+        return [one for one in sites if self.allows_site(one.site)]
+
+    def drives(self, drives: Sequence[Drive]) -> list[Drive]:
+        """Keep the libraries that something visible may lie in."""
+        return [one for one in drives if self._rules.may_hold_visible(self.survey.of_drive(one))]
+
+    # -- verdicts
+
+    def allows_site(self, site: str) -> bool:
+        """Say whether a site may be seen."""
+        return self.allows(Facts(site_id=site))
+
+    def allows(self, facts: Facts) -> bool:
+        """Say whether the rules allow what has these facts."""
+        return self._rules.decide(facts).allowed
+
+    def require(self, facts: Facts) -> None:
+        """
+        Let pass what is allowed.
+
+        Raises:
+            Blocked: It is not.
+        """
+        decision = self._rules.decide(facts)
+        if not decision.allowed:
+            raise Blocked(decision.rule_id, facts=facts)
+
+    def require_inside(self, folder: Facts, child: Facts) -> None:
+        """
+        Let pass a *child* of a *folder* that is about to be changed with all that lies in it.
+
+        Raises:
+            Blocked: It is not allowed; without a rule that blocks it, all of the folder is not.
+        """
+        decision = self._rules.decide(child)
+        if not decision.allowed and decision.rule_id is None:
+            raise Blocked(aim=Aim.FILL, facts=folder, child=child)
+        if not decision.allowed:
+            raise Blocked(decision.rule_id, facts=child)
+
+    def unseen(self, folder: Facts, inside: Facts) -> Blocked:
+        """Refuse a *folder* of which too much is not known; *inside* is known of all in it."""
+        return Blocked(self._rules.blocking(inside), aim=Aim.FILL, facts=folder, child=inside)
+
+    def require_creation(self, parent: Facts, child: Facts) -> None:
+        """
+        Let a new *child* be made below *parent*.
+
+        Raises:
+            Blocked: It may not.
+        """
+        if not self._rules.allows_creation(parent, child):
+            rule_id = self._rules.blocking(child)
+            if rule_id is None:
+                rule_id = self._rules.blocking(parent)
+            raise Blocked(rule_id, aim=Aim.CREATE, facts=parent, child=child)
+
+    def settles(self, inside: Facts) -> bool:
+        """
+        Say whether rules about places alone allow everything inside of something.
+
+        *inside* are the facts of what lies in it; further folders may be in between.
+        """
+        deeper = replace(inside, ancestors=UNKNOWN)
+        return self._rules.blocking(deeper) is None and self._rules.allows_place(inside)
+
+    def require_place(self, folder: Facts, child: Facts) -> None:
+        """
+        Let pass a *folder* in which everything is allowed; *child* is what is known of all that.
+
+        Raises:
+            Blocked: Something in it might not be.
+        """
+        if not self._rules.allows_place(child):
+            raise Blocked(aim=Aim.FILL, facts=folder, child=child)
+
+    def _blocked(self, facts: Facts, aim: Aim) -> Blocked:
+        return Blocked(self._rules.blocking(facts), aim=aim, facts=facts)
+
+    async def _item(self, key: ItemKey, wanted: AbstractSet[str], aim: Aim) -> tuple[File, Facts]:
+        ids = await self.survey.of_item_id(key)
+        wants = wanted | self.survey.file_wants
+        outlook = self._rules.outlook(ids, inside=aim is not Aim.SEE)
+        survey = self._survey(outlook)
+        found = await self._read(
+            outlook,
+            lambda: survey.content.item(key, wanted=wants),
+            ids=ids,
+            aim=aim,
+            even_out=lambda: self._even_out(key),
+        )
+        (facts,) = await survey.of_files([found])
+        self.survey.adopt(survey)
+        return found, facts
+
+    def _survey(self, outlook: Outlook) -> Survey:
+        """Return what finds out about one thing: one whose cost tells nothing, if that matters."""
+        if outlook is not Outlook.VEILED:
+            return Survey(self._content, self._rules)
+        return Survey(self._content.thorough(), self._rules)
+
+    async def _even_out(self, key: ItemKey | RowKey) -> None:
+        """Make what is denied cost as many calls as anything else that is denied so."""
+        content = self._content.thorough()
+        if isinstance(key, ItemKey):
+            await self.survey.even_out(lambda: content.items([key], wanted=NOTHING))
+        else:
+            await self.survey.even_out(lambda: content.rows_by_id([key], wanted=NOTHING))
+
+    async def _read(
+        self,
+        outlook: Outlook,
+        read: Callable[[], Awaitable[Found]],
+        *,
+        ids: Facts | None = None,
+        aim: Aim = Aim.SEE,
+        even_out: Callable[[], Awaitable[None]] | None = None,
+    ) -> Found:
+        if outlook is Outlook.CLOSED:
+            raise Blocked if ids is None else self._blocked(ids, aim)
+        try:
+            return await read()
+        except Missing as missing:
+            if outlook is Outlook.VEILED:
+                if even_out is not None:
+                    await even_out()
+                raise Blocked(aim=aim, facts=ids) from missing
+            raise NotFound("There is nothing under this id.") from missing

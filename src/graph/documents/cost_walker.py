@@ -1,0 +1,323 @@
+"""
+One pass over a document: how deep, how many, and which root fields.
+
+Fragments are counted once and remembered, so the work is linear in the text however often they
+are spread, and sums stop at a ceiling.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from graphql import (
+    BooleanValueNode,
+    DirectiveNode,
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    InlineFragmentNode,
+    IntValueNode,
+    OperationDefinitionNode,
+    SelectionNode,
+    SelectionSetNode,
+    VariableNode,
+    get_named_type,
+    is_interface_type,
+    is_list_type,
+    is_non_null_type,
+    is_object_type,
+)
+
+from graph.masking.guards import Requirement, requirement_of
+from policy.vocabulary import Surface
+
+CEILING = 1_000_000
+
+# Introspection lists -> how many entries to reckon with per parent; `types` has its real length.
+_LISTS: Mapping[str, int] = MappingProxyType(
+    {
+        "__Schema.directives": 8,
+        "__Type.fields": 12,
+        "__Type.inputFields": 6,
+        "__Type.enumValues": 6,
+        "__Type.interfaces": 1,
+        "__Type.possibleTypes": 1,
+        "__Field.args": 4,
+        "__Directive.args": 2,
+        "__Directive.locations": 4,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A @skip or @include: the field is there when *given*, or the variable so named, is *want*."""
+
+    want: bool
+    given: bool | str
+
+    def holds(self, variables: Mapping[str, object]) -> bool:
+        """Decide with the values of *variables*; what cannot be known holds."""
+        value = variables.get(self.given) if isinstance(self.given, str) else self.given
+        return value is self.want if isinstance(value, bool) else True
+
+
+def conditions_of(directives: Iterable[DirectiveNode] | None) -> Iterator[Condition]:
+    """Return what @skip and @include among *directives* say."""
+    for directive in directives or ():
+        want = {"include": True, "skip": False}.get(directive.name.value)
+        for argument in directive.arguments or ():
+            if want is None or argument.name.value != "if":
+                continue
+            if isinstance(argument.value, BooleanValueNode):
+                yield Condition(want, argument.value.value)
+            elif isinstance(argument.value, VariableNode):
+                yield Condition(want, argument.value.name.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """
+    One root field of an operation.
+
+    Attributes:
+        key: Its name in the response.
+        surface: None when it asks no provider.
+        conditions: All must hold for it to run.
+        limit: The `limit` given: a number, a variable's name, or None for the default.
+        default_limit: What applies without one; None when the field takes no `limit`.
+        most: What a higher `limit` is lowered to.
+        single, listed: Objects below it: outside and inside the lists that `limit` bounds.
+    """
+
+    key: str
+    name: str
+    surface: Surface | None
+    conditions: tuple[Condition, ...]
+    limit: int | str | None
+    default_limit: int | None
+    most: int
+    single: int
+    listed: int
+
+    def objects(self, variables: Mapping[str, object]) -> int:
+        """Estimate how many objects it returns."""
+        limit = variables.get(self.limit) if isinstance(self.limit, str) else self.limit
+        if not isinstance(limit, int | float) or limit < 1:  # an Int may be written as 50.0
+            limit = self.default_limit or 1
+        return 1 + self.single + int(min(limit, self.most)) * self.listed
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A fragment among root fields: its own are there when all of *conditions* hold."""
+
+    name: str
+    conditions: tuple[Condition, ...]
+
+
+Parts = Mapping[str, tuple[Root | Spread, ...]]  # by fragment; the operation's own under ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a selection set holds, everything below it included; sums stop at the ceiling."""
+
+    depth: int = 0
+    nesting: int = 0
+    fields: int = 0
+    aliases: int = 0
+    directives: int = 0
+    introspected: int = 0
+    single: int = 0
+    listed: int = 0
+
+    def plus(self, other: "Tally") -> "Tally":
+        return Tally(
+            max(self.depth, other.depth),
+            max(self.nesting, other.nesting),
+            min(self.fields + other.fields, CEILING),
+            min(self.aliases + other.aliases, CEILING),
+            min(self.directives + other.directives, CEILING),
+            min(self.introspected + other.introspected, CEILING * CEILING),
+            min(self.single + other.single, CEILING),
+            min(self.listed + other.listed, CEILING),
+        )
+
+
+class Counter:
+    """One pass over one document."""
+
+    def __init__(self, schema: GraphQLSchema, document: DocumentNode) -> None:
+        self.visited = 0
+        self._schema = schema
+        self._types = len(schema.type_map)
+        self._document = document
+        self._fragments = {
+            node.name.value: node
+            for node in document.definitions
+            if isinstance(node, FragmentDefinitionNode)
+        }
+        self._known: dict[str, Tally] = {}
+        self._repeats: dict[tuple[str, str], int] = {}
+
+    def operations(self) -> list[tuple[OperationDefinitionNode, Tally]]:
+        return [
+            (node, self._set(node.selection_set, self._root_type(node)).plus(_own(node.directives)))
+            for node in self._document.definitions
+            if isinstance(node, OperationDefinitionNode)
+        ]
+
+    def pairs(self) -> int:
+        """
+        Count the pairs of fields that validation may have to compare.
+
+        Fields of one type under one response key are compared with each other, wherever they
+        stand; so many that it takes long is no honest document.
+        """
+        return sum(count * (count - 1) // 2 for count in self._repeats.values())
+
+    def parts(self, operation: OperationDefinitionNode) -> Parts:
+        """Return the root fields and where they stand; each fragment is looked at once."""
+        root_type = self._root_type(operation)
+        found = {"": tuple(self._parts(operation.selection_set, root_type, ()))}
+        waiting = [*found[""]]
+        for part in waiting:
+            if isinstance(part, Spread) and part.name in self._fragments and part.name not in found:
+                fragment = self._fragments[part.name]
+                found[part.name] = tuple(self._parts(fragment.selection_set, root_type, ()))
+                waiting += found[part.name]
+        return found
+
+    def _parts(
+        self,
+        selections: SelectionSetNode,
+        owner: GraphQLObjectType | None,
+        conditions: tuple[Condition, ...],
+    ) -> Iterator[Root | Spread]:
+        for node in selections.selections:
+            held = (*conditions, *conditions_of(node.directives))
+            if isinstance(node, FieldNode):
+                if not node.name.value.startswith("__"):
+                    yield self._root(node, owner, held)
+            elif isinstance(node, InlineFragmentNode):
+                yield from self._parts(node.selection_set, owner, held)
+            elif isinstance(node, FragmentSpreadNode):
+                yield Spread(node.name.value, held)
+
+    def _root(
+        self, node: FieldNode, owner: GraphQLObjectType | None, conditions: tuple[Condition, ...]
+    ) -> Root:
+        field = owner.fields.get(node.name.value) if owner is not None else None
+        below = Tally()
+        if node.selection_set is not None:
+            below = self._set(node.selection_set, field and get_named_type(field.type))
+        limit = field.args.get("limit") if field is not None else None
+        requirement = requirement_of(field) if field is not None else Requirement(None)
+        return Root(
+            key=node.alias.value if node.alias else node.name.value,
+            name=node.name.value,
+            surface=requirement.surface,
+            conditions=conditions,
+            limit=_limit(node),
+            default_limit=limit.default_value if limit is not None else None,
+            most=requirement.max_limit,
+            single=below.single,
+            listed=below.listed,
+        )
+
+    def _set(self, selections: SelectionSetNode, owner: Any) -> Tally:
+        total = Tally()
+        for node in selections.selections:
+            self.visited += 1
+            total = total.plus(self._selection(node, owner)).plus(_own(node.directives))
+        return replace(total, nesting=total.nesting + 1)
+
+    def _selection(self, node: SelectionNode, owner: Any) -> Tally:
+        if isinstance(node, FieldNode):
+            return self._field(node, owner)
+        if isinstance(node, InlineFragmentNode):
+            named = node.type_condition
+            inner = self._schema.type_map.get(named.name.value) if named else owner
+            return self._set(node.selection_set, inner)
+        if isinstance(node, FragmentSpreadNode):
+            return self._fragment(node.name.value)
+        return Tally()
+
+    def _fragment(self, name: str) -> Tally:
+        if name not in self._known:
+            fragment = self._fragments.get(name)
+            self._known[name] = Tally()  # a cycle counts nothing; validation refuses it
+            if fragment is not None:
+                inner = self._schema.type_map.get(fragment.type_condition.name.value)
+                tally = self._set(fragment.selection_set, inner)
+                self._known[name] = tally.plus(_own(fragment.directives))
+        return self._known[name]
+
+    def _field(self, node: FieldNode, owner: Any) -> Tally:
+        name = node.name.value
+        aliases = 1 if node.alias else 0
+        place = (str(getattr(owner, "name", "")), node.alias.value if node.alias else name)
+        self._repeats[place] = self._repeats.get(place, 0) + 1
+        type_ = self._type(owner, name)
+        below = Tally()
+        if node.selection_set is not None:
+            below = self._set(node.selection_set, type_ and get_named_type(type_))
+        if name.startswith("__") or str(getattr(owner, "name", "")).startswith("__"):
+            many = self._many(f"{getattr(owner, 'name', '')}.{name}")
+            return replace(
+                below,
+                depth=0,
+                fields=0,
+                aliases=aliases if name == "__typename" else below.aliases,
+                introspected=min(many * (1 + below.introspected), CEILING * CEILING),
+            )
+        objects = 1 + below.single + below.listed if node.selection_set is not None else 0
+        in_list = type_ is not None and _is_list(type_)
+        return replace(
+            below,
+            depth=below.depth + 1,
+            fields=below.fields + 1,
+            aliases=below.aliases + aliases,
+            single=0 if in_list else objects,
+            listed=objects if in_list else 0,
+        )
+
+    def _type(self, owner: Any, name: str) -> GraphQLOutputType | None:
+        if name == "__schema":
+            return self._schema.type_map["__Schema"]  # type: ignore[return-value]  # an object type
+        if name == "__type":
+            return self._schema.type_map["__Type"]  # type: ignore[return-value]  # an object type
+        if not (is_object_type(owner) or is_interface_type(owner)):
+            return None
+        field = owner.fields.get(name)
+        return None if field is None else field.type
+
+    def _many(self, coordinate: str) -> int:
+        return self._types if coordinate == "__Schema.types" else _LISTS.get(coordinate, 1)
+
+    def _root_type(self, operation: OperationDefinitionNode) -> GraphQLObjectType | None:
+        return self._schema.get_root_type(operation.operation)
+
+
+def _own(directives: tuple[DirectiveNode, ...] | list[DirectiveNode] | None) -> Tally:
+    return Tally(directives=len(directives or ()))
+
+
+def _is_list(type_: GraphQLOutputType) -> bool:
+    return is_list_type(type_.of_type if is_non_null_type(type_) else type_)
+
+
+def _limit(node: FieldNode) -> int | str | None:
+    for argument in node.arguments or ():
+        if argument.name.value == "limit":
+            if isinstance(argument.value, IntValueNode):
+                return min(int(argument.value.value[:12]), CEILING)
+            if isinstance(argument.value, VariableNode):
+                return argument.value.name.value
+    return None

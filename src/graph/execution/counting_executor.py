@@ -1,0 +1,21 @@
+"""graphql-core's executor, counting the objects it returns to power users."""
+
+from typing import Any
+
+from graphql.execution import Executor
+
+from graph.documents.cost_limits import MAX_OBJECTS, TooCostly
+
+
+class CountingExecutor(Executor[None]):
+    """Refuses a list that would bring the operation over its budget, before completing it."""
+
+    def complete_list_value(self, return_type: Any, *args: Any, **kwargs: Any) -> Any:
+        """Count the list, then complete it; `context.budget` None counts nothing."""
+        context = self.context_value
+        result = kwargs["result"] if "result" in kwargs else args[3]
+        if context.budget is not None and isinstance(result, list | tuple):
+            context.budget -= len(result)
+            if context.budget < 0:
+                raise TooCostly(f"The query returns more than {MAX_OBJECTS} objects.")
+        return super().complete_list_value(return_type, *args, **kwargs)

@@ -1,0 +1,249 @@
+"""
+The plan of an operation, for one set of hidden fields and one set of @skip and @include values.
+
+Root fields and whatever else has a resolver keep graphql-core's order, arguments, paths and error
+handling: the plan only says where the executor may take a large step.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from graphql import (
+    GraphQLError,
+    GraphQLField,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    get_named_type,
+    get_nullable_type,
+    is_leaf_type,
+    is_object_type,
+)
+from graphql.execution.collect_fields import (
+    CollectedFields,
+    FieldDetailsList,
+    FragmentDetails,
+    GroupedFieldSet,
+    collect_fields,
+    collect_subfields,
+)
+from graphql.execution.values import VariableValues
+from graphql.pyutils import Path
+
+from graph.documents.coordinates import is_asynchronous
+from graph.execution.plan.inputs import Call
+from graph.execution.plan.record_checks import Place
+from graph.execution.plan.selections import Anatomy, Part
+from graph.execution.plan.shapes import Reader, depth, wrapped
+from graph.execution.requested_fields import attributes
+
+Collected = dict[tuple[GraphQLObjectType, int], tuple[FieldDetailsList, CollectedFields]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """
+    A field whose value is read in one step: as a whole, or but for the *parts* of one object.
+
+    Attributes:
+        type: The field's type. The executor also completes parts of it, which are no step.
+        owner: The type of its objects.
+        parts: What is left to do in the one object, in order; empty of a pure selection.
+    """
+
+    type: GraphQLOutputType
+    owner: GraphQLObjectType
+    reader: Reader
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """
+    A mixed selection: plain attributes are read in one step, before the resolvers are called.
+
+    Attributes:
+        parts: What is left to do in each object then, in order.
+    """
+
+    reader: Reader
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """
+    The only root field of an operation, when its call is prepared.
+
+    Attributes:
+        reader: Of its value, when reading it is all there is to do; None otherwise.
+    """
+
+    key: str
+    path: Path
+    details: FieldDetailsList
+    call: Call
+    reader: Reader | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """
+    How one operation runs.
+
+    Attributes:
+        roots: The root fields, collected.
+        collected: What graphql-core collects below them; it looks there first, and adds what is
+            missing, which is the same for every request. Steps, mixtures and calls are known by
+            the `id` of what is kept here.
+        wanted: Root response key -> type -> the record attributes asked for
+        (`graph.execution.requested_fields`). steps: By the `id` of the field's nodes.
+        mixtures: By the `id` of the selection's collected fields.
+        calls: By the `id` of the field's nodes.
+        names: Root response key -> member of its object -> attribute of the shape.
+        alone: None when there are several root fields, or graphql-core must call the one.
+    """
+
+    root_type: GraphQLObjectType
+    roots: GroupedFieldSet
+    collected: Collected
+    wanted: Mapping[str, Mapping[str, frozenset[str]]]
+    steps: Mapping[int, Step]
+    mixtures: Mapping[int, Mixture]
+    calls: Mapping[int, Call]
+    names: Mapping[str, Mapping[str, str]]
+    alone: Alone | None
+
+
+@dataclass(kw_only=True)
+class Planner:
+    """
+    Makes one plan.
+
+    Attributes:
+        variables: Coerced; only those of @skip and @include are looked at.
+    """
+
+    schema: GraphQLSchema
+    operation: OperationDefinitionNode
+    fragments: dict[str, FragmentDetails]
+    variables: VariableValues
+    hidden: frozenset[str]
+    _collected: Collected = field(default_factory=dict)
+    _steps: dict[int, Step] = field(default_factory=dict)
+    _mixtures: dict[int, Mixture] = field(default_factory=dict)
+    _calls: dict[int, Call] = field(default_factory=dict)
+
+    def plan(self) -> Plan | None:
+        """Return the plan; None when the fields cannot be collected, an error for graphql-core."""
+        root = cast("GraphQLObjectType", self.schema.get_root_type(self.operation.operation))
+        anatomy = Anatomy(self._collect, self.hidden)
+        try:
+            roots = collect_fields(
+                self.schema, self.fragments, self.variables, root, self.operation
+            ).grouped_field_set
+            for details in roots.values():
+                self._below(root, details, anatomy)
+                self._prepare(root, details, is_asynchronous)
+            return Plan(
+                root_type=root,
+                roots=roots,
+                collected=self._collected,
+                wanted={key: self._wanted(root, details) for key, details in roots.items()},
+                steps=self._steps,
+                mixtures=self._mixtures,
+                calls=self._calls,
+                names={key: self._names(root, one, anatomy) for key, one in roots.items()},
+                alone=self._alone(root, roots),
+            )
+        except GraphQLError:
+            return None
+
+    def _below(self, owner: GraphQLObjectType, details: FieldDetailsList, anatomy: Anatomy) -> None:
+        """Plan what stands below a field that graphql-core executes."""
+        type_, below = self._type(owner, details)
+        if below is None:
+            return
+        found = anatomy.of(below, details)
+        if found.pure:
+            place = Place(_itself, lists=depth(type_), below=found.places)
+            reader = Reader.of(wrapped(type_, found.shape), [place])
+            self._steps[id(details)] = Step(type_, below, reader)
+            return
+        if found.places:
+            reader = Reader.of(found.shape, found.places, counts=False)
+            self._mixtures[id(self._collect(below, details))] = Mixture(reader, found.parts)
+            if depth(type_) == 0 and below.is_type_of is None:
+                self._steps[id(details)] = Step(type_, below, reader, found.parts)
+        for part in found.parts:
+            if part.place is None:
+                self._below(below, part.details, anatomy)
+                self._prepare(below, part.details, _is_leaf)
+
+    def _prepare(
+        self,
+        owner: GraphQLObjectType,
+        details: FieldDetailsList,
+        fits: Callable[[GraphQLField], bool],
+    ) -> None:
+        """Prepare the call of a field if it *fits*."""
+        defined = owner.fields.get(details[0].node.name.value)
+        if defined is not None and fits(defined):
+            call = Call.of(defined, [one.node for one in details])
+            if call is not None:
+                self._calls[id(details)] = call
+
+    def _alone(self, owner: GraphQLObjectType, roots: GroupedFieldSet) -> Alone | None:
+        if len(roots) != 1:
+            return None
+        ((key, details),) = roots.items()
+        call, step = self._calls.get(id(details)), self._steps.get(id(details))
+        if call is None or call.field.resolve is None:
+            return None
+        reader = step.reader if step is not None and not step.parts else None
+        return Alone(key, Path(None, key, owner.name), details, call, reader)
+
+    def _wanted(
+        self, owner: GraphQLObjectType, details: FieldDetailsList
+    ) -> Mapping[str, frozenset[str]]:
+        _, below = self._type(owner, details)
+        if below is None:
+            return {}
+        return attributes(self.schema, below, details, self._collect, self.hidden)
+
+    def _names(
+        self, owner: GraphQLObjectType, details: FieldDetailsList, anatomy: Anatomy
+    ) -> Mapping[str, str]:
+        _, below = self._type(owner, details)
+        return {} if below is None else dict(anatomy.of(below, details).names)
+
+    def _type(
+        self, owner: GraphQLObjectType, details: FieldDetailsList
+    ) -> tuple[Any, GraphQLObjectType | None]:
+        """Return the type of a field, and the object type of ours within it."""
+        defined = self.schema.get_field(owner, details[0].node.name.value)
+        below = get_named_type(defined.type) if defined else None
+        if defined is None or not is_object_type(below) or below.name.startswith("__"):
+            return None, None
+        return defined.type, below
+
+    def _collect(self, owner: GraphQLObjectType, details: FieldDetailsList) -> GroupedFieldSet:
+        """Collect once: what is kept is known by its `id`, here and in the executor."""
+        key = owner, id(details)
+        if key not in self._collected:
+            collected = collect_subfields(
+                self.schema, self.fragments, self.variables, self.operation, owner, details
+            )
+            self._collected[key] = details, collected
+        return self._collected[key][1].grouped_field_set
+
+
+def _is_leaf(defined: GraphQLField) -> bool:
+    """Say whether values of *defined* are scalars or enums, and not lists of them."""
+    return is_leaf_type(get_nullable_type(defined.type))
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -1,0 +1,146 @@
+"""
+Who may call a root field: checked before anything else, and printed into the SDL.
+
+    @guarded(EmailOp.SEARCH_EMAILS, returns=EmailPage)
+    async def emails(info: Info, …) -> …
+
+becomes `emails(…): EmailPage @requires(operation: "search_emails")`. A dropped guard is a visible
+diff of the committed schema.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from types import MappingProxyType
+from typing import Any, Optional, ParamSpec, TypeVar, cast
+
+import strawberry
+from graphql import GraphQLField, GraphQLSchema
+from strawberry.schema_directive import Location
+from strawberry.types.field import StrawberryField
+
+from graph.documents.coordinates import declaration
+from graph.masking import wellformed
+from policy.vocabulary import CalendarOp, CollabOp, EmailOp, Operation, Surface, TaskOp
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@strawberry.schema_directive(
+    locations=[Location.FIELD_DEFINITION],
+    description=(
+        "What the access token must allow: one operation, or any of several. A field with a "
+        "surface alone needs the surface to be open and no operation."
+    ),
+)
+class Requires:
+    operation: str | None = strawberry.UNSET
+    any_of: list[str] | None = strawberry.UNSET
+    surface: str | None = strawberry.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """
+    What a root field asks of the token.
+
+    Attributes:
+        surface: None when any valid token will do.
+        operations: Alternatives, one suffices; empty when the open surface is enough.
+        max_limit: What a higher `limit` is lowered to; 1 when the field takes none.
+    """
+
+    surface: Surface | None
+    operations: tuple[Operation, ...] = ()
+    max_limit: int = 1
+
+
+_SURFACES: Mapping[type, Surface] = MappingProxyType(
+    {
+        EmailOp: Surface.EMAIL,
+        CalendarOp: Surface.CALENDAR,
+        TaskOp: Surface.TASKS,
+        CollabOp: Surface.COLLAB,
+    }
+)
+
+
+def guarded(
+    *operations: Operation,
+    returns: object,
+    surface: Surface | None = None,
+    max_limit: int = 1,
+    needed: Callable[[Mapping[str, Any]], Sequence[Operation]] = lambda _: (),
+) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+    """
+    Make a root field that runs only when the token allows one of *operations*.
+
+    *returns* is the GraphQL type; the resolver returns records of the same shape. *surface* is
+    needed only when there are no operations, which name theirs themselves. *max_limit* is what a
+    higher `limit` argument is lowered to. *needed* tells from the arguments which of several
+    operations this call cannot do without, so that a refusal names it.
+    """
+    opened = surface or _SURFACES[type(operations[0])]
+    requirement = Requirement(opened, operations, max_limit)
+
+    def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
+        @wraps(resolver)
+        async def admitted(*args: P.args, **kwargs: P.kwargs) -> R:
+            info = cast("Any", kwargs["info"])
+            info.context.caller.admit(opened, *(needed(kwargs)[:1] or operations))
+            wellformed.check(kwargs, called=info.argument_name)
+            return await resolver(*args, **kwargs)
+
+        return _field(admitted, returns, requirement, [_directive(requirement)])
+
+    return field
+
+
+def unguarded(*, returns: object) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+    """Make a root field that is open to every valid token."""
+
+    def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
+        return _field(resolver, returns, Requirement(None), [])
+
+    return field
+
+
+def requirement_of(field: GraphQLField) -> Requirement:
+    """Return what the root field *field* asks of the token."""
+    return cast("Requirement", declaration(field).metadata["requirement"])
+
+
+def requirements(schema: GraphQLSchema) -> Mapping[str, Requirement]:
+    """Return the requirement of every root field, queries first, in schema order."""
+    return MappingProxyType(
+        {
+            name: requirement_of(field)
+            for root in (schema.query_type, schema.mutation_type)
+            if root is not None
+            for name, field in root.fields.items()
+        }
+    )
+
+
+def _directive(requirement: Requirement) -> Requires:
+    if not requirement.operations:
+        return Requires(surface=str(requirement.surface))
+    if len(requirement.operations) == 1:
+        return Requires(operation=requirement.operations[0].value)
+    return Requires(any_of=[operation.value for operation in requirement.operations])
+
+
+def _field(
+    resolver: Callable[..., Awaitable[object]],
+    returns: object,
+    requirement: Requirement,
+    directives: list[object],
+) -> StrawberryField:
+    return strawberry.field(
+        resolver,
+        graphql_type=Optional[returns],  # noqa: UP045 - a refused field is null, its siblings answer
+        description=(resolver.__doc__ or "").strip(),
+        directives=directives,
+        metadata={"requirement": requirement},
+    )

@@ -1,0 +1,292 @@
+"""
+Which mask word hides which field of the schema. Source: decisions 5.1, 6.1, 7.2, 8.2.
+
+Every field of every output type is in exactly one of three tables: `MASKED` (one word hides it),
+`HIDDEN_WITH_ALL` (hidden when every one of its sources is), `ALWAYS_VISIBLE`. A masked field is
+null before its record is touched, and its record attribute is never asked for.
+"""
+
+from collections.abc import Callable, Container, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from graphql import GraphQLResolveInfo, GraphQLSchema, default_field_resolver
+
+from graph.collab import mask_table as collab
+from graph.documents.coordinates import field_at
+from policy.grants import Grant
+from policy.vocabulary import CalendarField, CollabField, EmailField, Field, Surface, TaskField
+
+# One row per word and surface, in the contract's order. Words are looked up within their surface:
+# `labels` of mail and `labels` of the calendar are different words with the same text.
+_EMAIL: tuple[tuple[EmailField, tuple[str, ...]], ...] = (
+    (EmailField.SUBJECT, ("Email.subject", "Thread.subject")),
+    (EmailField.FROM, ("Email.from",)),
+    (EmailField.TO, ("Email.to",)),
+    (EmailField.CC, ("Email.cc",)),
+    (EmailField.BCC, ("Email.bcc",)),
+    (EmailField.BODY_PREVIEW, ("Email.bodyPreview",)),
+    (EmailField.BODY, ("Email.body", "Email.bodyType")),
+    (EmailField.SENT_AT, ("Email.sentAt",)),
+    (EmailField.RECEIVED_AT, ("Email.receivedAt", "Thread.lastMessageAt")),
+    (EmailField.ATTACHMENTS, ("Email.attachments",)),
+    (EmailField.LABELS, ("Email.labels",)),
+    (EmailField.IMPORTANCE, ("Email.importance",)),
+)
+
+_CALENDAR: tuple[tuple[CalendarField, tuple[str, ...]], ...] = (
+    (CalendarField.TITLE, ("Event.title",)),
+    (CalendarField.DESCRIPTION, ("Event.description",)),
+    (CalendarField.LOCATION, ("Event.location",)),
+    (CalendarField.TIMES, ("Event.startUtc", "Event.endUtc", "Event.allDay")),
+    (CalendarField.STATUS, ("Event.status",)),
+    (CalendarField.ORGANIZER, ("Event.organizer",)),
+    (CalendarField.ATTENDEES, ("Event.attendees",)),
+    (CalendarField.JOIN_URL, ("Event.joinUrl",)),
+    (CalendarField.LABELS, ("Event.labels",)),
+    (CalendarField.RECURRENCE, ("Event.isRecurringEvent",)),
+)
+
+_TASKS: tuple[tuple[TaskField, tuple[str, ...]], ...] = (
+    (TaskField.NAME, ("TaskItem.name",)),
+    (TaskField.STATUS, ("TaskItem.status",)),
+    (TaskField.ASSIGNEES, ("TaskItem.assignees",)),
+    (TaskField.DUE_DATE, ("TaskItem.dueDate",)),
+    (TaskField.PRIORITY, ("TaskItem.priority",)),
+    (TaskField.LABELS, ("TaskItem.labels",)),
+    (TaskField.DESCRIPTION, ("TaskItem.description", "TaskBoard.description")),
+    (TaskField.COMMENTS, ("TaskItem.comments",)),
+    (TaskField.COLUMN_VALUES, ("TaskItem.columnValues",)),
+    (TaskField.SUB_ITEMS, ("TaskItem.subItems",)),
+    (TaskField.CREATED_TIME, ("TaskItem.createdAt",)),
+    (TaskField.MODIFIED_TIME, ("TaskItem.updatedAt",)),
+    (TaskField.WEB_LINK, ("TaskItem.webUrl", "TaskBoard.webUrl")),
+)
+
+_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (
+    *_EMAIL,
+    *_CALENDAR,
+    *_TASKS,
+    *collab.WORDS,
+)
+
+_SURFACES: Mapping[type, Surface] = MappingProxyType(
+    {
+        EmailField: Surface.EMAIL,
+        CalendarField: Surface.CALENDAR,
+        TaskField: Surface.TASKS,
+        CollabField: Surface.COLLAB,
+    }
+)
+
+# Coordinate -> the word that hides it.
+MASKED: Mapping[str, Field] = MappingProxyType(
+    {coordinate: word for word, coordinates in _ROWS for coordinate in coordinates}
+)
+
+# Coordinate -> the words that hide it together: it is made of what is left visible.
+HIDDEN_WITH_ALL: Mapping[str, tuple[Field, ...]] = MappingProxyType(
+    {"Thread.participants": (EmailField.FROM, EmailField.TO, EmailField.CC)}
+)
+
+# Type -> its structural fields. What stands below a masked field goes with it.
+ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Query": (
+            "emails",
+            "email",
+            "emailThread",
+            "calendarEvents",
+            "calendarEvent",
+            "eventsByContact",
+            "freeBusy",
+            "calendars",
+            "taskProviders",
+            "taskBoards",
+            "taskBoard",
+            "taskItems",
+            "taskItem",
+            *collab.QUERIES,
+            "accessToken",
+        ),
+        "Mutation": (
+            "sendEmail",
+            "replyToEmail",
+            "forwardEmail",
+            "deleteEmail",
+            "modifyEmail",
+            "createTaskItem",
+            "updateTaskItem",
+            "deleteTaskItem",
+            "addTaskComment",
+            *collab.MUTATIONS,
+        ),
+        "EmailPage": (
+            "emails",
+            "totalCount",
+            "totalCountExact",
+            "hasMore",
+            "nextPageToken",
+            "accessInfo",
+            "authWarnings",
+        ),
+        "Email": ("id", "threadId", "isRead", "hasAttachments", "provider", "accessInfo"),
+        "Thread": ("id", "messages", "messageCount", "provider", "accessInfo"),
+        "Participant": ("email", "name"),
+        "Attachment": ("id", "name", "contentType", "size", "isInline"),
+        "EmailActionResult": ("success", "emailId", "threadId", "errorCode", "errorMessage"),
+        "EventPage": (
+            "events",
+            "accessInfo",
+            "currentUserCalendarEmail",
+            "authWarnings",
+            "meta",
+        ),
+        "EventPageMeta": ("count", "offset", "totalCount", "hasMore", "from", "to"),
+        "EventAnswer": ("event", "accessInfo", "currentUserCalendarEmail"),
+        "Event": ("id",),
+        "Attendee": ("email", "name", "response"),
+        "FreeBusyAnswer": ("calendars", "accessInfo", "authWarnings"),
+        "FreeBusyCalendar": ("calendarId", "calendarName", "busy", "free"),
+        "TimePeriod": ("startUtc", "endUtc", "durationMinutes"),
+        "CalendarList": ("calendars", "accessInfo", "authWarnings"),
+        "Calendar": (
+            "calendarId",
+            "calendarName",
+            "provider",
+            "accountEmail",
+            "isPrimary",
+            "timeZone",
+        ),
+        "TaskProvider": ("providerCode", "providerDisplayName", "connectionId", "status"),
+        "TaskBoardPage": (
+            "provider",
+            "boards",
+            "nextPageToken",
+            "hasMore",
+            "accessInfo",
+            "authWarnings",
+        ),
+        "TaskBoardAnswer": ("provider", "board", "accessInfo"),
+        "TaskBoard": (
+            "id",
+            "name",
+            "state",
+            "workspaceId",
+            "workspaceName",
+            "folderId",
+            "folderName",
+            "groups",
+            "columns",
+            "tags",
+        ),
+        "TaskGroup": ("id", "title", "color"),
+        "TaskColumn": ("id", "title", "type", "writable", "options"),
+        "TaskTag": ("id", "name", "color"),
+        "TaskItemPage": (
+            "provider",
+            "items",
+            "nextPageToken",
+            "hasMore",
+            "totalCount",
+            "accessInfo",
+        ),
+        "TaskItemAnswer": ("provider", "item", "accessInfo"),
+        "TaskItem": ("id", "boardId", "groupId", "groupName"),
+        "TaskColumnValue": ("columnId", "columnTitle", "type", "text", "value"),
+        "TaskComment": ("id", "body", "authorName", "createdAt"),
+        "TaskItemResult": (
+            "provider",
+            "success",
+            "itemId",
+            "item",
+            "errorCode",
+            "errorMessage",
+            "rejectedFields",
+        ),
+        "TaskOperationResult": ("provider", "success", "errorCode", "errorMessage"),
+        "TaskCommentResult": ("provider", "success", "commentId", "errorCode", "errorMessage"),
+        "AccessToken": (
+            "id",
+            "name",
+            "expiresAt",
+            "settings",
+            "effectiveEmailOperations",
+            "effectiveTaskOperations",
+            "effectiveCollabOperations",
+            "connections",
+        ),
+        "TokenConnection": (
+            "id",
+            "kind",
+            "provider",
+            "accountEmail",
+            "status",
+            "reconnectUrl",
+        ),
+        **collab.STRUCTURAL,
+    }
+)
+
+
+def hidden(grant: Grant) -> frozenset[str]:
+    """Return the coordinates ("Email.body") that a token with *grant* may not see."""
+    return _hidden(
+        grant.visible_email_fields,
+        grant.visible_calendar_fields,
+        grant.visible_task_fields,
+        grant.visible_collab_fields,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _hidden(*visible: frozenset[Field]) -> frozenset[str]:
+    """Do it for the visible words of each surface, in the order of `_SURFACES`."""
+    seen = dict(zip(_SURFACES, visible, strict=True))
+    single = {coordinate for coordinate, word in MASKED.items() if word not in seen[type(word)]}
+    together = {
+        coordinate
+        for coordinate, words in HIDDEN_WITH_ALL.items()
+        if not any(word in seen[type(word)] for word in words)
+    }
+    return frozenset(single | together)
+
+
+def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, list[str]]:
+    """Group the *hidden* coordinates of *surfaces* by type, in the order of the tables."""
+    words: dict[str, Field] = {
+        **MASKED,
+        **{coordinate: all_of[0] for coordinate, all_of in HIDDEN_WITH_ALL.items()},
+    }
+    grouped: dict[str, list[str]] = {}
+    for coordinate, word in words.items():
+        if coordinate in hidden and _SURFACES[type(word)] in surfaces:
+            owner, _, field = coordinate.partition(".")
+            grouped.setdefault(owner, []).append(field)
+    return grouped
+
+
+def words(coordinates: Container[str], grant: Grant) -> dict[Surface, list[Field]]:
+    """Return the words that hide some of *coordinates* from *grant*, in the contract's order."""
+    found: dict[Surface, list[Field]] = {}
+    for word, governed in _ROWS:
+        if not grant.sees(word) and any(one in coordinates for one in governed):
+            found.setdefault(_SURFACES[type(word)], []).append(word)
+    return found
+
+
+def apply(schema: GraphQLSchema) -> None:
+    """Make every maskable field of *schema* answer null to callers it is hidden from."""
+    for coordinate in (*MASKED, *HIDDEN_WITH_ALL):
+        field = field_at(schema, coordinate)
+        field.resolve = _unless_hidden(coordinate, field.resolve or default_field_resolver)
+
+
+def _unless_hidden(coordinate: str, resolve: Callable[..., Any]) -> Callable[..., Any]:
+    def resolve_visible(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
+        if coordinate in info.context.hidden:
+            return None
+        return resolve(source, info, **arguments)
+
+    return resolve_visible

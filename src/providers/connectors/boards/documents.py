@@ -1,0 +1,205 @@
+"""
+The documents sent to the board provider: what is asked for is what is wanted, and no more.
+
+Source: wire report, 1C. Column values are asked for by column id when some of them may not be
+seen, else by type, else all.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+
+from providers.ports.tasks import MOST_COMMENTS, Sight
+from providers.tasks.columns import DERIVED
+
+_SETTINGS = "id title type settings_str archived"
+
+# Attribute of `TaskBoard` -> what to ask for.
+_BOARD: Mapping[str, str] = MappingProxyType(
+    {
+        "name": "name",
+        "description": "description",
+        "workspace_id": "workspace_id",
+        "workspace_name": "workspace{name}",
+        "folder_id": "board_folder_id",
+        "folder_name": "folder{name}",
+        "web_url": "url",
+        "groups": "groups{id title color archived deleted}",
+        "columns": f"columns{{{_SETTINGS}}}",
+        "tags": "tags{id name color}",
+    }
+)
+# Attribute of `TaskItem` -> what to ask for.
+_ITEM: Mapping[str, str] = MappingProxyType(
+    {
+        "name": "name",
+        "created_at": "created_at",
+        "updated_at": "updated_at",
+        "web_url": "url",
+    }
+)
+# Derived field -> the types of its columns.
+_TYPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "status": ("status",),
+        "priority": ("status",),
+        "assignees": ("people", "person", "team"),
+        "due_date": ("date", "timeline"),
+        "labels": ("tags", "dropdown"),
+        "description": ("long_text",),
+    }
+)
+
+BOARD_COLUMNS = f"query($b:[ID!]){{boards(ids:$b,limit:1,state:all){{id columns{{{_SETTINGS}}}}}}}"
+TARGET = (
+    "query($i:[ID!]){items(ids:$i,limit:1){id state "
+    f"board{{id columns{{{_SETTINGS}}}}} parent_item{{id board{{id}}}}}}}}"
+)
+PLACE = "query($i:[ID!]){items(ids:$i,limit:1){id state board{id} parent_item{id board{id}}}}"
+PROBE = "query{boards(limit:1){id}}"
+CREATE = (
+    "mutation($b:ID!,$g:String,$n:String!,$v:JSON){create_item(board_id:$b,group_id:$g,"
+    "item_name:$n,column_values:$v,create_labels_if_missing:false){id}}"
+)
+CHANGE = (
+    "mutation($b:ID!,$i:ID,$v:JSON!)"
+    "{change_multiple_column_values(board_id:$b,item_id:$i,column_values:$v){id}}"
+)
+DELETE = "mutation($i:ID){delete_item(item_id:$i){id}}"
+COMMENT = "mutation($i:ID,$t:String!){create_update(item_id:$i,body:$t){id}}"
+
+
+def boards(wanted: AbstractSet[str]) -> str:
+    """Ask for a page of boards; variables n, p, s (State)."""
+    return (
+        "query($n:Int,$p:Int,$s:State){boards(limit:$n,page:$p,state:$s,order_by:created_at)"
+        f"{{{_board(wanted)}}}}}"
+    )
+
+
+def boards_by_id(wanted: AbstractSet[str]) -> str:
+    """Ask for boards by their ids; variables b, n."""
+    return f"query($b:[ID!],$n:Int){{boards(ids:$b,limit:$n,state:all){{{_board(wanted)}}}}}"
+
+
+def first_page(values: "Values", sight: Sight, *, count: bool) -> str:
+    """Ask for the first page of a board's items; variables b, n, q, and those of *values*."""
+    total = " items_count" if count else ""
+    return (
+        f"query($b:[ID!],$n:Int!,$q:ItemsQuery{values.declared}){{boards(ids:$b,limit:1,state:all)"
+        f"{{id state type{total} items_page(limit:$n,query_params:$q)"
+        f"{{cursor items{{{_item(values, sight, alone=False)}}}}}}}}}"
+    )
+
+
+def next_page(values: "Values", sight: Sight, *, count: bool) -> str:
+    """Ask for a page behind a cursor; variables c, n, and b when the total is asked for."""
+    total, declared = "", ""
+    if count:
+        total, declared = " boards(ids:$b,limit:1,state:all){id items_count}", ",$b:[ID!]"
+    return (
+        f"query($c:String!,$n:Int!{declared}{values.declared}){{next_items_page(cursor:$c,limit:$n)"
+        f"{{cursor items{{{_item(values, sight, alone=False)}}}}}{total}}}"
+    )
+
+
+FIRST_IDS = (
+    "query($b:[ID!],$n:Int!,$q:ItemsQuery){boards(ids:$b,limit:1,state:all)"
+    "{id items_page(limit:$n,query_params:$q){cursor items{id}}}}"
+)
+NEXT_IDS = "query($c:String!,$n:Int!){next_items_page(cursor:$c,limit:$n){cursor items{id}}}"
+
+
+def item(values: "Values", sight: Sight) -> str:
+    """Ask for one item; variables i, and those of *values*."""
+    return (
+        f"query($i:[ID!]{values.declared}){{items(ids:$i,limit:1)"
+        f"{{{_item(values, sight, alone=True)}}}}}"
+    )
+
+
+def changes(count: int) -> str:
+    """Set columns one by one, each under an alias: a0, a1 …; variables b, i, v0, v1 …"""
+    declared = "".join(f",$v{number}:JSON!" for number in range(count))
+    calls = " ".join(
+        f"a{number}:change_multiple_column_values(board_id:$b,item_id:$i,column_values:$v{number})"
+        "{id}"
+        for number in range(count)
+    )
+    return f"mutation($b:ID!,$i:ID{declared}){{{calls}}}"
+
+
+class Values:
+    """
+    Which column values to ask for, of items and of their sub-items.
+
+    Attributes:
+        declared: The variables that the document declares for it.
+        variables: Their values.
+    """
+
+    def __init__(
+        self,
+        sight: Sight,
+        *,
+        own: Iterable[str] | None = None,
+        below: Iterable[str] | None = None,
+    ) -> None:
+        """*own* and *below*: the ids of columns that may be asked for; None: all."""
+        self.variables: dict[str, object] = {}
+        self.declared = ""
+        self._sight = sight
+        self.own = self._chosen("o", own)
+        self.below = self._chosen("u", below) if "sub_items" in sight.wanted else ""
+
+    def _chosen(self, variable: str, ids: Iterable[str] | None) -> str:
+        every = "column_values" in self._sight.wanted
+        types = {one for name in self._sight.wanted & DERIVED for one in _TYPES[name]}
+        if not every and not types:
+            return ""
+        arguments = []
+        if ids is not None:
+            self.declared += f",${variable}:[String!]"
+            self.variables[variable] = list(ids)
+            arguments.append(f"ids:${variable}")
+        if not every:
+            arguments.append(f"types:[{','.join(sorted(types))}]")
+        asked = f"({','.join(arguments)})" if arguments else ""
+        return f" column_values{asked}{{{self._cell()}}}"
+
+    def _cell(self) -> str:
+        shown = "...on DropdownValue{values{label}} ...on TagsValue{tags{name}}"
+        if "column_values" not in self._sight.wanted:
+            return f"id type text value column{{id title type}} {shown}"
+        linked = " ...on FormulaValue{display_value}"
+        if self._sight.boards is None:  # what these show stands on other boards
+            linked += (
+                " ...on MirrorValue{display_value} ...on BoardRelationValue{display_value}"
+                " ...on DependencyValue{display_value}"
+            )
+        return f"id type text value column{{id title type}} {shown}{linked}"
+
+
+def _board(wanted: AbstractSet[str]) -> str:
+    return " ".join(["id state type", *(text for name, text in _BOARD.items() if name in wanted)])
+
+
+def _item(values: Values, sight: Sight, *, alone: bool) -> str:
+    asked = _plain(sight.wanted) + values.own
+    if alone:
+        asked += " board{id} parent_item{id board{id}}"
+        if "comments" in sight.wanted:
+            asked += (
+                f" updates(limit:{MOST_COMMENTS})"
+                "{id body text_body created_at creator{id name}}"
+            )
+    if "sub_items" in sight.wanted:
+        asked += f" subitems{{{_plain(sight.wanted)}{values.below}}}"
+    return asked
+
+
+def _plain(wanted: AbstractSet[str]) -> str:
+    asked = ["id state", *(text for name, text in _ITEM.items() if name in wanted)]
+    if wanted & {"group_id", "group_name"}:
+        asked.append("group{id title}" if "group_name" in wanted else "group{id}")
+    return " ".join(asked)

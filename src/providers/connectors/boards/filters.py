@@ -1,0 +1,69 @@
+"""A query over items as the board provider's own rules. Source: wire report, 1C."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from providers.connectors.boards import column_types
+from providers.ports.tasks import ItemQuery
+from providers.tasks.columns import Column, sources
+
+Rule = dict[str, Any]
+EMPTY_STATUS = "5"  # the index that a status has which was never set
+
+
+def needs_columns(query: ItemQuery) -> bool:
+    """Say whether the rules of *query* name columns of the board."""
+    return bool(query.status or query.assignee)
+
+
+def rules(query: ItemQuery, columns: Sequence[Column]) -> Rule | None:
+    """
+    Return the `query_params` of *query*; empty when it restricts nothing.
+
+    Returns:
+        None when nothing can match: no column, or no label, is what the query asks for.
+    """
+    all_of: list[Rule] = []
+    groups: list[Rule] = []
+    if query.group_id:
+        all_of.append(_rule("group", [query.group_id], "any_of"))
+    if query.text:
+        all_of.append(_rule("name", [query.text], "contains_text"))
+    if query.status:
+        found = _status(query.status, columns)
+        if found is None:
+            return None
+        all_of.append(found)
+    if query.assignee:
+        people = [
+            _rule(one.id, [query.assignee], "contains_text")
+            for one in sources(columns)["assignees"]
+        ]
+        if not people:
+            return None
+        if len(people) == 1:
+            all_of.append(people[0])
+        else:
+            groups.append({"rules": people, "operator": "or"})
+    params: Rule = {}
+    if all_of:
+        params["rules"] = all_of
+    if groups:
+        params["groups"] = groups
+    return params
+
+
+def _status(wanted: str, columns: Sequence[Column]) -> Rule | None:
+    for column in sources(columns)["status"]:
+        indexes = [
+            int(index)
+            for index, text in column_types.labels(column.settings)
+            if text.casefold() == wanted.casefold() and index.isdecimal()
+        ]
+        if indexes:
+            return _rule(column.id, indexes, "any_of")
+    return None
+
+
+def _rule(column_id: str, compared: Sequence[str | int], operator: str) -> Rule:
+    return {"column_id": column_id, "compare_value": list(compared), "operator": operator}

@@ -1,0 +1,207 @@
+"""One account of the board provider. Source: wire report, 1C; decisions 7 and 16."""
+
+import re
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from providers.connectors.boards import column_types, documents, filters, mapping, response_types
+from providers.connectors.boards.board_list import BoardList
+from providers.connectors.boards.graphql_client import Speech
+from providers.connectors.boards.listing import Listing
+from providers.connectors.boards.writing import Locks, Writer
+from providers.failures import Missing
+from providers.http.client import Upstream
+from providers.ports.tasks import (
+    BoardQuery,
+    BoardSlice,
+    Created,
+    ItemQuery,
+    ItemSlice,
+    NewItem,
+    Sight,
+    Target,
+    TaskPosition,
+)
+from providers.records.tasks import TaskBoard, TaskItem
+from providers.tasks.columns import DERIVED, Column, concealed
+
+_ID = re.compile(r"[0-9]{1,32}")
+
+
+class Tasks:
+    """The boards behind one connection; see `providers.ports.tasks.TaskPort`."""
+
+    def __init__(self, upstream: Upstream, locks: Locks) -> None:
+        """*locks* are kept by the caller, one per connection, and outlive this object."""
+        self._speech = Speech(upstream)
+        self._writer = Writer(self._speech, locks)
+
+    async def boards(
+        self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
+    ) -> BoardSlice:
+        """Return boards; see `TaskPort.boards`."""
+        if query.only is not None:
+            query = replace(query, only={one for one in query.only if _ID.fullmatch(one)})
+        listed = wanted - {"groups", "columns", "tags"}
+        return await BoardList(self._speech, query, listed).page(after)
+
+    async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
+        """Read one board; see `TaskPort.board`."""
+        return mapping.board(await self._board(board_id, wanted), wanted)
+
+    async def items(
+        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: Sight
+    ) -> ItemSlice:
+        """Return items of a board; see `TaskPort.items`."""
+        _check(board_id)
+        sight = _without(sight, "comments")
+        columns: tuple[Column, ...] = ()
+        own = below = None
+        if filters.needs_columns(query) or _is_selective(sight):
+            columns = await self._columns(board_id)
+            if _is_selective(sight):
+                own, below = columns, await self._columns_below(columns, sight)
+        rules = filters.rules(query, columns)
+        if rules is None:
+            return ItemSlice((), None, None)
+        listing = Listing(
+            self._speech,
+            board_id,
+            rules,
+            sight,
+            values=_values(sight, own, below),
+            own=own,
+            below=below,
+        )
+        return await listing.page(after, query.limit)
+
+    async def item(self, item_id: str, *, sight: Sight) -> TaskItem:
+        """Read one item; see `TaskPort.item`."""
+        _check(item_id)
+        own = below = None
+        if _is_selective(sight):
+            home = (await self._found(documents.TARGET, item_id)).board
+            own = column_types.columns(home.columns or ()) if home else ()
+            below = await self._columns_below(own, sight)
+        values = _values(sight, own, below)
+        given = await self._found(documents.item(values, sight), item_id, **values.variables)
+        return mapping.item(given, _board_of(given), sight, own=own, below=below)
+
+    async def target(self, item_id: str, *, columns: bool = False) -> Target:
+        """Find out where an item is; see `TaskPort.target`."""
+        _check(item_id)
+        document = documents.TARGET if columns else documents.PLACE
+        given = await self._found(document, item_id)
+        if given.board is None:
+            raise Missing
+        return Target(
+            item_id=given.id,
+            boards=(_board_of(given),),
+            home=given.board.id,
+            columns=column_types.columns(given.board.columns or ()),
+        )
+
+    async def create(self, item: NewItem) -> Created:
+        """Create an item; see `TaskPort.create`."""
+        _check(item.board_id)
+        return await self._writer.create(item)
+
+    async def update(self, target: Target, fields: Mapping[str, str]) -> tuple[str, ...]:
+        """Set columns; see `TaskPort.update`."""
+        return await self._writer.update(target, fields)
+
+    async def delete(self, target: Target) -> None:
+        """Delete an item for good."""
+        await self._writer.delete(target)
+
+    async def comment(self, target: Target, body: str) -> str:
+        """Add a comment; see `TaskPort.comment`."""
+        return await self._writer.comment(target, body)
+
+    async def probe(self) -> None:
+        """Make one harmless read."""
+        await self._speech.read(documents.PROBE, response_types.Boards)
+
+    async def _board(self, board_id: str, wanted: AbstractSet[str]) -> response_types.Board:
+        _check(board_id)
+        found = await self._speech.read(
+            documents.boards_by_id(wanted), response_types.Boards, b=[board_id], n=1
+        )
+        board = next((one for one in found.boards or () if one is not None), None)
+        gone = board is None or board.state == "deleted" or board.type not in {None, "board"}
+        if board is None or gone:
+            raise Missing
+        return board
+
+    async def _columns(self, board_id: str) -> tuple[Column, ...]:
+        found = await self._speech.read(
+            documents.BOARD_COLUMNS, response_types.Boards, b=[board_id]
+        )
+        board = next((one for one in found.boards or () if one is not None), None)
+        if board is None:
+            raise Missing
+        return column_types.columns(board.columns or ())
+
+    async def _columns_below(
+        self, columns: Iterable[Column], sight: Sight
+    ) -> tuple[Column, ...] | None:
+        """Return the columns of the sub-items, when these are wanted and there can be some."""
+        if "sub_items" not in sight.wanted:
+            return None
+        board_id = column_types.sub_board(columns)
+        return await self._columns(board_id) if board_id and _ID.fullmatch(board_id) else ()
+
+    async def _found(self, document: str, item_id: str, **variables: object) -> response_types.Item:
+        found = await self._speech.read(document, response_types.Items, i=[item_id], **variables)
+        item = next((one for one in found.items or () if one is not None), None)
+        if item is None or item.state == "deleted":
+            raise Missing
+        return item
+
+
+def _check(found: str) -> None:
+    """Let nothing but an id of upstream's through."""
+    if not _ID.fullmatch(found):
+        raise Missing
+
+
+def _board_of(item: response_types.Item) -> str:
+    """Return the board an item is reached by: of a sub-item, that of the item above it."""
+    above = item.parent_item.board if item.parent_item else None
+    board = above or item.board
+    if board is None:
+        raise Missing
+    return board.id
+
+
+def _without(sight: Sight, name: str) -> Sight:
+    return replace(sight, wanted=sight.wanted - {name})
+
+
+# Attributes that some column may show.
+_SHOWN = DERIVED | {"name", "sub_items", "created_at", "updated_at"}
+
+
+def _is_selective(sight: Sight) -> bool:
+    """Say whether some columns of a type that is asked for may not be asked for."""
+    if "column_values" in sight.wanted:
+        return bool(sight.hidden & _SHOWN)
+    return len(sight.hidden & {"status", "priority"}) == 1 and bool(
+        sight.wanted & {"status", "priority"}
+    )
+
+
+def _values(
+    sight: Sight, own: Iterable[Column] | None, below: Iterable[Column] | None
+) -> documents.Values:
+    return documents.Values(sight, own=_open(own, sight), below=_open(below, sight))
+
+
+def _open(columns: Iterable[Column] | None, sight: Sight) -> list[str] | None:
+    """Return the ids of the columns that may be asked for; None for all."""
+    if columns is None:
+        return None
+    several = tuple(columns)
+    closed = concealed(several, sight.hidden)
+    return [one.id for one in several if one.id not in closed]

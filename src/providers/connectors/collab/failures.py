@@ -1,0 +1,86 @@
+"""What error answers of the content's upstream mean. Source: wire report, 2.2."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from providers.connectors.provider_a.failures import wait
+from providers.failures import (
+    UNNAMED_WAIT,
+    Conflicted,
+    Locked,
+    Missing,
+    OutOfSpace,
+    ProviderFailure,
+    Refused,
+    Stale,
+    Throttled,
+)
+from providers.http.response import Answer
+
+_THROTTLED = frozenset(
+    {"activityLimitReached", "TooManyRequests", "ApplicationThrottled", "throttledRequest"}
+)
+_MISSING = frozenset({"itemNotFound", "ResourceNotFound", "ErrorItemNotFound"})
+_CONFLICTED = frozenset({"nameAlreadyExists", "conflict", "Conflict"})
+_STALE = frozenset({"resourceModified", "ErrorIrresolvableConflict", "etagMismatch"})
+_LOCKED = frozenset({"resourceLocked", "locked", "lockMismatch"})
+_FULL = frozenset({"quotaLimitReached", "insufficientStorage", "ErrorQuotaExceeded"})
+_FORBIDDEN = frozenset({"notAllowed", "accessDenied", "ErrorAccessDenied"})
+_USUAL_SECONDS = 10  # of a throttle that is not a 429; upstream nearly always names a time
+_DEEPEST = 5
+
+
+class _Error(msgspec.Struct):
+    code: str = ""
+    inner: "_Error | None" = msgspec.field(default=None, name="innerError")
+    inner_too: "_Error | None" = msgspec.field(default=None, name="innererror")
+
+
+class _Envelope(msgspec.Struct):
+    error: _Error
+
+
+_decode = msgspec.json.Decoder(_Envelope).decode
+
+
+def classify(answer: Answer) -> ProviderFailure | None:
+    """Turn a non-2xx answer into a failure, None when its status says it all."""
+    said = tuple(words(answer.body))
+    word = said[0] if said else ""
+    known = frozenset(said)
+    status = answer.status
+    if status == 429 or (known & _THROTTLED and status in (400, 403, 503)):
+        return Throttled(wait(answer) or (UNNAMED_WAIT if status == 429 else _USUAL_SECONDS))
+    if status >= 500 and status != 507:
+        return None
+    for group, failure in (
+        (_MISSING, Missing()),
+        (_CONFLICTED, Conflicted(status=status, word=word)),
+        (_STALE, Stale(status=status, word=word)),
+        (_LOCKED, Locked(status=status, word=word)),
+        (_FULL, OutOfSpace(status=status, word=word)),
+    ):
+        if known & group:
+            return failure
+    by_status = {409: Conflicted, 412: Stale, 423: Locked, 507: OutOfSpace}
+    if status in by_status:
+        return by_status[status](status=status, word=word)
+    if status in (400, 403, 405, 413, 415, 416):
+        forbidden = next((one for one in said if one in _FORBIDDEN), word)
+        return Refused(status=status, word=forbidden)
+    return None
+
+
+def words(body: bytes) -> Iterator[str]:
+    """Yield the code words of an error body, outermost first; none when there are none."""
+    try:
+        error: _Error | None = _decode(body).error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    for _ in range(_DEEPEST):
+        if error is None:
+            return
+        if error.code:
+            yield error.code
+        error = error.inner or error.inner_too

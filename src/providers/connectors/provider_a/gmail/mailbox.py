@@ -1,0 +1,202 @@
+"""One mailbox of provider A. Source: wire report, 1A; decisions 5 and 16."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from providers.connectors.provider_a.batch import ROOT
+from providers.connectors.provider_a.gmail import mapping, requested_fields
+from providers.connectors.provider_a.gmail.reading import Listed, Reader, decoded
+from providers.connectors.provider_a.gmail.response_types import Conversation, Message
+from providers.connectors.provider_a.gmail.search_query import Trust, search
+from providers.connectors.provider_a.gmail.sending import Sender
+from providers.connectors.provider_a.memory import Memory
+from providers.failures import Broken, Missing, ProviderFailure, Throttled, TimedOut
+from providers.http.client import Upstream
+from providers.ids import is_provider_a
+from providers.mail import query_matching, scanning
+from providers.ports.mail import (
+    ConnectionInfo,
+    Draft,
+    Forward,
+    MailChange,
+    MailPosition,
+    MailQuery,
+    MailSlice,
+    Reply,
+)
+from providers.records import mail as mail_records
+
+WIDE_PAGE = 100  # ids per page when many of them will not pass
+_STATE = (("format", "minimal"), ("fields", "id,threadId,labelIds,internalDate"))
+_NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
+
+
+class Mail:
+    """The mailbox behind one connection; see `providers.ports.mail.MailPort`."""
+
+    def __init__(self, info: ConnectionInfo, upstream: Upstream, memory: Memory) -> None:
+        """*memory* is kept by the caller, one per connection, and outlives this object."""
+        memory.address = memory.address or info.account_email
+        self._upstream = upstream
+        self._memory = memory
+        self._sender = Sender(upstream, memory)
+
+    async def search(
+        self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Return what matches after a position; see `MailPort.search`."""
+        label_ids = await self._label_ids(query)
+        if label_ids is None or (query.text and not query_matching.terms(query.text)):
+            return _NOTHING
+        asked = search(query, after)
+        text = asked.trust is not Trust.UPSTREAM
+        sieve = query_matching.needed(query, text=text)
+        # Elsewhere a count is of what does not pass, or of what only hidden fields match.
+        told = asked.narrow and not text
+        # The dearest parts are fetched for the survivors alone when there will be many others.
+        later = not asked.narrow and bool(
+            requested_fields.brings(wanted) - requested_fields.brings(sieve)
+        )
+        listed = Listed(
+            search=asked,
+            label_ids=label_ids,
+            folder=query_matching.folder_label(query),
+            size=query.limit + 2 if asked.narrow else WIDE_PAGE,
+            count=told and after is None,
+            wanted=frozenset(sieve if later else sieve | wanted),
+        )
+        reader = Reader(self._upstream, self._memory)
+
+        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
+            if not query_matching.restricts(query, text=text):
+                return messages
+            emails = zip(messages, await reader.emails(messages, sieve), strict=True)
+            return [one for one, email in emails if query_matching.passes(email, query, text=text)]
+
+        found = await scanning.scan(reader.pages(listed), after=after, limit=query.limit, keep=keep)
+        total, exact = found.counted, found.exhausted
+        if told and not exact and reader.counted is not None:
+            total, exact = max(total, reader.counted), asked.exact
+        elif told and not exact:
+            total = max(total, reader.estimate)
+        messages: Sequence[Message] = found.emails
+        if later:
+            messages = await reader.messages([one.id for one in messages], wanted)
+        return MailSlice(
+            emails=await reader.emails(messages, wanted),
+            scanned_to=found.scanned_to,
+            exhausted=found.exhausted,
+            total=total,
+            total_exact=exact,
+        )
+
+    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
+        """Read one message; see `MailPort.get`."""
+        message = await self._message(message_id, requested_fields.message(frozenset(wanted)))
+        return (await Reader(self._upstream, self._memory).emails([message], wanted))[0]
+
+    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
+        """Read a conversation; see `MailPort.thread`."""
+        _check(thread_id)
+        answer = await self._upstream.call(
+            "GET", *ROOT, "threads", thread_id, params=requested_fields.thread(frozenset(wanted))
+        )
+        messages = [
+            one
+            for one in answer.decode(Conversation).messages
+            if {"DRAFT", "TRASH"}.isdisjoint(one.label_ids)
+        ]
+        if not mapping.well_formed(messages):
+            raise Broken
+        if not messages:
+            raise Missing
+        messages.sort(key=lambda one: (one.received_ms, one.id))
+        emails = await Reader(self._upstream, self._memory).emails(messages, wanted)
+        return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
+
+    async def send(self, draft: Draft) -> mail_records.SentMessage:
+        """Send a new message once; see `MailPort.send`."""
+        return await self._sender.send(draft)
+
+    async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
+        """Answer a message once; see `MailPort.reply`."""
+        _check(message_id)
+        return await self._sender.reply(message_id, reply)
+
+    async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
+        """Pass a message on once; see `MailPort.forward`."""
+        _check(message_id)
+        return await self._sender.forward(message_id, forward)
+
+    async def trash(self, message_id: str) -> None:
+        """Move a message to the trash; see `MailPort.trash`."""
+        try:
+            await self._untrashed(message_id)
+            await self._upstream.call("POST", *ROOT, "messages", message_id, "trash")
+        except ProviderFailure as failure:
+            raise _told(failure) from failure
+
+    async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
+        """Change read state, then labels; see `MailPort.change`."""
+        try:
+            message = await self._untrashed(message_id)
+            labels = self._memory.labels
+            add = await labels.to_add(self._upstream, change.add_labels)
+            remove = await labels.to_remove(self._upstream, change.remove_labels)
+            if change.read is not None:
+                unread = ["UNREAD"]
+                await self._modify(
+                    message_id, [] if change.read else unread, unread if change.read else []
+                )
+            if add or remove:
+                await self._modify(message_id, add, [one for one in remove if one not in add])
+        except ProviderFailure as failure:
+            raise _told(failure) from failure
+        return mail_records.SentMessage(email_id=message.id, thread_id=message.thread_id)
+
+    async def probe(self) -> None:
+        """Make one harmless read."""
+        await self._upstream.call("GET", *ROOT, "profile")
+
+    # -- behind
+
+    async def _label_ids(self, query: MailQuery) -> tuple[str, ...] | None:
+        """Return the labels to ask for, None when no message can have the one that is named."""
+        folder = query_matching.folder_label(query)
+        if folder is not None:
+            return (folder,)
+        if not query.label:
+            return ()
+        found = await self._memory.labels.find(self._upstream, query.label)
+        return None if found in (None, mapping.HIDDEN_LABEL) else (found,)
+
+    async def _message(self, message_id: str, params: requested_fields.Params) -> Message:
+        _check(message_id)
+        answer = await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
+        return decoded(answer)
+
+    async def _untrashed(self, message_id: str) -> Message:
+        message = await self._message(message_id, _STATE)
+        if "TRASH" in message.label_ids:
+            raise Missing
+        return message
+
+    async def _modify(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
+        await self._upstream.call(
+            "POST",
+            *ROOT,
+            "messages",
+            message_id,
+            "modify",
+            json={"addLabelIds": list(add), "removeLabelIds": list(remove)},
+        )
+
+
+def _check(native: str) -> None:
+    if not is_provider_a(native):
+        raise Missing
+
+
+def _told(failure: ProviderFailure) -> ProviderFailure:
+    """Return what a failed change is told as: 404 but for 429 and time-outs (decisions 16)."""
+    return failure if isinstance(failure, Throttled | TimedOut) else Missing()

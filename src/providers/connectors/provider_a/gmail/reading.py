@@ -1,0 +1,200 @@
+"""Fetching provider A's messages: pages of a search, and the details of known ids."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from providers.connectors.provider_a import batch
+from providers.connectors.provider_a.batch import ROOT
+from providers.connectors.provider_a.gmail import mapping, requested_fields
+from providers.connectors.provider_a.gmail.response_types import Content, Listing, Message, Opened
+from providers.connectors.provider_a.gmail.search_query import Search
+from providers.connectors.provider_a.memory import Memory
+from providers.connectors.provider_a.paging import pages
+from providers.failures import Broken
+from providers.http.client import Upstream
+from providers.http.response import Answer
+from providers.ids import is_provider_a
+from providers.mail import scanning
+from providers.mail.lazy_records import Unread
+from providers.paging import Pages
+
+MOST_IDS = 500  # per call; wire report 1A.1
+_OUT_OF_SIGHT = frozenset({"DRAFT", "TRASH", "SPAM"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """
+    Which messages to read.
+
+    Attributes:
+        folder: The folder that the query names; otherwise drafts, spam and trash are left out.
+        size: Messages per page.
+        count: Whether upstream's ids are counted, as far as it gives them at once.
+        wanted: Attributes of `records.Email`.
+    """
+
+    search: Search
+    label_ids: tuple[str, ...]
+    folder: str | None
+    size: int
+    count: bool
+    wanted: frozenset[str]
+
+
+class Reader:
+    """
+    Reads one account, for one operation.
+
+    Attributes:
+        estimate: Upstream's guess of how many messages a search finds.
+        counted: How many ids it listed, when it listed all of them at once; else None.
+    """
+
+    def __init__(self, upstream: Upstream, memory: Memory) -> None:
+        self._upstream = upstream
+        self._memory = memory
+        self.estimate = 0
+        self.counted: int | None = None
+
+    def pages(self, listed: Listed) -> "Scanned":
+        """Return the pages of a search, newest first."""
+        return Scanned(self, listed)
+
+    def listings(self, params: Sequence[tuple[str, str]]) -> Pages[Listing]:
+        """Return one page of ids after the other, as upstream gives them."""
+        return pages(self._upstream, (*ROOT, "messages"), params, Listing)
+
+    async def messages(self, message_ids: Sequence[str], wanted: AbstractSet[str]) -> list[Message]:
+        """
+        Read messages in the order of their ids, without those that are gone.
+
+        Raises:
+            Broken: The id of one is none.
+        """
+        if not message_ids:
+            return []
+        found = await batch.messages(
+            self._upstream, message_ids, requested_fields.message(frozenset(wanted))
+        )
+        messages = [found[one] for one in message_ids if one in found]
+        if not mapping.well_formed(messages):
+            raise Broken
+        return messages
+
+    async def emails(self, messages: Sequence[Message], wanted: AbstractSet[str]) -> Unread[Opened]:
+        """Make records of messages that were fetched for *wanted*, and fetch what did not fit."""
+        opened = await self._opened(messages, wanted)
+        labels = await self._labels(opened) if "labels" in wanted else {}
+        bodies = await self._large_bodies(opened) if "body" in wanted else {}
+        return Unread(
+            opened, lambda some: mapping.emails(some, wanted, labels=labels, bodies=bodies)
+        )
+
+    async def _opened(
+        self, messages: Sequence[Message], wanted: AbstractSet[str]
+    ) -> Sequence[Opened]:
+        """Open messages as far as is wanted; those that go deeper than they were read, anew."""
+        if not requested_fields.brings(wanted):
+            return [Opened(one) for one in messages]
+        opened = [Opened(one, one.payload.leaves()) for one in messages]
+        params = requested_fields.message(frozenset(wanted), requested_fields.DEEP_LEVELS)
+        for at, one in enumerate(opened):
+            if one.leaves.cut:
+                found = await batch.messages(self._upstream, [one.id], params)
+                message = found.get(one.id, one.message)
+                opened[at] = Opened(message, message.payload.leaves())
+        return opened
+
+    async def _labels(self, opened: Sequence[Opened]) -> Mapping[str, str]:
+        label_ids = {label for one in opened for label in one.message.label_ids}
+        return await self._memory.labels.knows(self._upstream, sorted(label_ids))
+
+    async def _large_bodies(self, opened: Sequence[Opened]) -> dict[str, str]:
+        """Fetch the bodies that are too large to come with their message."""
+        apart = {}
+        for one in opened:
+            part = mapping.body_part(one)
+            if part is not None and part.body.data is None and part.body.attachment_id:
+                apart[one.id] = part
+        answers = await asyncio.gather(
+            *(self._bytes_of(name, part.body.attachment_id or "") for name, part in apart.items())
+        )
+        return {
+            name: mapping.text_of(part, content.data or "")
+            for (name, part), content in zip(apart.items(), answers, strict=True)
+        }
+
+    async def _bytes_of(self, message_id: str, attachment_id: str) -> Content:
+        answer = await self._upstream.call(
+            "GET", *ROOT, "messages", message_id, "attachments", attachment_id
+        )
+        return answer.decode(Content)
+
+
+class Scanned(AsyncIterator[scanning.Page[Message]]):
+    """The pages of a search, newest first."""
+
+    def __init__(self, reader: Reader, listed: Listed) -> None:
+        self._reader = reader
+        self._listed = listed
+        self._listings = reader.listings(_params(listed))
+        self._first = True
+        self._ids: Sequence[str] = ()  # listed, and not read yet
+        self._last = False  # whether nothing is listed after them
+
+    async def __anext__(self) -> scanning.Page[Message]:
+        """Read the next page of messages, listing more where there are none left."""
+        if not self._ids:
+            await self._list()
+        size = self._listed.size
+        some, self._ids = self._ids[:size], self._ids[size:]
+        messages = await self._reader.messages(some, self._listed.wanted)
+        last = self._last and not self._ids
+        return scanning.Page(
+            emails=[one for one in messages if _in_sight(one, self._listed.folder)],
+            floor_ms=None if last else min((one.received_ms for one in messages), default=None),
+            last=last,
+        )
+
+    async def _list(self) -> None:
+        listing = await anext(self._listings)
+        self._ids = [one.id for one in listing.messages if is_provider_a(one.id)]
+        self._last = not listing.next_page_token
+        reader = self._reader
+        reader.estimate = max(reader.estimate, listing.result_size_estimate)
+        if self._listed.count and self._first and self._last:
+            reader.counted = len(self._ids)
+        self._first = False
+
+
+def _params(listed: Listed) -> Sequence[tuple[str, str]]:
+    # One listing for all that a call may read: ids weigh little beside messages.
+    many = listed.count or not listed.search.narrow
+    size = MOST_IDS if many else listed.size
+    params = [("q", listed.search.text), ("maxResults", str(size))]
+    params += [("labelIds", one) for one in listed.label_ids]
+    if listed.search.everywhere:
+        params.append(("includeSpamTrash", "true"))
+    return params
+
+
+def decoded(answer: Answer) -> Message:
+    """
+    Read the answer that is a message.
+
+    Raises:
+        Broken: It is none, or its ids are no ids.
+    """
+    message = answer.decode(Message)
+    if not mapping.well_formed([message]):
+        raise Broken
+    return message
+
+
+def _in_sight(message: Message, folder: str | None) -> bool:
+    if folder is not None:
+        return folder in message.label_ids
+    return _OUT_OF_SIGHT.isdisjoint(message.label_ids)

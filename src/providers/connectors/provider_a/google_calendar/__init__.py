@@ -1,0 +1,1 @@
+"""Legend to be written."""

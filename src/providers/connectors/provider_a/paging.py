@@ -1,0 +1,33 @@
+"""Provider A's listings: each page tells a token for the next. Source: wire report, 1A.1."""
+
+from collections.abc import Awaitable, Sequence
+from typing import Protocol, TypeVar
+
+from providers.http.client import Upstream
+from providers.http.response import Answer
+from providers.paging import Pages
+
+
+class Continued(Protocol):
+    """A page. *next_page_token* is None or empty on the last one."""
+
+    next_page_token: str | None
+
+
+P = TypeVar("P", bound=Continued)
+
+
+def pages(
+    upstream: Upstream, path: Sequence[str], params: Sequence[tuple[str, str]], shape: type[P]
+) -> Pages[P]:
+    """Read what lies at *path*."""
+
+    def first() -> Awaitable[Answer]:
+        return upstream.call("GET", *path, params=params)
+
+    def further(token: str) -> Awaitable[Answer]:
+        return upstream.call("GET", *path, params=(*params, ("pageToken", token)))
+
+    return Pages(
+        shape, first=first, further=further, mark=lambda page: page.next_page_token or None
+    )

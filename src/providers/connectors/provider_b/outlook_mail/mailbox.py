@@ -1,0 +1,285 @@
+"""One mailbox of provider B. Source: wire report, 1A; decisions 5 and 16."""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from providers.connectors.provider_b.memory import PREFER, ROOT, Memory
+from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
+from providers.connectors.provider_b.outlook_mail.reading import Place, Reader, most
+from providers.connectors.provider_b.outlook_mail.response_types import Message
+from providers.connectors.provider_b.outlook_mail.sending import Sender
+from providers.dry_run import rehearsing
+from providers.failures import Missing, ProviderFailure, Stale, Throttled, TimedOut
+from providers.http.client import Upstream
+from providers.ids import is_provider_b
+from providers.mail import query_matching, scanning
+from providers.mail.lazy_records import Unread
+from providers.ports.mail import (
+    ConnectionInfo,
+    Draft,
+    Forward,
+    MailChange,
+    MailPosition,
+    MailQuery,
+    MailSlice,
+    Reply,
+)
+from providers.records import mail as mail_records
+
+MOST_IN_THREAD = 1000
+_FOLDERS = {"TRASH": "deleteditems", "SPAM": "junkemail", "DRAFT": "drafts"}
+_STATE = (("$select", "id,conversationId,parentFolderId,categories"),)
+_NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
+
+
+class Mail:
+    """The mailbox behind one connection; see `providers.ports.mail.MailPort`."""
+
+    def __init__(self, info: ConnectionInfo, upstream: Upstream, memory: Memory) -> None:
+        """*memory* is kept by the caller, one per connection, and outlives this object."""
+        memory.address = memory.address or info.account_email
+        self._upstream = upstream
+        self._memory = memory
+        self._sender = Sender(upstream, memory)
+
+    async def search(
+        self, query_: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Return what matches after a position; see `MailPort.search`."""
+        if query_.text and not query_matching.terms(query_.text):
+            return _NOTHING
+        if filter_query.uses_search(query_):
+            return await self._searched(query_, after, wanted)
+        return await self._filtered(query_, after, wanted)
+
+    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
+        """Read one message; see `MailPort.get`."""
+        message = await self._message(message_id, selected_fields.message(frozenset(wanted)))
+        return mapping.email(message, wanted)
+
+    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
+        """Read a conversation; see `MailPort.thread`."""
+        _check(thread_id)
+        trash, _ = await self._memory.folders(self._upstream)
+        place = Place(
+            path=("messages",),
+            in_sight=lambda one: not one.is_draft and one.parent_folder_id != trash,
+        )
+        reader = Reader(self._upstream, place)
+        found = await reader.conversation(thread_id, wanted, most=MOST_IN_THREAD)
+        if not found:
+            raise Missing
+        found.sort(key=lambda one: (-scanning.position(one).rank[0], one.id))
+        return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(found))
+
+    async def send(self, draft: Draft) -> mail_records.SentMessage:
+        """Send a new message once; see `MailPort.send`."""
+        return await self._sender.send(draft)
+
+    async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
+        """Answer a message once; see `MailPort.reply`."""
+        _check(message_id)
+        await self._foreseen(message_id)
+        return await self._sender.reply(message_id, reply)
+
+    async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
+        """Pass a message on once; see `MailPort.forward`."""
+        _check(message_id)
+        await self._foreseen(message_id)
+        return await self._sender.forward(message_id, forward)
+
+    async def trash(self, message_id: str) -> None:
+        """Move a message to the trash; see `MailPort.trash`."""
+        try:
+            await self._untrashed(message_id)
+            await self._upstream.call(
+                "POST",
+                *ROOT,
+                "messages",
+                message_id,
+                "move",
+                json={"destinationId": "deleteditems"},
+                headers=PREFER,
+            )
+        except ProviderFailure as failure:
+            raise _told(failure) from failure
+
+    async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
+        """Change read state, then labels; see `MailPort.change`."""
+        try:
+            message = await self._untrashed(message_id)
+            if change.read is not None:
+                await self._patch(message_id, {"isRead": change.read})
+            if change.add_labels or change.remove_labels:
+                await self._relabel(message_id, change)
+        except ProviderFailure as failure:
+            raise _told(failure) from failure
+        return mail_records.SentMessage(email_id=message.id, thread_id=message.conversation_id)
+
+    async def probe(self) -> None:
+        """Make one harmless read."""
+        await self._upstream.call(
+            "GET", *ROOT, "mailFolders", "inbox", params=(("$select", "id"),), headers=PREFER
+        )
+
+    # -- searching
+
+    async def _searched(
+        self, query_: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Search: everything found is ordered here, then the details of one page are fetched."""
+        text = filter_query.checks_text(query_)
+        sieve = query_matching.needed(query_, text=text)
+        reader = Reader(self._upstream, await self._place(query_))
+        found, reached = await reader.searched(filter_query.search(query_, after), sieve)
+        passing = [
+            one
+            for one in _passing(scanning.following(found, after), query_, sieve, text=text)
+            if reached is None or scanning.position(one).rank < reached.rank
+        ]
+        if reached is not None and after is not None and reached.rank <= after.rank:
+            reached = None  # upstream gives no more than this, so this is the end
+        messages = passing[: query_.limit]
+        whole = len(passing) <= query_.limit
+        return MailSlice(
+            emails=await self._completed(reader, messages, wanted, sieve),
+            scanned_to=reached if whole else None,
+            exhausted=whole and reached is None,
+            total=len(passing),
+            total_exact=reached is None,
+        )
+
+    async def _filtered(
+        self, query_: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Filter: upstream orders and counts; what it cannot ask is looked at page by page."""
+        place = await self._place(query_)
+        in_all = place.path == ("messages",)
+        folders = await self._memory.folders(self._upstream) if in_all else ()
+        out_of_sight = tuple(one for one in folders if one)
+        asked = filter_query.filtered(query_, after, out_of_sight=out_of_sight)
+        sieve = query_matching.needed(query_, text=True)
+        scanned = frozenset(sieve | wanted if asked.narrow else sieve)
+        reader = Reader(self._upstream, place)
+
+        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
+            return _passing(messages, query_, sieve, text=True)
+
+        found = await scanning.scan(
+            reader.pages(asked, scanned, query_.limit + 2 if asked.narrow else most(scanned)),
+            after=after,
+            limit=query_.limit,
+            keep=keep,
+        )
+        total, exact = found.counted, found.exhausted
+        if not exact and asked.narrow and reader.counted is not None:
+            total, exact = max(total, reader.counted), asked.exact and after is None
+        return MailSlice(
+            emails=await self._completed(reader, found.emails, wanted, scanned),
+            scanned_to=found.scanned_to,
+            exhausted=found.exhausted,
+            total=total,
+            total_exact=exact,
+        )
+
+    async def _completed(
+        self,
+        reader: Reader,
+        messages: Sequence[Message],
+        wanted: AbstractSet[str],
+        have: AbstractSet[str],
+    ) -> Sequence[mail_records.Email]:
+        """Make records of messages, fetching what is wanted beyond what their search brought."""
+        if not selected_fields.brought(wanted) <= have:
+            messages = await reader.details(messages, wanted)
+        return Unread(messages, lambda some: mapping.emails(some, wanted))
+
+    async def _place(self, query_: MailQuery) -> Place:
+        folder = query_matching.folder_label(query_)
+        if folder is not None:
+            path = ("mailFolders", _FOLDERS[folder], "messages")
+            return Place(path=path, in_sight=lambda _: True)
+        hidden = set(await self._memory.folders(self._upstream))
+        return Place(
+            path=("messages",),
+            in_sight=lambda one: not one.is_draft and one.parent_folder_id not in hidden,
+        )
+
+    # -- changing
+
+    async def _message(self, message_id: str, params: selected_fields.Params) -> Message:
+        _check(message_id)
+        answer = await self._upstream.call(
+            "GET", *ROOT, "messages", message_id, params=params, headers=PREFER
+        )
+        message = answer.decode(Message)
+        if not mapping.well_formed([message]):
+            raise Missing
+        return message
+
+    async def _foreseen(self, message_id: str) -> None:
+        """In a rehearsal, see that a message is there; else the first change would tell."""
+        if rehearsing():
+            await self._message(message_id, _STATE)
+
+    async def _untrashed(self, message_id: str) -> Message:
+        message = await self._message(message_id, _STATE)
+        trash, _ = await self._memory.folders(self._upstream)
+        if message.parent_folder_id == trash:
+            raise Missing
+        return message
+
+    async def _relabel(self, message_id: str, change: MailChange) -> None:
+        """Replace the whole list, as upstream wants it, unless it changed meanwhile; try twice."""
+        for last in (False, True):
+            message = await self._message(message_id, _STATE)
+            have = message.categories or ()
+            labels = _labelled(have, change)
+            if labels == list(have):
+                return
+            tag = {"if-match": message.etag} if message.etag else {}
+            try:
+                await self._patch(message_id, {"categories": labels}, tag)
+            except Stale:
+                if last:
+                    raise
+            else:
+                return
+
+    async def _patch(
+        self, message_id: str, members: Mapping[str, object], headers: Mapping[str, str] = {}
+    ) -> None:
+        await self._upstream.call(
+            "PATCH", *ROOT, "messages", message_id, json=members, headers={**PREFER, **headers}
+        )
+
+
+def _passing(
+    messages: Sequence[Message], query_: MailQuery, sieve: AbstractSet[str], *, text: bool
+) -> Sequence[Message]:
+    """Return what passes a query; *sieve* is what that looks at, see `matching.needed`."""
+    if not query_matching.restricts(query_, text=text):
+        return messages
+    emails = zip(messages, mapping.emails(messages, sieve), strict=True)
+    return [one for one, email in emails if query_matching.passes(email, query_, text=text)]
+
+
+def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
+    removed = {query_matching.fold(one) for one in change.remove_labels}
+    labels = [one for one in have if query_matching.fold(one) not in removed]
+    known = {query_matching.fold(one) for one in labels}
+    for name in change.add_labels:
+        if query_matching.fold(name) not in known:
+            known.add(query_matching.fold(name))
+            labels.append(name)
+    return labels
+
+
+def _check(native: str) -> None:
+    if not is_provider_b(native):
+        raise Missing
+
+
+def _told(failure: ProviderFailure) -> ProviderFailure:
+    """Return what a failed change is told as: 404 but for 429 and time-outs (decisions 16)."""
+    return failure if isinstance(failure, Throttled | TimedOut) else Missing()

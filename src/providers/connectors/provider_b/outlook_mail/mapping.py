@@ -1,0 +1,132 @@
+"""Provider B's messages as records. Source: wire report, 1A.0."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from operator import attrgetter
+
+from providers.columnar import Column, Columns, constant, each, member
+from providers.connectors.provider_b.outlook_mail.response_types import (
+    Address,
+    Attachment,
+    Body,
+    Message,
+    moment,
+)
+from providers.ids import are_provider_b
+from providers.records import mail as mail_records
+from providers.records.mail import Attachment as Attached
+from providers.records.mail import Participant
+
+PROVIDER = "PROVIDER_B"
+
+
+def emails(messages: Sequence[Message], wanted: AbstractSet[str]) -> list[mail_records.Email]:
+    """
+    Make records of what is wanted of messages.
+
+    Args:
+        messages: Fetched with `fields.message` for at least *wanted*.
+        wanted: Attributes of `records.Email`; others stay None.
+    """
+    return _EMAILS.records(messages, wanted)
+
+
+def email(message: Message, wanted: AbstractSet[str]) -> mail_records.Email:
+    """Make a record of one message; see `emails`."""
+    return emails([message], wanted)[0]
+
+
+def well_formed(messages: Iterable[Message]) -> bool:
+    """Whether upstream's ids are ids, so that they may be handed on."""
+    found = [one.id for one in messages]
+    found += [thread for one in messages if (thread := one.conversation_id) is not None]
+    return are_provider_b(found)
+
+
+def recipients(people: Iterable[Participant]) -> list[dict[str, dict[str, str]]]:
+    """Write participants as upstream takes them."""
+    return [
+        {"emailAddress": {"address": one.email, **({"name": one.name} if one.name else {})}}
+        for one in people
+    ]
+
+
+def _people(path: str) -> Column:
+    """Return the column of recipients at *path*, those without an address left out."""
+    recipients = attrgetter(path)
+    return lambda messages: [
+        tuple(
+            [
+                Participant(who.address, (who.name or None) if who.name != who.address else None)
+                for one in sent
+                if (who := one.email_address).address
+            ]
+        )
+        if sent
+        else ()
+        for sent in map(recipients, messages)
+    ]
+
+
+def _author(message: Message) -> Participant | None:
+    for one in (message.from_, message.sender):
+        if one is not None and (who := one.email_address).address:
+            return Participant(who.address, _name(who))
+    return None
+
+
+def _name(who: Address) -> str | None:
+    """Return a display name, None when it only repeats the address."""
+    return (who.name or None) if who.name != who.address else None
+
+
+def _text(body: Body | None) -> str | None:
+    return body.content if body else None
+
+
+def _body_type(body: Body | None) -> str | None:
+    if body is None:
+        return None
+    return "html" if body.content_type.lower() == "html" else "text"
+
+
+def _attachments(sent: Sequence[Attachment] | None) -> tuple[Attached, ...]:
+    if not sent:
+        return ()
+    return tuple(
+        [
+            Attached(one.id, one.name or "noname", one.content_type, one.size, one.is_inline)
+            for one in sent
+        ]
+    )
+
+
+def _importance(stated: str | None) -> str:
+    word = (stated or "").lower()
+    return word if word in ("low", "high") else "normal"
+
+
+_EMAILS = Columns(
+    mail_records.Email,
+    {
+        "id": member("id"),
+        "provider": constant(PROVIDER),
+        "thread_id": member("conversation_id"),
+        "subject": member("subject"),
+        "from_": each(_author),
+        "to": _people("to_recipients"),
+        "cc": _people("cc_recipients"),
+        "bcc": _people("bcc_recipients"),
+        "body_preview": member("body_preview"),
+        "body": member("body", _text),
+        "body_type": member("body", _body_type),
+        "sent_at": member("sent_date_time", moment),
+        "received_at": member("received_at"),
+        "is_read": member("is_read", bool),
+        "has_attachments": member("has_attachments", bool),
+        "attachments": member("attachments", _attachments),
+        "labels": member("categories", lambda names: names or ()),
+        "importance": member("importance", _importance),
+    },
+    always=frozenset({"id", "provider", "thread_id", "received_at", "is_read", "has_attachments"}),
+)

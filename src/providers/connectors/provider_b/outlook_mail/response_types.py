@@ -1,0 +1,115 @@
+"""Provider B's JSON, decoded typed. Source: wire report, 1A.0."""
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from providers.records import mail as mail_records
+
+
+class Wire(msgspec.Struct, rename="camel", gc=False):
+    """Root of what upstream sends; members that were not asked for keep their defaults."""
+
+
+class Address(Wire):
+    name: str | None = None
+    address: str | None = None
+
+
+class Recipient(Wire):
+    email_address: Address = msgspec.field(default_factory=Address)
+
+
+class Body(Wire):
+    content_type: str = "html"
+    content: str | None = None
+
+
+class Attachment(Wire):
+    id: str
+    name: str | None = None
+    content_type: str | None = None
+    size: int = 0
+    is_inline: bool = False
+
+
+class Message(Wire):
+    """A message; times are ISO texts."""
+
+    id: str
+    etag: str | None = msgspec.field(default=None, name="@odata.etag")
+    conversation_id: str | None = None
+    subject: str | None = None
+    from_: Recipient | None = msgspec.field(default=None, name="from")
+    sender: Recipient | None = None
+    to_recipients: tuple[Recipient, ...] | None = None
+    cc_recipients: tuple[Recipient, ...] | None = None
+    bcc_recipients: tuple[Recipient, ...] | None = None
+    body_preview: str | None = None
+    body: Body | None = None
+    sent_date_time: str | None = None
+    received_date_time: str | None = None
+    is_read: bool | None = None
+    is_draft: bool | None = None
+    has_attachments: bool | None = None
+    attachments: tuple[Attachment, ...] | None = None
+    categories: tuple[str, ...] | None = None
+    importance: str | None = None
+    parent_folder_id: str | None = None
+
+    @property
+    def received_at(self) -> datetime | None:
+        """The received time to the millisecond; None without one, 1970 when it cannot be read."""
+        if not self.received_date_time:
+            return None
+        read = moment(self.received_date_time)
+        return mail_records.moment(0) if read is None else mail_records.whole_milliseconds(read)
+
+    @property
+    def received_ms(self) -> int:
+        """The received time in whole milliseconds, 0 when there is none."""
+        received = self.received_at
+        return 0 if received is None else mail_records.milliseconds(received)
+
+
+class Listing(Wire):
+    """A page; *count* only in the first, and only when asked for."""
+
+    value: tuple[Message, ...] = ()
+    count: int | None = msgspec.field(default=None, name="@odata.count")
+    next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
+
+
+class Folder(Wire):
+    id: str
+
+
+class Account(Wire):
+    mail: str | None = None
+    user_principal_name: str | None = None
+
+
+class Part(Wire):
+    """An inner answer of a batch."""
+
+    id: str
+    status: int
+    headers: dict[str, str] | None = None
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Parts(Wire):
+    responses: tuple[Part, ...] = ()
+
+
+def moment(text: str | None) -> datetime | None:
+    """Read an ISO time as UTC, None when it is none; without an offset it is UTC already."""
+    if not text:
+        return None
+    try:
+        read = datetime.fromisoformat(text)
+        if read.tzinfo is UTC:
+            return read
+        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

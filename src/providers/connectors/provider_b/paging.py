@@ -1,0 +1,30 @@
+"""Provider B's listings: each page links to the next. Source: wire report, 2.2."""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import TypeVar
+
+from providers.connectors.provider_b.memory import ROOT
+from providers.http.client import Upstream
+from providers.http.response import Answer
+from providers.paging import Pages
+
+P = TypeVar("P")
+
+
+def pages(
+    upstream: Upstream,
+    path: Sequence[str],
+    params: Sequence[tuple[str, str]],
+    shape: type[P],
+    *,
+    headers: Mapping[str, str],
+) -> Pages[P]:
+    """Read what lies at *path* below the account; *headers* go along with every call."""
+
+    def first() -> Awaitable[Answer]:
+        return upstream.call("GET", *ROOT, *path, params=params, headers=headers)
+
+    further = partial(upstream.follow, headers=headers)
+    return Pages(shape, first=first, further=further, mark=attrgetter("next_link"))

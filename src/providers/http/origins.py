@@ -1,0 +1,130 @@
+"""The process's HTTP clients, one per origin, and the health of each connection at each origin."""
+
+import logging
+import ssl
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import httpx
+
+from providers.http.events import Watch
+from providers.http.resilience import Clock, Health, SystemClock
+from providers.http.transport import PLACES, PooledTransport
+from providers.http.urls import origin_of, parse
+
+_CLIENTS = 256  # upstream names some of the origins
+
+
+class Origins:
+    """One `httpx.AsyncClient` per origin for the life of the process."""
+
+    def __init__(  # noqa: PLR0913 - keyword-only, each with a default
+        self,
+        *,
+        apps: Mapping[str, Any] = MappingProxyType({}),
+        transport: httpx.AsyncBaseTransport | None = None,
+        tls: ssl.SSLContext | None = None,
+        places: int = PLACES,
+        allow_private: bool = False,
+        clock: Clock | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        """
+        Start without any connection.
+
+        Args:
+            apps: ASGI apps that answer in this process, by origin ("https://host:port"). Looked
+                up when an origin is first called, so entries may come later.
+            transport: Carries everything that no app answers; None: the pooled one.
+            tls: None: certificates of certifi.
+            places: Connections per origin.
+            allow_private: Whether pre-authenticated URLs may lead into this network (tests).
+            clock: None: the system's.
+            watch: Is told of every try at a call.
+        """
+        # The client's own log line holds the whole URL, search words included.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        self.clock: Clock = clock or SystemClock()
+        self.transport = transport or PooledTransport(tls=tls, places=places)
+        self.allow_private = allow_private
+        self._apps = apps
+        self.watch = watch
+        self._clients: dict[str, httpx.AsyncClient] = {}
+        self._health: dict[tuple[object, str], Health] = {}
+
+    def client(self, origin: str) -> httpx.AsyncClient:
+        """Return the client of *origin*, written ``scheme://host:port``."""
+        client = self._clients.get(origin)
+        if client is None:
+            if len(self._clients) >= _CLIENTS:
+                self._clients.clear()  # they hold nothing: the transport is shared
+            client = self._clients[origin] = _Client(
+                transport=self._transport_for(origin),
+                trust_env=False,
+                follow_redirects=False,
+                timeout=None,
+            )
+        return client
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The origins that apps of this process answer for: they lead nowhere else."""
+        return frozenset(origin_of(parse(written)) for written in self._apps)
+
+    def health(self, connection: object, origin: str, *, places: int) -> Health:
+        """Return what is known of *connection* at *origin*; *places* counts at first sight."""
+        key = (connection, origin)
+        health = self._health.get(key)
+        if health is None:
+            health = self._health[key] = Health(self.clock, places)
+        return health
+
+    def forget(self, connection: object) -> None:
+        """Drop what is known of a connection that was removed or reconnected."""
+        for key in [key for key in self._health if key[0] == connection]:
+            del self._health[key]
+
+    def forget_all(self) -> None:
+        """Drop what is known of every connection: the upstreams are others from now on."""
+        self._health.clear()
+
+    async def aclose(self) -> None:
+        """Close every client and every socket."""
+        self._clients.clear()
+        await self.transport.aclose()
+
+    def _transport_for(self, origin: str) -> httpx.AsyncBaseTransport:
+        for written, app in self._apps.items():
+            if origin_of(parse(written)) == origin:
+                return _InProcess(app=app)
+        return self.transport
+
+
+class _InProcess(httpx.ASGITransport):
+    """An app of this process; when it stops without an answer, the connection "broke off"."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return await super().handle_async_request(request)
+        except AssertionError:
+            raise httpx.ReadError("The app did not answer.") from None
+
+
+class _Client(httpx.AsyncClient):
+    """
+    The client without what none of our calls has: a cookie jar, logins, redirects, hooks.
+
+    Connections of different people share it, so it must keep nothing; and what the general client
+    does around the transport costs as much as all the rest of a call.
+    """
+
+    async def send(
+        self, request: httpx.Request, *, stream: bool = False, **_: object
+    ) -> httpx.Response:
+        """Send *request* as it is, and read the answer unless it is to be streamed."""
+        response = await self._transport.handle_async_request(request)
+        response.request = request
+        if not stream:
+            await response.aread()
+        return response

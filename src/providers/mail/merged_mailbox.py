@@ -1,0 +1,277 @@
+"""
+Many mailboxes as one: ask all, merge newest first, route by id prefix.
+
+Every connection is read from its own position in its own order, so mail that arrives between two
+pages, or a mailbox that fails on one of them, loses and doubles nothing.
+Source: decisions 5.3, 5.4, 5.10.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
+
+from providers import ids
+from providers.failures import (
+    Missing,
+    NeedsReauth,
+    ProviderFailure,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from providers.fanout import (
+    PATIENCE,
+    AllFailed,
+    ConnectionWarning,
+    every,
+    in_time,
+    whole_failure,
+)
+from providers.mail.merging import ConnectionPosition, MailPage, Slice, merge, page, prefixed
+from providers.ports.mail import (
+    ConnectionInfo,
+    Draft,
+    Forward,
+    MailChange,
+    MailPort,
+    MailQuery,
+    ReadOnlyMailbox,
+    Reply,
+)
+from providers.records import mail as mail_records
+
+__all__ = ["AllFailed", "ConnectionPosition", "ConnectionWarning", "MailPage", "Mailbox"]
+
+T = TypeVar("T")
+
+_BEGINNING = ConnectionPosition()
+
+
+class Mailbox:
+    """The mailboxes a caller may use, as one."""
+
+    def __init__(
+        self,
+        connections: Sequence[tuple[ConnectionInfo, MailPort]],
+        *,
+        patience: float = PATIENCE,
+    ) -> None:
+        """Take the usable connections and their ports. *patience*: seconds each may take."""
+        self._connections = tuple(sorted(connections, key=_connection_id))
+        self._patience = patience
+
+    async def search(
+        self,
+        query: MailQuery,
+        *,
+        positions: Mapping[int, ConnectionPosition],
+        wanted: AbstractSet[str],
+    ) -> MailPage:
+        """
+        Ask every mailbox for what comes after its position, and merge the answers.
+
+        Args:
+            query: What to look for; its limit holds for the page, not for each mailbox.
+            positions: By connection id, from the page before; empty for the first page.
+            wanted: Attributes of `records.Email`.
+
+        Raises:
+            Throttled: Every mailbox asked is throttled; the longest wait of them.
+            TimedOut: None of them answered in time.
+            AllFailed: None answered, for other or mixed reasons.
+        """
+        distinct = self._distinct()
+        before = {info.id: positions.get(info.id, _BEGINNING) for info, _ in distinct}
+        asked = [(info, port) for info, port in distinct if not before[info.id].exhausted]
+        answers = await every(
+            [
+                in_time(
+                    port.search(query, after=before[info.id].after, wanted=wanted), self._patience
+                )
+                for info, port in asked
+            ]
+        )
+        slices: list[Slice] = []
+        warnings: list[ConnectionWarning] = []
+        for (info, _), answer in zip(asked, answers, strict=True):
+            if isinstance(answer, ProviderFailure):
+                warnings.append(ConnectionWarning(info, answer))
+            else:
+                slices.append(Slice(info, answer, before[info.id]))
+        if asked and not slices:
+            raise whole_failure(warnings)
+        chosen = merge(slices, query.limit)
+        return page(chosen, slices, before, warnings=warnings, wanted=wanted)
+
+    async def get(self, email_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
+        """
+        Read one message by its prefixed id.
+
+        Raises:
+            Missing: The id is not one of ours, or no mailbox of its provider has it.
+        """
+
+        async def read(port: MailPort, native: str) -> mail_records.Email:
+            return await port.get(native, wanted=wanted)
+
+        provider, email = await self._first_holder(email_id, read)
+        return prefixed([email], provider, wanted)[0]
+
+    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
+        """
+        Read a conversation by its prefixed id, oldest message first.
+
+        Raises:
+            Missing: As `get`; also when nothing but drafts and trash is left of it.
+        """
+
+        async def read(port: MailPort, native: str) -> mail_records.Thread:
+            return await port.thread(native, wanted=wanted)
+
+        provider, found = await self._first_holder(thread_id, read)
+        return mail_records.Thread(
+            id=ids.join_mail(provider, found.id),
+            provider=provider,
+            messages=tuple(prefixed(found.messages, provider, wanted)),
+        )
+
+    async def send(self, connection_id: int, draft: Draft) -> mail_records.SentMessage:
+        """
+        Send a new message from one connection.
+
+        Raises:
+            Missing: There is no such connection here.
+            OutcomeUnknown: It may have gone out.
+        """
+        for info, port in self._connections:
+            if info.id == connection_id:
+                return _sent(await port.send(draft), info.provider)
+        raise Missing
+
+    async def reply(self, email_id: str, reply: Reply) -> mail_records.SentMessage:
+        """
+        Answer a message from the mailbox that holds it.
+
+        Raises:
+            Missing: As `get`.
+            ReadOnlyMailbox: The mailbox that holds it may only be read.
+            NobodyToReplyTo, UnsafeMessage, OutcomeUnknown: As `MailPort.reply`.
+        """
+        return await self._write(
+            email_id, lambda port, native: port.reply(native, reply), tell_read_only=True
+        )
+
+    async def forward(self, email_id: str, forward: Forward) -> mail_records.SentMessage:
+        """Pass a message on from the mailbox that holds it; raises as `reply`."""
+        return await self._write(
+            email_id, lambda port, native: port.forward(native, forward), tell_read_only=True
+        )
+
+    async def trash(self, email_id: str) -> None:
+        """
+        Move a message to the trash, recoverably.
+
+        Raises:
+            Missing: Not found, in the trash already, or in a mailbox that may only be read.
+        """
+
+        async def trash(port: MailPort, native: str) -> mail_records.SentMessage:
+            await port.trash(native)
+            return mail_records.SentMessage()
+
+        await self._write(email_id, trash, tell_read_only=False)
+
+    async def change(self, email_id: str, change: MailChange) -> mail_records.SentMessage:
+        """Change read state and labels; raises as `trash`."""
+        return await self._write(
+            email_id, lambda port, native: port.change(native, change), tell_read_only=False
+        )
+
+    # -- routing
+
+    def _distinct(self) -> tuple[tuple[ConnectionInfo, MailPort], ...]:
+        """Return the connections to search: of several to the same account, the first."""
+        if len(self._connections) < 2:
+            return self._connections
+        found = {
+            (info.provider, info.base_url, info.account_email.casefold() or info.id): (info, port)
+            for info, port in reversed(self._connections)
+        }
+        return tuple(sorted(found.values(), key=_connection_id))
+
+    def _candidates(self, mail_id: str) -> tuple[str, str, list[tuple[ConnectionInfo, MailPort]]]:
+        parts = ids.split_mail(mail_id)
+        if parts is None:
+            raise Missing
+        provider, native = parts
+        return provider, native, [one for one in self._connections if one[0].provider == provider]
+
+    async def _first_holder(
+        self, mail_id: str, read: Callable[[MailPort, str], Awaitable[T]]
+    ) -> tuple[str, T]:
+        """Ask one mailbox after the other; a failure counts only when no other has it."""
+        provider, native, candidates = self._candidates(mail_id)
+        failure: ProviderFailure = Missing()
+        for _, port in candidates:
+            try:
+                return provider, await read(port, native)
+            except ProviderFailure as problem:
+                if isinstance(failure, Missing):
+                    failure = problem
+        raise failure
+
+    async def _write(
+        self,
+        mail_id: str,
+        write: Callable[[MailPort, str], Awaitable[mail_records.SentMessage]],
+        *,
+        tell_read_only: bool,
+    ) -> mail_records.SentMessage:
+        """
+        Let the first writable mailbox that has the message do it.
+
+        The next one is tried only when surely nothing happened in the one before.
+        """
+        provider, native, candidates = self._candidates(mail_id)
+        failure: ProviderFailure = Missing()
+        for info, port in candidates:
+            if not info.can_write:
+                continue
+            try:
+                return _sent(await write(port, native), provider)
+            except ProviderFailure as problem:
+                if not _harmless(problem):
+                    raise
+                if isinstance(failure, Missing):
+                    failure = problem
+        if tell_read_only and isinstance(failure, Missing):
+            for info, port in candidates:
+                if not info.can_write and await _has(port, native):
+                    raise ReadOnlyMailbox
+        raise failure
+
+
+def _connection_id(pair: tuple[ConnectionInfo, MailPort]) -> int:
+    return pair[0].id
+
+
+async def _has(port: MailPort, native: str) -> bool:
+    try:
+        await port.get(native, wanted=frozenset({"id"}))
+    except ProviderFailure:
+        return False
+    return True
+
+
+def _harmless(failure: ProviderFailure) -> bool:
+    """Whether surely nothing happened, so that another mailbox may be tried."""
+    if isinstance(failure, Unreachable | TimedOut):
+        return not failure.sent
+    return isinstance(failure, Missing | NeedsReauth | Throttled)
+
+
+def _sent(sent: mail_records.SentMessage, provider: str) -> mail_records.SentMessage:
+    return mail_records.SentMessage(
+        email_id=sent.email_id and ids.join_mail(provider, sent.email_id),
+        thread_id=sent.thread_id and ids.join_mail(provider, sent.thread_id),
+    )

@@ -1,0 +1,110 @@
+"""
+The text of replies and forwards: the caller's words, then the original.
+
+Source: decisions 5.7 and 16 (Email).
+"""
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from html import escape
+
+from providers.mail import query_matching
+from providers.records import mail as mail_records
+
+_QUOTE = '<blockquote style="margin:0 0 0 .8ex;border-left:1px solid #ccc;padding-left:1ex">'
+_FORWARDED = "---------- Forwarded message ----------"
+
+Body = tuple[str, str]
+
+
+def reply_subject(subject: str | None) -> str:
+    """Prefix a subject with "Re: " unless it starts so in any case."""
+    return _prefixed(subject, "Re: ", ("re:",))
+
+
+def forward_subject(subject: str | None) -> str:
+    """Prefix a subject with "Fwd: " unless it starts with "fwd:" or "fw:" in any case."""
+    return _prefixed(subject, "Fwd: ", ("fwd:", "fw:"))
+
+
+def answered(body: Body, original: mail_records.Email, *, hidden: AbstractSet[str]) -> Body:
+    """
+    Put a reply before the quoted original.
+
+    Args:
+        body: Text and type ("html" or "text") as the caller wrote it; the type is kept.
+        original: With its body; author and time are told when it has them.
+        hidden: Attributes of *original* not to tell.
+
+    Returns:
+        Text and type.
+    """
+    text, kind = body
+    attribution = _attribution(original, hidden)
+    if kind == "html":
+        quoted = f"{_QUOTE}{_as_html(original)}</blockquote>"
+        return f"{text}<br><br><div>{escape(attribution)}</div>{quoted}", kind
+    lines = "\n".join(f"> {line}".rstrip() for line in _as_text(original).splitlines())
+    return f"{text}\n\n{attribution}\n{lines}\n", kind
+
+
+def forwarded(body: Body, original: mail_records.Email, *, hidden: AbstractSet[str]) -> Body:
+    """
+    Put a caller's text and a short header block before the original, which keeps its form.
+
+    Args and returns are those of `answered`; the type becomes HTML when either is. Without any
+    text of the caller's it is the original's.
+    """
+    text, kind = body if body[0] else ("", original.body_type)
+    block = [_FORWARDED, *_header_block(original, hidden)]
+    if "html" not in (kind, original.body_type):
+        return "\n".join((text, "", *block, "", original.body or "")), "text"
+    head = "<br>".join(map(escape, block))
+    own = text if kind == "html" else as_html(text)
+    return f"{own}<br><br><div>{head}</div><br>{_as_html(original)}", "html"
+
+
+def as_html(text: str) -> str:
+    """Show plain text in HTML, line breaks kept."""
+    return "<br>".join(escape(line) for line in text.splitlines())
+
+
+def _prefixed(subject: str | None, prefix: str, known: tuple[str, ...]) -> str:
+    text = (subject or "").strip()
+    return text if text.lower().startswith(known) else f"{prefix}{text}".strip()
+
+
+def _attribution(original: mail_records.Email, hidden: AbstractSet[str]) -> str:
+    author = original.from_ if "from_" not in hidden else None
+    sent = original.sent_at if "sent_at" not in hidden else None
+    when = f"On {sent:%a, %d %b %Y at %H:%M} UTC, " if sent else ""
+    return f"{when}{_person(author) if author else 'the sender'} wrote:"
+
+
+def _header_block(original: mail_records.Email, hidden: AbstractSet[str]) -> Iterator[str]:
+    if original.from_ and "from_" not in hidden:
+        yield f"From: {_person(original.from_)}"
+    if original.sent_at and "sent_at" not in hidden:
+        yield f"Date: {original.sent_at:%a, %d %b %Y %H:%M} UTC"
+    if original.subject and "subject" not in hidden:
+        yield f"Subject: {original.subject}"
+    for label, name, people in (("To", "to", original.to), ("Cc", "cc", original.cc)):
+        if people and name not in hidden:
+            yield f"{label}: {', '.join(map(_person, people))}"
+
+
+def _person(one: mail_records.Participant) -> str:
+    return f"{one.name} <{one.email}>" if one.name else one.email
+
+
+def _as_html(original: mail_records.Email) -> str:
+    body = original.body or ""
+    return body if original.body_type == "html" else as_html(body)
+
+
+def _as_text(original: mail_records.Email) -> str:
+    body = original.body or ""
+    if original.body_type != "html":
+        return body
+    lines = (" ".join(line.split()) for line in query_matching.readable(body).splitlines())
+    return "\n".join(line for line in lines if line)

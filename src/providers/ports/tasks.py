@@ -1,0 +1,227 @@
+"""
+What the graph asks of task providers: the port of one account.
+
+As in `ports`: reads take what is wanted, attributes of the records in `records_tasks`, and ask
+upstream for nothing else beyond what placing an item needs. Every method raises members of
+`providers.failures` and nothing else.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from providers.records.tasks import TaskBoard, TaskItem
+from providers.tasks.columns import Column
+
+MOST_COMMENTS = 25  # inside an item; decisions 7.2
+NAME = "name"  # the pseudo column that renames an item; decisions 7.4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """
+    What is to be seen of an item.
+
+    Attributes:
+        wanted: Attributes of `TaskItem`: selected and visible.
+        hidden: Attributes of `TaskItem` that the caller may not see. What columns show of them is
+            not asked for either (decisions 16).
+        boards: The boards that the caller may see; None for all. What columns show of items on
+            other boards is not asked for.
+    """
+
+    wanted: AbstractSet[str]
+    hidden: AbstractSet[str] = frozenset()
+    boards: AbstractSet[str] | None = None
+
+
+class TaskPosition(NamedTuple):
+    """
+    Where in a list a reader stands.
+
+    Attributes:
+        seen: How many of upstream's entries were consumed.
+        last: The id of the last one.
+        cursor: Upstream's own way to go on; None when there is none.
+        at: When the cursor was given out, in seconds since the epoch.
+        skip: How many entries behind the cursor were consumed too.
+    """
+
+    seen: int
+    last: str
+    cursor: str | None = None
+    at: int = 0
+    skip: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardQuery:
+    """
+    Which boards to list.
+
+    Attributes:
+        text: Part of the name, any case.
+        only: The boards that exist for the caller; None for all.
+        archived: Whether archived ones are listed too.
+    """
+
+    text: str | None = None
+    only: AbstractSet[str] | None = None
+    archived: bool = False
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemQuery:
+    """
+    Which items of a board to list. All parts are ANDed; None restricts nothing.
+
+    Attributes:
+        group_id: Equal.
+        text: Part of the name, any case.
+        status: Equal, any case.
+        assignee: Part of an assignee's name, any case.
+    """
+
+    group_id: str | None = None
+    text: str | None = None
+    status: str | None = None
+    assignee: str | None = None
+    limit: int = 50
+
+    @property
+    def filtered(self) -> bool:
+        return any((self.group_id, self.text, self.status, self.assignee))
+
+
+@dataclass(frozen=True, slots=True)
+class BoardSlice:
+    """A part of a list; *position* is None when nothing follows."""
+
+    boards: tuple[TaskBoard, ...]
+    position: TaskPosition | None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSlice:
+    """
+    A part of a list.
+
+    Attributes:
+        position: None when nothing follows.
+        total: How many items the board has; None when upstream does not tell, or with a filter.
+    """
+
+    items: tuple[TaskItem, ...]
+    position: TaskPosition | None
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """
+    An item about to be changed.
+
+    Attributes:
+        boards: The boards it is reached by; of a sub-item, those of the item above it.
+        home: The board whose columns it has.
+        columns: Those columns; empty when they were not asked for.
+    """
+
+    item_id: str
+    boards: tuple[str, ...]
+    home: str
+    columns: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewItem:
+    """An item to be created; *fields* are as with `TaskPort.update`."""
+
+    board_id: str
+    name: str
+    group_id: str | None = None
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A new item's id, and the columns that upstream refused to set."""
+
+    item_id: str
+    rejected: tuple[str, ...]
+
+
+class TaskPort(Protocol):
+    """One connected account of a task provider."""
+
+    async def boards(
+        self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
+    ) -> BoardSlice:
+        """Return boards after a position (None: from the start); *wanted* of `TaskBoard`."""
+
+    async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
+        """
+        Read one board, in any state but deleted.
+
+        Raises:
+            Missing: There is none, or the account may not see it.
+        """
+
+    async def items(
+        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: Sight
+    ) -> ItemSlice:
+        """
+        Return items of a board after a position, in the board's order, without comments.
+
+        Raises:
+            Missing: There is no such board.
+        """
+
+    async def item(self, item_id: str, *, sight: Sight) -> TaskItem:
+        """
+        Read one item.
+
+        Raises:
+            Missing: There is none, it was deleted, or the account may not see it.
+        """
+
+    async def target(self, item_id: str, *, columns: bool = False) -> Target:
+        """
+        Find out where an item is, with *columns* also what may be set; nothing of what it holds.
+
+        Raises:
+            Missing: As `item`.
+        """
+
+    async def create(self, item: NewItem) -> Created:
+        """
+        Create an item once; columns that upstream refuses do not prevent it.
+
+        Raises:
+            OutcomeUnknown: It may have been created.
+            Missing: There is no such board.
+        """
+
+    async def update(self, target: Target, fields: Mapping[str, str]) -> tuple[str, ...]:
+        """
+        Set columns: column id -> the provider's JSON as a text, or plain text.
+
+        Returns:
+            The columns that upstream refused; the others are set.
+        """
+
+    async def delete(self, target: Target) -> None:
+        """Delete an item for good."""
+
+    async def comment(self, target: Target, body: str) -> str:
+        """
+        Add a comment, plain text, once; return its id.
+
+        Raises:
+            OutcomeUnknown: It may have been added.
+        """
+
+    async def probe(self) -> None:
+        """Make one harmless read, to see whether the connection works."""

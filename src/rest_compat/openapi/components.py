@@ -1,0 +1,215 @@
+"""What the descriptions of all documented paths share: errors, headers, request headers."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from policy.vocabulary import Surface
+from rest_compat.errors import RESULT_OBJECTS, ResultObject
+from rest_compat.openapi.json_schemas import JsonSchema
+from rest_compat.table import Endpoint
+
+_MEANINGS: Mapping[int, str] = MappingProxyType(
+    {
+        400: "A parameter or the body is wrong; `details` names each field.",
+        401: "The bearer token is missing, malformed, unknown, revoked or expired.",
+        403: "The token does not allow this, or the connection cannot do it.",
+        404: "There is nothing there for this token.",
+        408: "The request body did not arrive in time.",
+        409: "The idempotency key is in use or was used with another request.",
+        412: "The resource has changed since it was read.",
+        413: "The body is too large.",
+        422: "The surface is closed to the token, or no account of this kind is connected.",
+        429: "A rate limit is reached, here or at the provider.",
+        500: "An unexpected error here.",
+        502: "The provider failed.",
+        503: "The service is overloaded.",
+        504: "The provider did not answer in time, or the outcome is unknown.",
+    }
+)
+
+
+# Where query parameters name calendars, folders and the like, which may not exist.
+_NAMED_IN_QUERIES = frozenset({Surface.CALENDAR, Surface.COLLAB})
+
+
+def statuses(endpoint: Endpoint) -> list[int]:
+    """Return the statuses of the errors that *endpoint* may answer."""
+    found = {400, 401, 429, 500, 503}
+    if endpoint.surface is not None:
+        found |= {403, 422, 502, 504}
+    names_things = "{" in endpoint.path or endpoint.surface in _NAMED_IN_QUERIES
+    if names_things or (endpoint.surface is not None and endpoint.method == "POST"):
+        found.add(404)
+    if endpoint.method == "POST" or (endpoint.method == "PATCH" and endpoint.headers):
+        found.add(409)
+    if "if-match" in endpoint.headers:
+        found.add(412)
+    if endpoint.method in {"POST", "PATCH"}:
+        found |= {408, 413}
+    return sorted(found)
+
+
+def error_name(endpoint: Endpoint) -> str:
+    """Return the component that describes the endpoint's error bodies."""
+    return f"{endpoint.result}Error" if endpoint.result else "Error"
+
+
+def response_name(endpoint: Endpoint, status: int) -> str:
+    """Return the component that describes the endpoint's answer of *status*."""
+    return f"{error_name(endpoint)}{status}"
+
+
+def responses(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
+    """Describe every error answer once."""
+    return {
+        response_name(endpoint, status): error_response(status, error_name(endpoint))
+        for endpoint in sorted(endpoints, key=error_name)
+        for status in statuses(endpoint)
+    }
+
+
+def error_response(status: int, schema: str) -> JsonSchema:
+    """Describe an error answer whose body is the component *schema*."""
+    headers = dict(COMMON)
+    for name in _ERROR_HEADERS.get(status, ()):
+        headers[name] = header(name.replace("-", "").removeprefix("X"))
+    body = {"schema": {"$ref": f"#/components/schemas/{schema}"}}
+    return {
+        "description": _MEANINGS[status],
+        "headers": headers,
+        "content": {"application/json": body},
+    }
+
+
+def error_schemas(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
+    """Describe the error body, and its unions with the result objects in use."""
+    results = sorted({endpoint.result for endpoint in endpoints if endpoint.result})
+    unions = {f"{name}Error": _union(name, RESULT_OBJECTS[name]) for name in results}
+    return {"Error": _ERROR, **unions}
+
+
+def _union(name: str, result: ResultObject) -> JsonSchema:
+    members: dict[str, Any] = {
+        "success": {"const": False},
+        "errorCode": {"type": ["string", "null"]},
+        "errorMessage": {"type": "string"},
+    }
+    if not result.has_code:
+        del members["errorCode"]
+    elif result.closed is not None:
+        members["errorCode"]["enum"] = [*sorted(result.closed), None]
+    own = {"type": "object", "properties": members, "required": list(members)}
+    return {
+        "description": f"An error that can be read as an Error and as a {name}.",
+        "allOf": [{"$ref": "#/components/schemas/Error"}, own],
+    }
+
+
+def header(name: str) -> JsonSchema:
+    """Refer to a header of `HEADERS`."""
+    return {"$ref": f"#/components/headers/{name}"}
+
+
+BEARER = "An access token: `Authorization: Bearer agw_…`."
+
+_ERROR: JsonSchema = {
+    "type": "object",
+    "description": "Why a request was not answered.",
+    "properties": {
+        "error": {
+            "type": ["string", "null"],
+            "description": "A code word; null on 401 and 429, and on 404 and 5xx of collab.",
+        },
+        "message": {"type": "string", "description": "The reason in words."},
+        "requestId": {"type": "string", "description": "Names this request in our logs."},
+        "details": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "field": {
+                        "type": "string",
+                        "description": "The parameter or the member: `to[0].email`; `$` the body.",
+                    },
+                    "message": {"type": "string"},
+                },
+                "required": ["field", "message"],
+            },
+        },
+        "requiredOperation": {"type": "string", "description": "The flag that is missing."},
+        "reason": {
+            "type": "string",
+            "enum": ["MISSING_HEADER", "MALFORMED_HEADER", "UNKNOWN_TOKEN", "REVOKED", "EXPIRED"],
+            "description": "Why the credential was refused (401 only).",
+        },
+        "connectedProviders": {"type": "array", "items": {"type": "string"}},
+        "accessInfo": {"type": "string", "description": "The token's restrictions in words."},
+    },
+    "required": ["error", "message", "requestId"],
+}
+
+_INTEGER: JsonSchema = {"type": "integer"}
+_STRING: JsonSchema = {"type": "string"}
+
+HEADERS: Mapping[str, JsonSchema] = {
+    "RequestId": {"description": "The request's id.", "schema": _STRING},
+    "ApiVersion": {"description": "The date of the contract.", "schema": _STRING},
+    "RateLimitLimit": {
+        "description": "Requests allowed in the window with the fewest left.",
+        "schema": _INTEGER,
+    },
+    "RateLimitRemaining": {"description": "Requests left in that window.", "schema": _INTEGER},
+    "RateLimitReset": {
+        "description": "When that window next frees a slot, in Unix seconds.",
+        "schema": _INTEGER,
+    },
+    "RetryAfter": {"description": "Whole seconds to wait.", "schema": _INTEGER},
+    "WWWAuthenticate": {"description": 'Bearer error="invalid_token"', "schema": _STRING},
+    "RequiredOperation": {"description": "The flag that is missing.", "schema": _STRING},
+    "AppliedLimit": {
+        "description": "The `limit` used, when the one asked for was above the maximum.",
+        "schema": _INTEGER,
+    },
+    "IdempotentReplayed": {
+        "description": "`true` when this answer was given before under the same key.",
+        "schema": _STRING,
+    },
+    "PreferenceApplied": {"description": "The preferences that were applied.", "schema": _STRING},
+}
+COMMON: Mapping[str, JsonSchema] = {
+    "X-Request-Id": header("RequestId"),
+    "X-Api-Version": header("ApiVersion"),
+    "X-RateLimit-Limit": header("RateLimitLimit"),
+    "X-RateLimit-Remaining": header("RateLimitRemaining"),
+    "X-RateLimit-Reset": header("RateLimitReset"),
+    "Preference-Applied": header("PreferenceApplied"),
+}
+_ERROR_HEADERS: Mapping[int, tuple[str, ...]] = {
+    401: ("WWW-Authenticate",),
+    403: ("X-Required-Operation",),
+    422: ("X-Required-Operation",),
+    429: ("Retry-After",),
+}
+PARAMETERS: Mapping[str, JsonSchema] = {
+    "Prefer": {
+        "name": "Prefer",
+        "in": "header",
+        "description": "`handling=strict`: unknown parameters and members are refused. "
+        "`partial=fail`: no answer with some providers missing.",
+        "schema": _STRING,
+    },
+    "RequestId": {
+        "name": "X-Request-Id",
+        "in": "header",
+        "description": "The id this request is to have, 1 to 128 of `A-Z a-z 0-9 . _ -`; made here "
+        "when absent or anything else.",
+        "schema": _STRING,
+    },
+    "IdempotencyKey": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "The same key and request within 24 hours is carried out once.",
+        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+    },
+}

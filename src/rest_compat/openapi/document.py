@@ -1,0 +1,243 @@
+"""
+The documented paths as OpenAPI 3.1, from the table, the documents and the schema.
+
+Nothing is written twice: parameters are a document's variables with the descriptions of the
+arguments they fill, answers are its selection, and the statuses follow from what a row is.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    GraphQLField,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    VariableDefinitionNode,
+    parse,
+    type_from_ast,
+    value_from_ast_untyped,
+)
+
+from policy.vocabulary import Surface
+from rest_compat.binding import INPUT
+from rest_compat.documents import document
+from rest_compat.openapi.components import (
+    BEARER,
+    COMMON,
+    HEADERS,
+    PARAMETERS,
+    error_schemas,
+    header,
+    response_name,
+    responses,
+    statuses,
+)
+from rest_compat.openapi.json_schemas import Components, JsonSchema, parameter
+from rest_compat.table import Endpoint
+
+OMITTED_WHEN_EMPTY = frozenset({"accessInfo", "authWarnings"})  # decisions 0
+
+TAGS: Mapping[Surface | None, tuple[str, str]] = MappingProxyType(
+    {
+        Surface.EMAIL: ("Email", "Search, read, send and organise mail over all mailboxes."),
+        Surface.CALENDAR: ("Calendar", "Events and free/busy times."),
+        Surface.TASKS: ("Tasks", "Boards, items and comments."),
+        Surface.COLLAB: ("Collaboration content", "Sites, lists, files, labels and search."),
+        None: ("Access token", "What a token may read about itself."),
+    }
+)
+
+
+def describe(
+    endpoints: Sequence[Endpoint],
+    schema: GraphQLSchema,
+    *,
+    flags: Mapping[str, Sequence[str]],
+    version: str,
+) -> dict[str, Any]:
+    """
+    Describe *endpoints*.
+
+    *flags* says which operations a root field demands, one of which suffices; *version* is the
+    date of the contract.
+
+    Raises:
+        ValueError: Two different schemas would need one name.
+    """
+    components = Components()
+    paths: dict[str, dict[str, Any]] = {}
+    tags: dict[Surface | None, None] = {}
+    for endpoint in endpoints:
+        tags[endpoint.surface] = None
+        row = Row(endpoint, schema)
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = row.describe(
+            components, flags
+        )
+    components.schemas.update(error_schemas(endpoints))
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "access-gateway",
+            "version": version,
+            "description": "Mail, calendars, tasks and collaboration content behind one token.",
+        },
+        "tags": [{"name": TAGS[tag][0], "description": TAGS[tag][1]} for tag in tags],
+        "security": [{"accessToken": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "accessToken": {"type": "http", "scheme": "bearer", "description": BEARER}
+            },
+            "headers": dict(HEADERS),
+            "responses": dict(sorted(responses(endpoints).items())),
+            "parameters": dict(PARAMETERS),
+            "schemas": dict(sorted(components.schemas.items())),
+        },
+    }
+
+
+class Row:
+    """One row of the table with its document, read for description."""
+
+    def __init__(self, endpoint: Endpoint, schema: GraphQLSchema) -> None:
+        self.endpoint = endpoint
+        self.schema = schema
+        self.document: DocumentNode = parse(document(endpoint.document))
+        self.operation = next(
+            node for node in self.document.definitions if isinstance(node, OperationDefinitionNode)
+        )
+        root = self.operation.selection_set.selections[0]
+        if not isinstance(root, FieldNode):
+            raise TypeError(f"{endpoint.document} does not select a root field")
+        self.root = root
+        self.variables = {
+            node.variable.name.value: node for node in self.operation.variable_definitions or ()
+        }
+
+    def describe(self, components: Components, flags: Mapping[str, Sequence[str]]) -> JsonSchema:
+        """Describe the row as an OpenAPI operation."""
+        field = self._field()
+        described: dict[str, Any] = {
+            "operationId": self._name(),
+            "tags": [TAGS[self.endpoint.surface][0]],
+            "summary": (field.description or "").split(". ")[0].rstrip("."),
+            "description": field.description or "",
+        }
+        needed = flags.get(self.root.name.value, ())
+        if needed:
+            described["x-required-operations"] = list(needed)
+        described["parameters"] = [
+            *self._parameters(field),
+            *self._headers(field),
+            *self._preferences(),
+        ]
+        if INPUT in self.variables:
+            described["requestBody"] = self._body(components)
+        described["responses"] = {
+            str(self.endpoint.status): self._success(field, components),
+            **{
+                str(status): {
+                    "$ref": f"#/components/responses/{response_name(self.endpoint, status)}"
+                }
+                for status in statuses(self.endpoint)
+            },
+        }
+        return described
+
+    def _name(self) -> str:
+        name = self.operation.name.value if self.operation.name else ""
+        return name[:1].lower() + name[1:]
+
+    def _field(self) -> GraphQLField:
+        root = (
+            self.schema.query_type
+            if self.operation.operation.value == "query"
+            else self.schema.mutation_type
+        )
+        if root is None:
+            raise TypeError(f"{self.endpoint.document} has no root in the schema")
+        field: GraphQLField = root.fields[self.root.name.value]
+        return field
+
+    def _parameters(self, field: GraphQLField) -> list[JsonSchema]:
+        found = []
+        named_headers = set(self.endpoint.headers.values())
+        for name, node in self.variables.items():
+            if name == INPUT or name in named_headers:
+                continue
+            in_path = f"{{{name}}}" in self.endpoint.path
+            argument = field.args[name]
+            found.append(
+                {
+                    "name": name,
+                    "in": "path" if in_path else "query",
+                    "required": in_path or self._required(node),
+                    "description": (argument.description or "") + self._also(name),
+                    "schema": self._parameter(node, argument.description),
+                }
+            )
+        return found
+
+    def _also(self, name: str) -> str:
+        """Name the other spellings of a parameter."""
+        others = [alias for alias, meant in self.endpoint.aliases.items() if meant == name]
+        return "".join(f" Also taken as `{alias}`." for alias in others)
+
+    def _headers(self, field: GraphQLField) -> list[JsonSchema]:
+        return [
+            {
+                "name": header.title(),
+                "in": "header",
+                "description": field.args[name].description or "",
+                "schema": {"type": "string"},
+            }
+            for header, name in self.endpoint.headers.items()
+        ]
+
+    def _parameter(self, node: VariableDefinitionNode, description: str | None) -> JsonSchema:
+        kind = type_from_ast(self.schema, node.type)
+        default = value_from_ast_untyped(node.default_value) if node.default_value else None
+        return parameter(kind, description, default)  # type: ignore[arg-type]  # a variable's type
+
+    def _required(self, node: VariableDefinitionNode) -> bool:
+        return node.type.kind == "non_null_type" and node.default_value is None
+
+    def _preferences(self) -> list[JsonSchema]:
+        names = ["Prefer", "RequestId"]
+        if self.endpoint.method == "POST":
+            names.append("IdempotencyKey")
+        return [{"$ref": f"#/components/parameters/{name}"} for name in names]
+
+    def _body(self, components: Components) -> JsonSchema:
+        if self.endpoint.body == "upload":
+            schema = {"type": "string", "format": "binary"}
+            return {"required": True, "content": {"application/octet-stream": {"schema": schema}}}
+        kind = type_from_ast(self.schema, self.variables[INPUT].type)
+        schema = components.taken(kind)  # type: ignore[arg-type]  # a variable's type
+        return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+    def _success(self, field: GraphQLField, components: Components) -> JsonSchema:
+        headers = dict(COMMON)
+        if "limit" in self.variables:
+            headers["X-Applied-Limit"] = header("AppliedLimit")
+        if self.endpoint.method == "POST":
+            headers["Idempotent-Replayed"] = header("IdempotentReplayed")
+        if self.endpoint.status == 204:
+            return {"description": "Done; the body is empty.", "headers": headers}
+        name = self._name()
+        schema = components.answer(
+            field.type,
+            self.root.selection_set,
+            document=self.document,
+            place=f"{name[:1].upper()}{name[1:]}Response",
+            optional=OMITTED_WHEN_EMPTY,
+        )
+        schema = schema.get("anyOf", [schema])[0]  # a success is never null
+        return {
+            "description": "Done.",
+            "headers": headers,
+            "content": {"application/json": {"schema": schema}},
+        }

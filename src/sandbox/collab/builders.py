@@ -1,0 +1,281 @@
+"""
+Content made by hand: for the demo world, for imports and for tests.
+
+What is made has ids made from its names, so the same content gets the same ids. Nothing is kept
+before `Maker.keep`.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import msgspec
+
+from sandbox.collab import ids
+from sandbox.collab import records as r
+from sandbox.collab.files import content
+from sandbox.collab.files.blobs import quick_hash
+from sandbox.collab.files.changes import FILE_TYPE
+from sandbox.collab.lists.columns import LIBRARY_TYPES
+from sandbox.collab.store import Shelf
+
+MOST_WORDS = 20_000  # characters of a file's text that search knows
+_FOLDER_TYPE = LIBRARY_TYPES[1].id
+
+
+class Maker:
+    """
+    Makes records and keeps them on a shelf.
+
+    Attributes:
+        when: The time of what is made without one, ISO text in UTC.
+        author: Who makes it, by e-mail address.
+    """
+
+    def __init__(self, shelf: Shelf, *, when: str, author: str) -> None:
+        self.shelf = shelf
+        self.when = when
+        self.author = author
+        self._made: list[r.Record] = []
+        self._numbers: dict[str, int] = defaultdict(int)
+        self._lists: dict[str, str] = {}
+
+    def add(self, record: r.Record) -> None:
+        """Take a record that was made elsewhere."""
+        self._made.append(record)
+
+    def keep(self) -> None:
+        """Put everything made so far on the shelf."""
+        self.shelf.put_many(self._made)
+        for list_id, used in self._numbers.items():
+            self.shelf.set_numbers(list_id, used)
+        self._made.clear()
+
+    def continue_list(self, list_id: str, drive_id: str = "") -> None:
+        """Count on from the last item of a list that is on the shelf already."""
+        if drive_id:
+            everything = (*self.shelf.items(drive_id), *self.shelf.recycled(drive_id))
+            taken = [item.number for item in everything]
+            self._lists[drive_id] = list_id
+        else:
+            taken = [row.number for row in self.shelf.rows(list_id)]
+        self._numbers[list_id] = max(taken, default=0)
+
+    def people(self, people: Mapping[str, str]) -> None:
+        """Fill the directory: e-mail address to name."""
+        for email, name in people.items():
+            self.add(r.Person(email=email, name=name))
+
+    def site(self, host: str, path: str, title: str, **more: Any) -> r.Site:
+        """Make a site."""
+        web = uuid5(NAMESPACE_URL, f"https://{host}{path}")
+        collection = uuid5(web, "collection")
+        made = r.Site(
+            id=f"{host},{collection},{web}",
+            path=path,
+            name=path.rpartition("/")[2] or host.partition(".")[0],
+            title=title,
+            created=more.pop("created", self.when),
+            modified=more.pop("modified", self.when),
+            **more,
+        )
+        self.add(made)
+        return made
+
+    def library(
+        self,
+        site: r.Site,
+        name: str,
+        *,
+        segment: str = "",
+        columns: Sequence[r.Column] = (),
+        content_types: Sequence[r.ContentType] = (),
+        is_system: bool = False,
+        **more: Any,
+    ) -> r.Item:
+        """Make a library with the list behind it, and return its root folder."""
+        segment = segment or name
+        _, collection, web = site.id.split(",")
+        guid = uuid5(UUID(web), f"library {segment}")
+        drive_id = ids.drive_id(UUID(collection), UUID(web), guid)
+        self._lists[drive_id] = str(guid)
+        self.add(
+            r.SiteList(
+                id=str(guid),
+                site_id=site.id,
+                name=segment,
+                title=name,
+                template="documentLibrary",
+                created=self.when,
+                modified=self.when,
+                author=self.author,
+                drive_id=drive_id,
+                columns=tuple(columns),
+                content_types=tuple(content_types),
+                is_system=is_system,
+                description=str(more.get("description", "")),
+            )
+        )
+        root = r.Item(
+            id=ids.root_id(drive_id),
+            drive_id=drive_id,
+            parent_id="",
+            name=segment,
+            number=0,
+            guid=str(uuid5(guid, "root")),
+            created=self.when,
+            modified=self.when,
+            author=self.author,
+            editor=self.author,
+            is_folder=True,
+        )
+        self.add(root)
+        self.add(
+            r.Library(
+                id=drive_id,
+                site_id=site.id,
+                list_id=str(guid),
+                root_id=root.id,
+                name=name,
+                segment=segment,
+                created=self.when,
+                modified=self.when,
+                author=self.author,
+                kind="business" if site.owner else "documentLibrary",
+                **more,
+            )
+        )
+        return root
+
+    def folder(self, parent: r.Item, name: str, **more: Any) -> r.Item:
+        """Make a folder."""
+        more.setdefault("content_type", _FOLDER_TYPE)
+        return self._item(parent, name, is_folder=True, **more)
+
+    def file(self, parent: r.Item, name: str, source: Sequence[str], **more: Any) -> r.Item:
+        """Make a file out of a recipe (`content.make`)."""
+        made = content.make(source)
+        more.setdefault("words", " ".join(source[1:])[:MOST_WORDS])
+        more.setdefault("mime", content.mime_of(name))
+        more.setdefault("content_type", FILE_TYPE)
+        return self._item(
+            parent,
+            name,
+            size=len(made),
+            quick_hash=quick_hash(made),
+            source=tuple(source),
+            **more,
+        )
+
+    def blob(self, parent: r.Item, name: str, blob: str, size: int, **more: Any) -> r.Item:
+        """Make a file out of bytes that were put in."""
+        blobs = self.shelf.blobs
+        head = blobs.head(blob, content.MOST_READ)
+        return self._item(
+            parent,
+            name,
+            size=size,
+            blob=blob,
+            quick_hash=blobs.quick_hash(blob),
+            mime=content.mime_of(name),
+            words=content.words_in(name, head)[:MOST_WORDS],
+            content_type=FILE_TYPE,
+            **more,
+        )
+
+    def notebook(self, parent: r.Item, name: str, **more: Any) -> r.Item:
+        """Make a notebook: neither file nor folder."""
+        return self._item(parent, name, package="oneNote", **more)
+
+    def _item(self, parent: r.Item, name: str, **more: Any) -> r.Item:
+        list_id = self._lists[parent.drive_id]
+        guid = uuid5(UUID(parent.guid), f"item {name}")
+        when = more.pop("created", self.when)
+        made = r.Item(
+            id=ids.item_id(parent.drive_id, guid),
+            drive_id=parent.drive_id,
+            parent_id=parent.id,
+            name=name,
+            number=self._next(list_id),
+            guid=str(guid),
+            created=when,
+            modified=more.pop("modified", when),
+            author=more.pop("author", self.author),
+            editor=more.pop("editor", self.author),
+            **more,
+        )
+        self.add(made)
+        return made
+
+    def list_in(
+        self,
+        site: r.Site,
+        title: str,
+        columns: Sequence[r.Column],
+        rows: Sequence[Mapping[str, Any]] = (),
+        **more: Any,
+    ) -> r.SiteList:
+        """Make a list and its rows."""
+        _, _, web = site.id.split(",")
+        made = r.SiteList(
+            id=str(uuid5(UUID(web), f"list {title}")),
+            site_id=site.id,
+            name=more.pop("name", title),
+            title=title,
+            template=more.pop("template", "genericList"),
+            created=self.when,
+            modified=self.when,
+            author=self.author,
+            columns=tuple(columns),
+            **more,
+        )
+        self.add(made)
+        for fields in rows:
+            self.row(made, fields)
+        return made
+
+    def row(self, one: r.SiteList, fields: Mapping[str, Any], **more: Any) -> r.Row:
+        """Make a row of a list."""
+        number = self._next(one.id)
+        when = more.pop("created", self.when)
+        types = one.content_types
+        made = r.Row(
+            list_id=one.id,
+            number=number,
+            guid=str(uuid5(UUID(one.id), f"row {number}")),
+            created=when,
+            modified=more.pop("modified", when),
+            author=more.pop("author", self.author),
+            editor=more.pop("editor", self.author),
+            fields=dict(fields),
+            content_type=more.pop("content_type", types[0].id if types else "0x0100"),
+            **more,
+        )
+        self.add(made)
+        return made
+
+    def share(self, item: r.Item, kind: str, role: str, **more: Any) -> r.Share:
+        """Give a permission on an item."""
+        of = "|".join(str(value) for value in (kind, role, *sorted(more.items())))
+        made = r.Share(
+            id=str(uuid5(UUID(item.guid), of)),
+            drive_id=item.drive_id,
+            item_id=item.id,
+            kind=kind,
+            role=role,
+            by=self.author,
+            **more,
+        )
+        self.add(made)
+        return made
+
+    def label(self, item: r.Item, label: r.Label, method: str = "standard") -> r.Item:
+        """Put a label on an item that was made before."""
+        made = msgspec.structs.replace(item, label=label.id, label_method=method)
+        self.add(made)
+        return made
+
+    def _next(self, list_id: str) -> int:
+        self._numbers[list_id] += 1
+        return self._numbers[list_id]

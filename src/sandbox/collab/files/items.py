@@ -1,0 +1,236 @@
+"""Files and folders as the wire writes them. Source: wire report 1D.2, 1D.3."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from sandbox.collab import records as r
+from sandbox.collab.requests import READ_FILES, Call
+from sandbox.collab.store import Shelf, person_id
+from sandbox.provider_b.odata.query_options import Options, selected
+from sandbox.provider_b.odata.schema import Kind, Shape
+
+LINK = "@microsoft.graph.downloadUrl"
+
+SHAPE = Shape(
+    name="microsoft.graph.driveItem",
+    members={
+        "id": Kind.STRING,
+        "name": Kind.STRING,
+        "size": Kind.NUMBER,
+        "createdDateTime": Kind.INSTANT,
+        "lastModifiedDateTime": Kind.INSTANT,
+        "webUrl": Kind.STRING,
+    },
+    open=True,
+)
+FIELDS = Shape(name="microsoft.graph.fieldValueSet", members={}, open=True)
+EXPANDABLE = {
+    "listItem": Shape(
+        name="microsoft.graph.listItem", members={}, open=True, parts={"fields": FIELDS}
+    ),
+    "permissions": Shape(name="microsoft.graph.permission", members={}, open=True),
+    "children": SHAPE,
+    "thumbnails": Shape(name="microsoft.graph.thumbnailSet", members={}, open=True),
+}
+
+
+def identity(shelf: Shelf, email: str) -> dict[str, Any]:
+    """Write who did something."""
+    if "@" not in email or email == "app@sharepoint":
+        return {"application": {"id": person_id(email), "displayName": "Application"}}
+    user = {"email": email, "id": person_id(email), "displayName": shelf.name_of(email)}
+    return {"user": user}
+
+
+def etag(item: r.Item) -> str:
+    """Return an item's eTag, with its quotes."""
+    return f'"{{{item.guid.upper()}}},{item.version}"'
+
+
+def folder_url(shelf: Shelf, item: r.Item) -> str:
+    """Return the address of an item in the browser."""
+    drive = shelf.get(r.Library, item.drive_id)
+    site = shelf.get(r.Site, drive.site_id) if drive else None
+    if drive is None or site is None:
+        return ""
+    names = [one.name for one in (*shelf.ancestors(item)[1:], item) if one.parent_id]
+    path = "/".join(quote(name) for name in (drive.segment, *names))
+    return f"{site.url}/{path}"
+
+
+def path_of(shelf: Shelf, folder: r.Item) -> str:
+    """Return a folder's place as `parentReference.path` has it."""
+    names = [one.name for one in (*shelf.ancestors(folder)[1:], folder) if one.parent_id]
+    tail = "".join(f"/{quote(name)}" for name in names)
+    return f"/drives/{folder.drive_id}/root:{tail}"
+
+
+def sharepoint_ids(shelf: Shelf, item: r.Item) -> dict[str, Any]:
+    """Write the ids that an item has as a list item."""
+    drive = shelf.get(r.Library, item.drive_id)
+    if drive is None:
+        return {}
+    _, collection, web = drive.site_id.split(",")
+    site = shelf.get(r.Site, drive.site_id)
+    return {
+        "listId": drive.list_id,
+        "listItemId": str(item.number),
+        "listItemUniqueId": item.guid,
+        "siteId": collection,
+        "siteUrl": site.url if site else "",
+        "webId": web,
+    }
+
+
+def reference(shelf: Shelf, item: r.Item, *, is_thin: bool = False) -> dict[str, Any]:
+    """Write `parentReference`: of the library alone for its root; *is_thin* as search has it."""
+    drive = shelf.get(r.Library, item.drive_id)
+    found: dict[str, Any] = {
+        "driveType": drive.kind if drive else "documentLibrary",
+        "driveId": item.drive_id,
+    }
+    if not item.parent_id:
+        return found
+    found["id"] = item.parent_id
+    if is_thin:
+        return {**found, "siteId": drive.site_id if drive else ""}
+    parent = shelf.item(item.drive_id, item.parent_id)
+    if parent is not None:
+        found["name"] = (drive.segment if drive else "") if not parent.parent_id else parent.name
+        found["path"] = path_of(shelf, parent)
+    return {**found, "siteId": drive.site_id.split(",")[1] if drive else ""}
+
+
+def full(call: Call, item: r.Item, *, is_found: bool = False) -> dict[str, Any]:
+    """Write everything about an item; *is_found* by search: thin, and without a link."""
+    shelf = call.shelf
+    record: dict[str, Any] = {}
+    if not (item.is_folder or item.package or is_found):
+        record[LINK] = download_url(call, item)
+    record |= {
+        "createdDateTime": item.created,
+        "eTag": etag(item),
+        "id": item.id,
+        "lastModifiedDateTime": item.modified,
+        "name": item.name if item.parent_id else "root",
+        "webUrl": folder_url(shelf, item),
+        "cTag": f'"c:{{{item.guid.upper()}}},{item.content_version}"',
+        "size": _size(shelf, item),
+        "createdBy": identity(shelf, item.author),
+        "lastModifiedBy": identity(shelf, item.editor),
+        "parentReference": reference(shelf, item, is_thin=is_found),
+    }
+    if item.description:
+        record["description"] = item.description
+    record["fileSystemInfo"] = {
+        "createdDateTime": item.created,
+        "lastModifiedDateTime": item.modified,
+    }
+    record |= _facets(shelf, item)
+    if is_found:
+        record["searchResult"] = {}
+    return record
+
+
+def _facets(shelf: Shelf, item: r.Item) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if not item.parent_id:
+        found["root"] = {}
+    if item.package:
+        found["package"] = {"type": item.package}
+    elif item.is_folder:
+        found["folder"] = {"childCount": len(shelf.children(item))}
+    else:
+        found["file"] = {
+            **({"mimeType": item.mime} if item.mime else {}),
+            "hashes": {"quickXorHash": item.quick_hash},
+        }
+    shares = shelf.shares(item)
+    if shares:
+        scopes = {share.scope if share.kind == "link" else "users" for share in shares}
+        widest = next(one for one in ("anonymous", "organization", "users") if one in scopes)
+        found["shared"] = {"scope": widest}
+    return found
+
+
+def _size(shelf: Shelf, item: r.Item) -> int:
+    if not item.is_folder and not item.package:
+        return item.size
+    return sum(one.size for one in shelf.below(item))
+
+
+def written(
+    call: Call,
+    item: r.Item,
+    options: Options,
+    annotations: frozenset[str],
+    *,
+    is_found: bool = False,
+) -> dict[str, Any]:
+    """Write an item as the query options ask for it."""
+    record = full(call, item, is_found=is_found)
+    names = {path.partition("/")[0] for path in options.select}
+    if "sharepointIds" in names:
+        record["sharepointIds"] = sharepoint_ids(call.shelf, item)
+    if "webDavUrl" in names:
+        record["webDavUrl"] = record["webUrl"]
+    if "sensitivityLabel" in names and call.version == "beta":
+        record["sensitivityLabel"] = beta_label(call.shelf, item)
+    link = record.pop(LINK, None)
+    shown = selected(record, options.select, always=("@odata.etag",))
+    wants_link = not options.select or "*" in options.select or bool(annotations & {LINK})
+    if link is not None and (wants_link or "content.downloadUrl" in annotations):
+        shown = {LINK: link, **shown}
+    return shown
+
+
+def beta_label(shelf: Shelf, item: r.Item) -> dict[str, Any] | None:
+    """Write the label facet that the beta version has."""
+    label = shelf.get(r.Label, item.label)
+    if label is None:
+        return None
+    return {"id": label.id, "displayName": label.name, "protectionEnabled": label.is_protecting}
+
+
+def sorted_by(items: Sequence[r.Item], options: Options, shelf: Shelf) -> list[r.Item]:
+    """Return items in the order of `$orderby`, by name without one."""
+    found = sorted(items, key=lambda item: (item.name.casefold(), item.id))
+    keys: Mapping[str, Any] = {
+        "name": lambda item: item.name.casefold(),
+        "size": lambda item: _size(shelf, item),
+        "createdDateTime": lambda item: item.created,
+        "lastModifiedDateTime": lambda item: item.modified,
+    }
+    for order in reversed(options.orderby):
+        found.sort(key=keys[order.path], reverse=order.descending)
+    return found
+
+
+SORTABLE = ("name", "size", "createdDateTime", "lastModifiedDateTime")
+
+
+def download_url(call: Call, item: r.Item) -> str:
+    """Make an address that gives the bytes to whoever has it, for a while."""
+    expires = int(call.shelf.seconds()) + call.shelf.settings.link_seconds
+    key = f"{item.drive_id} {item.id} {expires}"
+    query = urlencode(
+        {"UniqueId": item.guid, "at": f"{item.drive_id}.{item.id}.{expires}"}
+        | {"tempauth": sign(call.shelf, key)}
+    )
+    return f"{call.request.content}/content/download.aspx?{query}"
+
+
+def sign(shelf: Shelf, text: str) -> str:
+    """Return a signature that only this sandbox can make."""
+    return hmac.new(shelf.secret(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def sees(call: Call, item: r.Item) -> bool:
+    """Whether the caller may read an item's site."""
+    drive = call.shelf.get(r.Library, item.drive_id)
+    if drive is None or not call.scopes & READ_FILES:
+        return False
+    return call.enters(call.site_of(drive))

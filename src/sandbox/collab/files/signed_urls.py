@@ -1,0 +1,225 @@
+"""
+Addresses that carry their own authority: downloads, and the parts of an upload session.
+
+They lie on another origin than everything else and refuse whoever sends a token along.
+Source: wire report 1D.3, 1D.4, 4.2.
+"""
+
+import hmac
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import msgspec
+
+from sandbox.asgi import Answer, Handler, Request
+from sandbox.collab import records as r
+from sandbox.collab.errors import bad, full, locked, name_taken, not_found
+from sandbox.collab.files import changes, content, items
+from sandbox.collab.files.transfer import keep, progress
+from sandbox.collab.requests import Call
+from sandbox.collab.store import Shelf
+from sandbox.provider_b.responses import Refusal, empty, ok, problem
+from sandbox.state import Ground
+
+STEP = 320 * 1024  # bytes: every part but the last is a multiple of this
+MOST = 60 * 1024 * 1024  # bytes of one part
+_CONTENT_RANGE = re.compile(r"^bytes (\d{1,15})-(\d{1,15})/(\d{1,15})$", re.ASCII)
+_RANGE = re.compile(r"^bytes=(\d{0,15})-(\d{0,15})$", re.ASCII)
+
+
+def open_wire(ground: Ground) -> Handler:
+    """Return the wire of ``/content``."""
+    places = _Places(ground.shelf)
+
+    async def wire(request: Request) -> Answer | None:
+        ground.shelf.refresh()
+        if "authorization" in request.headers:
+            refusal = Refusal(401, "unauthenticated", "This address takes no credentials.")
+            return problem(refusal, request)
+        try:
+            return await places.answer(request)
+        except Refusal as refusal:
+            return problem(refusal, request)
+
+    return wire
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A `Content-Range`, both ends included."""
+
+    start: int
+    end: int
+    total: int
+
+
+class _Places:
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    async def answer(self, request: Request) -> Answer:
+        match (request.segments[1:], request.method):
+            case (("download.aspx",), "GET" | "HEAD"):
+                return self._download(request)
+            case (("uploadSession",), "GET"):
+                return ok(progress(self._session(request)))
+            case (("uploadSession",), "PUT"):
+                return await self._part(request, self._session(request))
+            case (("uploadSession",), "DELETE"):
+                self._end(self._session(request))
+                return empty(204)
+        raise not_found()
+
+    # -- downloads
+
+    def _download(self, request: Request) -> Answer:
+        drive_id, item_id, expires = (*request.first("at").rsplit(".", 2), "", "", "")[:3]
+        signature = items.sign(self._shelf, f"{drive_id} {item_id} {expires}")
+        if not hmac.compare_digest(signature, request.first("tempauth")):
+            raise Refusal(401, "unauthenticated", "The address is not one of ours.")
+        if int(expires) < self._shelf.seconds():
+            raise Refusal(401, "unauthenticated", "The address has expired.")
+        item = self._shelf.item(drive_id, item_id)
+        if item is None or item.is_folder:
+            raise not_found()
+        start, end, status = _wanted(request.headers.get("range"), item.size)
+        headers = {
+            "content-type": item.mime or "application/octet-stream",
+            "content-length": str(end - start),
+            "content-disposition": f"attachment; filename*=UTF-8''{quote(item.name, safe='')}",
+            "accept-ranges": "bytes",
+            "etag": items.etag(item),
+            "cache-control": "private, max-age=0",
+        }
+        if status == 206:
+            headers["content-range"] = f"bytes {start}-{end - 1}/{item.size}"
+        pieces = content.pieces(self._shelf.blobs, item, start, end)
+        return Answer(status=status, headers=headers, pieces=pieces)
+
+    # -- upload sessions
+
+    def _session(self, request: Request) -> r.Upload:
+        token = request.first("guid")
+        if not hmac.compare_digest(items.sign(self._shelf, token), request.first("tempauth")):
+            raise Refusal(401, "unauthenticated", "The address is not one of ours.")
+        session = self._shelf.get(r.Upload, token)
+        if session is None or session.expires < self._shelf.seconds():
+            raise not_found("The upload session was not found")
+        return session
+
+    async def _part(self, request: Request, session: r.Upload) -> Answer:
+        part = _part(request, session)
+        size = part.end - part.start + 1
+        if not session.total:
+            self._check_room(session, part.total)
+        came = await self._shelf.blobs.append(session.blob, session.received, request.pieces())
+        if came != size:
+            self._shelf.blobs.cut(session.blob, session.received)
+            raise bad("The Content-Range does not go with the length of the body.")
+        session = msgspec.structs.replace(
+            session, received=session.received + size, total=part.total
+        )
+        if session.received < session.total:
+            self._shelf.put(session)
+            return ok(progress(session), 202)
+        return self._finished(request, session)
+
+    def _check_room(self, session: r.Upload, total: int) -> None:
+        there = self._shelf.item(session.drive_id, session.existing_id)
+        drive = self._shelf.get(r.Library, session.drive_id)
+        freed = there.size if there else 0
+        if drive and self._shelf.used(drive.id) - freed + total > drive.quota:
+            self._end(session)
+            raise full()
+
+    def _finished(self, request: Request, session: r.Upload) -> Answer:
+        shelf = self._shelf
+        call = Call(
+            request=request,
+            shelf=shelf,
+            version="v1.0",
+            account=session.by,
+            scopes=frozenset(),
+            app_only=False,
+        )
+        parent = shelf.item(session.drive_id, session.parent_id)
+        if parent is None:
+            self._end(session)
+            raise not_found()
+        there = shelf.item(session.drive_id, session.existing_id)
+        name = session.name
+        if there is None:
+            try:
+                name, there = changes.free_name(shelf, parent, name, session.conflict)
+            except Refusal:
+                self._end(session)
+                raise
+        if there is not None and (there.is_folder or there.is_locked):
+            self._end(session)
+            raise locked() if there.is_locked else name_taken()
+        made = keep(
+            call,
+            parent,
+            name,
+            there,
+            blob=session.blob,
+            size=session.total,
+            mime=session.mime,
+            description=session.description,
+        )
+        shelf.drop(session)
+        return ok(items.full(call, made), 200 if there else 201)
+
+    def _end(self, session: r.Upload) -> None:
+        self._shelf.blobs.drop(session.blob)
+        self._shelf.drop(session)
+
+
+def _part(request: Request, session: r.Upload) -> _Part:
+    """
+    Read and check which part of the file comes.
+
+    Raises:
+        Refusal: It is malformed, too large, of an odd size, or not the one that is expected.
+    """
+    match = _CONTENT_RANGE.match(request.headers.get("content-range", ""))
+    if match is None:
+        raise bad("The Content-Range header is missing or malformed.")
+    part = _Part(*map(int, match.groups()))
+    length = request.headers.get("content-length")
+    if length is None:
+        raise Refusal(411, "invalidRequest", "The Content-Length header is missing.")
+    if part.end < part.start or part.end >= part.total:
+        raise bad("The Content-Range header is malformed.")
+    size = part.end - part.start + 1
+    if int(length) != size:
+        raise bad("The Content-Range does not go with the length of the body.")
+    if size > MOST:
+        raise Refusal(413, "invalidRequest", "The part is larger than 60 MiB.")
+    if session.total and part.total != session.total:
+        raise bad("The size of the file differs from the one of the parts before.")
+    if part.start != session.received:
+        raise Refusal(416, "invalidRange", "The uploaded fragment overlaps with existing data.")
+    if part.end + 1 < part.total and size % STEP:
+        raise bad(f"Every part but the last is a multiple of {STEP} bytes.")
+    return part
+
+
+def _wanted(given: str | None, size: int) -> tuple[int, int, int]:
+    """Return the first byte, the one behind the last, and the status for a `Range`."""
+    match = _RANGE.match(given or "")
+    if match is None or match[1] == match[2] == "":
+        return 0, size, 200
+    if not match[1]:
+        start, end = max(0, size - int(match[2])), size
+    else:
+        start, end = int(match[1]), min(size, int(match[2]) + 1 if match[2] else size)
+    if start >= size or end <= start:
+        raise Refusal(
+            416,
+            "invalidRange",
+            "The range is not within the file.",
+            headers={"content-range": f"bytes */{size}"},
+        )
+    return start, end, 206

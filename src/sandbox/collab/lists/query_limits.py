@@ -1,0 +1,180 @@
+"""
+Which questions a list answers: columns that exist and are indexed, and not too many rows at once.
+
+Source: wire report 1D.5 (the texts are upstream's own), 6.28.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sandbox.collab import records as r
+from sandbox.collab.errors import bad
+from sandbox.collab.lists import columns, list_item_views
+from sandbox.collab.requests import Call
+from sandbox.provider_b.odata import filters, query_options
+from sandbox.provider_b.odata.filter_terms import instant
+from sandbox.provider_b.odata.query_options import Options
+from sandbox.provider_b.odata.schema import QueryError
+from sandbox.provider_b.responses import Refusal
+
+PREFER = "honornonindexedquerieswarningmayfailrandomly"
+_COMPARED = re.compile(
+    r"(fields/(\w+)\s+(?:eq|ne|lt|le|gt|ge)\s+)(?:'([^']*)'|(\d{4}-\d\d-\d\d[\w:.+-]*))"
+)
+_QUOTED = re.compile(r"'(?:[^']|'')*'")
+_BEYOND = re.compile(
+    r"(?:^|[\s(])(not|in)(?:[\s(]|$)|\b(contains|endswith|substringof|indexof)\s*\("
+)
+_OUTSIDE = {"id": "ID", "createdDateTime": "Created", "lastModifiedDateTime": "Modified"}
+
+
+def answered(
+    call: Call, one: r.SiteList, entries: Sequence[list_item_views.Entry]
+) -> tuple[Sequence[list_item_views.Entry], Options]:
+    """
+    Return the items that the call's `$filter` lets pass in the order of its `$orderby`.
+
+    Raises:
+        QueryError: The options are refused.
+        Refusal: They name columns that the list cannot be asked by.
+    """
+    options, asked = _options(call, one)
+    named = [*(asked.properties if asked else ()), *(order.path for order in options.orderby)]
+    if not named:
+        return entries, options
+    _check_columns(call, one, named)
+    views = {id(entry): _view(call, one, entry) for entry in entries}
+    if len(entries) > call.shelf.settings.threshold:
+        _check_width(call, one, options, list(views.values()))
+    found = [entry for entry in entries if asked is None or asked.matches(views[id(entry)])]
+    for order in reversed(options.orderby):
+        key = _sort_key(order.path)
+        found.sort(key=lambda entry: key(views[id(entry)]), reverse=order.descending)
+    return found, options
+
+
+def _sort_key(path: str) -> Any:
+    first, _, rest = path.partition("/")
+
+    def key(view: Mapping[str, Any]) -> tuple[int, Any]:
+        value = view[first].get(rest) if rest else view.get(first)
+        if path == "id" or rest in ("id", "ID"):
+            value = int(str(value))
+        if value is None:
+            return 0, ""
+        if isinstance(value, (bool, int, float)):
+            return 1, value
+        return 2, str(value).casefold()
+
+    return key
+
+
+def _options(call: Call, one: r.SiteList) -> tuple[Options, filters.Filter | None]:
+    pairs = tuple(call.request.query)
+    text = next((value for name, value in pairs if name.lower() == "$filter"), "")
+    bare = _QUOTED.sub("''", text)
+    beyond = _BEYOND.search(bare)
+    if beyond is not None:
+        raise QueryError(f"The operation '{beyond[1] or beyond[2]}' is not supported.")
+    kept = tuple((name, value) for name, value in pairs if name.lower() != "$filter")
+    options = query_options.read(
+        kept, list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE, max_top=5000
+    )
+    if options.skip is not None:
+        raise QueryError(
+            "$skip is not supported on this API. Only URLs returned by the API can be used to page."
+        )
+    return options, filters.parse(
+        _timed(one, text), list_item_views.SHAPE
+    ) if text.strip() else None
+
+
+def _timed(one: r.SiteList, text: str) -> str:
+    """Write the times that date columns are compared with as they are kept."""
+    dates = {column.name for column in columns.all_of(one) if column.kind == "dateTime"}
+
+    def written(match: re.Match[str]) -> str:
+        given = match[3] if match[3] is not None else match[4]
+        if match[2] not in dates:
+            return match[0]
+        try:
+            moment = instant(given)
+        except ValueError:
+            raise QueryError(f"'{given}' is not a valid date.") from None
+        return f"{match[1]}'{moment.strftime('%Y-%m-%dT%H:%M:%SZ')}'"
+
+    return _COMPARED.sub(written, text)
+
+
+def _check_columns(call: Call, one: r.SiteList, named: Sequence[str]) -> None:
+    known = {column.name: column for column in columns.all_of(one)}
+    honours = PREFER in call.request.headers.get("prefer", "").lower()
+    for path in named:
+        name = _column_name(path)
+        column = known.get(name) or known.get(name.removesuffix("LookupId"))
+        if column is None:
+            raise bad(f"Column '{name}' does not exist. It may have been deleted by another user.")
+        if not column.is_indexed and not honours:
+            raise bad(
+                f"Field '{name}' cannot be referenced in filter or orderby as it is not indexed. "
+                "Provide the 'Prefer: HonorNonIndexedQueriesWarningMayFailRandomly' header to "
+                "allow this, but be warned that such queries may fail on large lists."
+            )
+
+
+def _column_name(path: str) -> str:
+    name = path.removeprefix("fields/")
+    return _OUTSIDE.get(name, name)
+
+
+def _check_width(
+    call: Call, one: r.SiteList, options: Options, views: Sequence[Mapping[str, Any]]
+) -> None:
+    """Refuse what would look at more rows than the threshold allows."""
+    indexed = {column.name for column in columns.all_of(one) if column.is_indexed}
+    text = next((v for name, v in call.request.query if name.lower() == "$filter"), "")
+    if text.strip():
+        first = next(_conjuncts(text))
+        clause = filters.parse(_timed(one, first), list_item_views.SHAPE)
+        names = {_column_name(path).removesuffix("LookupId") for path in clause.properties}
+        if names <= indexed:
+            wide = sum(1 for view in views if clause.matches(view))
+            if wide <= call.shelf.settings.threshold:
+                return
+    elif all(_column_name(order.path) in indexed for order in options.orderby):
+        return
+    status = call.shelf.settings.threshold_status
+    raise Refusal(
+        status,
+        "activityLimitReached" if status == 429 else "invalidRequest",
+        "The attempted operation is prohibited because it exceeds the list view threshold.",
+        headers={"retry-after": "30"} if status == 429 else {},
+    )
+
+
+def _conjuncts(text: str) -> Any:
+    """Split at each ``and`` that stands outside of parentheses; an ``or`` there makes it one."""
+    depth, start, parts, quoted = 0, 0, [], False
+    for at, letter in enumerate(text):
+        if letter == "'":
+            quoted = not quoted
+        if quoted:
+            continue
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and text[at : at + 4] == " or ":
+            return iter((text,))
+        if depth == 0 and text[at : at + 5] == " and ":
+            parts.append(text[start:at])
+            start = at + 5
+    return iter((*parts, text[start:]))
+
+
+def _view(call: Call, one: r.SiteList, entry: list_item_views.Entry) -> dict[str, Any]:
+    fields = list_item_views.values(call.shelf, one, entry)
+    return {
+        "id": str(entry.number),
+        "createdDateTime": entry.created,
+        "lastModifiedDateTime": entry.modified,
+        "fields": {**fields, "ID": entry.number},
+    }

@@ -1,0 +1,368 @@
+"""
+A request on its way to an endpoint: who calls, what they may, and what the path names for them.
+
+A user sees what they are a member of; an application with all sites sees all; one with selected
+sites sees those it was granted. Source: wire report 1D.1, 3.2, 7.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from sandbox.asgi import Request
+from sandbox.collab import paths
+from sandbox.collab import records as r
+from sandbox.collab.errors import bad, denied, locked, not_found, stale
+from sandbox.collab.store import Shelf
+from sandbox.provider_b.odata import query_options
+from sandbox.provider_b.odata.query_options import Options
+from sandbox.provider_b.odata.schema import QueryError, Shape
+from sandbox.provider_b.responses import Refusal
+
+READ_SITES = frozenset(
+    ("Sites.Read.All", "Sites.ReadWrite.All", "Sites.Manage.All", "Sites.FullControl.All")
+)
+WRITE_SITES = READ_SITES - {"Sites.Read.All"}
+READ_FILES = READ_SITES | {"Files.Read", "Files.Read.All", "Files.ReadWrite", "Files.ReadWrite.All"}
+WRITE_FILES = WRITE_SITES | {"Files.ReadWrite", "Files.ReadWrite.All"}
+SELECTED = "Sites.Selected"
+
+_SITE_ID = re.compile(r"^[^,/:]+,[0-9a-f-]{36},[0-9a-f-]{36}$", re.IGNORECASE)
+_DRIVE_ID = re.compile(r"^b![A-Za-z0-9_-]{40,}$")
+_ETAG = re.compile(r'"[^"]*"')
+_NUMBER = re.compile(r"^\d{1,9}$", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """
+    A request on its way to an endpoint.
+
+    Attributes:
+        version: "v1.0" or "beta".
+        account: Whose token it is: an address, or an application's name.
+        scopes: Without the resource they belong to.
+    """
+
+    request: Request
+    shelf: Shelf
+    version: str
+    account: str
+    scopes: frozenset[str]
+    app_only: bool
+
+    # -- permissions
+
+    def needs(self, scopes: Collection[str], site: r.Site | None = None) -> None:
+        """
+        Demand one of *scopes*, and that the caller may enter *site*.
+
+        Raises:
+            Refusal: accessDenied.
+        """
+        writing = not {"Sites.Read.All", "Files.Read.All"}.intersection(scopes)
+        if self.scopes.intersection(scopes):
+            if site is None or self.app_only or self._is_member(site):
+                return
+            raise denied()
+        if SELECTED not in self.scopes or site is None or not self.app_only:
+            raise denied()
+        grant = self.shelf.get(r.SiteGrant, f"{site.id} {self.account}")
+        if grant is None or (writing and grant.role == "read"):
+            raise denied()
+
+    @property
+    def is_selected(self) -> bool:
+        """Whether the caller is an application with selected sites and nothing more."""
+        return self.app_only and SELECTED in self.scopes and not self.scopes & READ_SITES
+
+    def enters(self, site: r.Site) -> bool:
+        """Whether the caller may read in *site*."""
+        try:
+            self.needs(READ_FILES, site)
+        except Refusal:
+            return False
+        return True
+
+    def _is_member(self, site: r.Site) -> bool:
+        if site.owner:
+            return site.owner == self.account or self.account in site.members
+        return not site.members or self.account in site.members
+
+    def by(self) -> str:
+        """Return the address that changes are signed with."""
+        return "app@sharepoint" if self.app_only else self.account
+
+    # -- what the path names
+
+    def site(self, reference: str) -> r.Site:
+        """
+        Find a site by id, "root", host or ``host:/path`` (below a site: ``id:/path``).
+
+        Raises:
+            Refusal: It is malformed, unknown, or closed to the caller.
+        """
+        head, path = paths.head_and_path(reference)
+        found = self._site(head)
+        if path is not None:
+            below = f"{found.path}/{'/'.join(path)}".rstrip("/").casefold()
+            host = found.host.casefold()
+            found = next(
+                (
+                    site
+                    for site in self.shelf.every(r.Site)
+                    if site.path.casefold() == below and site.host.casefold() == host
+                ),
+                None,
+            ) or _raise(not_found("Requested site could not be found"))
+        self.needs(READ_FILES, found)
+        return found
+
+    def _site(self, head: str) -> r.Site:
+        sites = self.shelf.every(r.Site)
+        if head == "root":
+            return next((site for site in sites if not site.path), None) or _raise(not_found())
+        if "," in head:
+            if not _SITE_ID.match(head):
+                raise bad(
+                    "Provided identifier is malformed - site collection id is not valid",
+                )
+            wanted = head.lower()
+            found = next((site for site in sites if site.id.lower() == wanted), None)
+        elif re.fullmatch(r"[0-9a-fA-F-]{36}", head):
+            found = next((site for site in sites if head.lower() in site.id.lower()), None)
+        else:
+            on_host = [site for site in sites if site.host.casefold() == head.casefold()]
+            found = next((site for site in on_host if not site.path), None)
+            if found is None and on_host:  # a host without a root site of its own
+                return _hostless(on_host[0])
+            if not on_host and "." not in head:
+                raise bad("Invalid hostname for this tenancy")
+        return found or _raise(not_found("Requested site could not be found"))
+
+    def drive(self, reference: str) -> r.Library:
+        """
+        Find a library.
+
+        Raises:
+            Refusal: It is malformed, unknown, or closed to the caller.
+        """
+        found = self.shelf.get(r.Library, reference)
+        if found is None:
+            if not _DRIVE_ID.match(reference):
+                raise bad(
+                    "The provided drive id appears to be malformed, or does not represent a valid "
+                    "drive."
+                )
+            raise not_found()
+        return found
+
+    def site_of(self, drive: r.Library) -> r.Site:
+        """Return the site of a library."""
+        return self.shelf.get(r.Site, drive.site_id) or _raise(not_found())
+
+    def item(
+        self, drive_id: str, reference: str, *, scopes: Collection[str] = READ_FILES
+    ) -> r.Item:
+        """
+        Find a file or folder by id, "root", or a path below either.
+
+        Raises:
+            Refusal: It is unknown, or closed to the caller.
+        """
+        drive = self.drive(drive_id)
+        head, path = paths.head_and_path(reference)
+        found = self.shelf.item(drive.id, drive.root_id if head == "root" else head)
+        for name in path or ():
+            found = self.shelf.child(found, name) if found is not None else None
+        try:
+            self.needs(scopes, self.site_of(drive))
+        except Refusal:
+            if found is None or not self._is_shared(found, scopes):
+                raise
+        return found or _raise(not_found())
+
+    def _is_shared(self, item: r.Item, scopes: Collection[str]) -> bool:
+        """Whether the item, or a folder above it, was shared with the calling user."""
+        if self.app_only or not self.scopes.intersection(scopes):
+            return False
+        writing = "Files.Read.All" not in scopes
+        return any(
+            self.account in share.to and not (writing and share.role == "read")
+            for one in (item, *self.shelf.ancestors(item))
+            for share in self.shelf.shares(one)
+        )
+
+    def changeable(self, drive_id: str, reference: str) -> r.Item:
+        """
+        Find an item that is to be changed.
+
+        Raises:
+            Refusal: As `item`; or it is locked, or not at the version of `If-Match`.
+        """
+        item = self.item(drive_id, reference, scopes=WRITE_FILES)
+        self.unchanged(f'"{{{item.guid.upper()}}},{item.version}"')
+        if item.is_locked:
+            raise locked()
+        return item
+
+    def unchanged(self, etag: str) -> None:
+        """
+        Hold `If-Match` against the current version.
+
+        Raises:
+            Refusal: resourceModified.
+        """
+        given = self.request.headers.get("if-match", "").strip()
+        if given and given != "*" and etag not in _ETAG.findall(given):
+            raise stale()
+
+    def list_in(
+        self, site: r.Site, reference: str, *, scopes: Collection[str] = READ_SITES
+    ) -> r.SiteList:
+        """
+        Find a list of a site by id, name or title.
+
+        Raises:
+            Refusal: It is unknown, or closed to the caller.
+        """
+        self.needs(scopes, site)
+        folded = reference.casefold()
+        for found in self.shelf.every(r.SiteList):
+            if found.site_id == site.id and folded in (
+                found.id.casefold(),
+                found.name.casefold(),
+                found.title.casefold(),
+            ):
+                return found
+        raise not_found()
+
+    def number(self, reference: str) -> int:
+        """
+        Read the id of a list item.
+
+        Raises:
+            Refusal: No list item could have it.
+        """
+        if not _NUMBER.match(reference):
+            raise not_found()
+        return int(reference)
+
+    def default_drive(self, site: r.Site) -> r.Library:
+        """
+        Return the site's first library.
+
+        Raises:
+            Refusal: It has none.
+        """
+        self.needs(READ_FILES, site)
+        for drive in self.shelf.every(r.Library):
+            if drive.site_id == site.id:
+                return drive
+        raise not_found()
+
+    def own_drive(self) -> r.Library:
+        """
+        Return the caller's personal library.
+
+        Raises:
+            Refusal: An application has none.
+        """
+        self.as_user()
+        for site in self.shelf.every(r.Site):
+            if site.owner == self.account:
+                return self.default_drive(site)
+        raise not_found("User's mysite not found.")
+
+    def as_user(self) -> None:
+        """
+        Refuse applications.
+
+        Raises:
+            Refusal: There is no user behind the token.
+        """
+        if self.app_only:
+            raise bad("/me request is only valid with delegated authentication flow.", "BadRequest")
+
+    # -- reading and writing
+
+    def options(
+        self, shape: Shape, *, expandable: dict[str, Shape] | None = None, most: int = 999
+    ) -> tuple[Options, frozenset[str]]:
+        """
+        Read the query options, and which annotations `$select` names.
+
+        Raises:
+            QueryError: One is refused.
+        """
+        pairs, annotations = _without_annotations(self.request.query)
+        options = query_options.read(pairs, shape, expandable=expandable or {}, max_top=most)
+        if options.skip is not None:
+            raise QueryError(
+                "$skip is not supported on this API. Only URLs returned by the API can be used "
+                "to page."
+            )
+        return options, annotations
+
+    def json(self) -> dict[str, Any]:
+        """
+        Read the body as a JSON object; no body is an empty one.
+
+        Raises:
+            Refusal: It is something else.
+        """
+        try:
+            body = self.request.json()
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            raise bad("Unable to read JSON request payload.", "BadRequest")
+        return body
+
+    def inner(self, body: dict[str, Any], name: str) -> dict[str, Any]:
+        """
+        Return the object in a body that has this name, an empty one when there is none.
+
+        Raises:
+            Refusal: It is something else.
+        """
+        found = body.get(name)
+        if found is None:
+            return {}
+        if not isinstance(found, dict):
+            raise bad(f"The value of '{name}' is not an object.")
+        return found
+
+    def context(self, path: str) -> str:
+        """Write the `@odata.context` of what lies at *path*."""
+        return f"{self.request.public}/{self.version}/$metadata#{path}"
+
+
+def _hostless(site: r.Site) -> r.Site:
+    """Stand in for the root of a host that has no site there: only a path below it is asked."""
+    return msgspec.structs.replace(site, path="", owner="", members=())
+
+
+def _without_annotations(
+    query: tuple[tuple[str, str], ...],
+) -> tuple[list[tuple[str, str]], frozenset[str]]:
+    """Take ``@…`` names out of `$select`, which knows properties only."""
+    pairs, annotations = [], frozenset[str]()
+    for name, value in query:
+        if name.startswith("@") or name.lower() not in ("$select", "select"):
+            pairs.append((name, value))
+            continue
+        names = [one.strip() for one in value.split(",")]
+        annotations = frozenset(
+            one for one in names if one.startswith("@") or one == "content.downloadUrl"
+        )
+        kept = [one for one in names if one and one not in annotations]
+        pairs.append((name, ",".join(kept) or "id"))
+    return pairs, annotations
+
+
+def _raise(refusal: Refusal) -> Any:
+    raise refusal

@@ -1,0 +1,65 @@
+"""
+Resource units: what calls cost, and what is said when an account has used too many.
+
+Source: wire report 2.2, "Limits".
+"""
+
+from collections import deque
+
+from sandbox.asgi import Request
+from sandbox.collab.store import Shelf
+from sandbox.error_bodies import THROTTLED
+from sandbox.provider_b.responses import Refusal
+
+WINDOW = 60.0  # seconds
+TOLD_FROM = 0.8  # of the budget: from here on, answers say how much is left
+
+
+class Meter:
+    """Counts units per account over a rolling minute, when the settings name a budget."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._spent: dict[str, deque[tuple[float, int]]] = {}
+
+    def charge(self, account: str, request: Request) -> dict[str, str]:
+        """
+        Charge a call and return the headers that its answer is to carry.
+
+        Raises:
+            Refusal: activityLimitReached; the call is charged all the same.
+        """
+        budget = self._shelf.settings.units
+        if budget is None:
+            return {}
+        now = self._shelf.seconds()
+        spent = self._spent.setdefault(account, deque())
+        while spent and spent[0][0] <= now - WINDOW:
+            spent.popleft()
+        spent.append((now, _cost(request)))
+        used = sum(units for _, units in spent)
+        reset = max(1, round(spent[0][0] + WINDOW - now))
+        told = {
+            "ratelimit-limit": str(budget),
+            "ratelimit-remaining": str(max(0, budget - used)),
+            "ratelimit-reset": str(reset),
+        }
+        if used > budget:
+            raise Refusal(
+                429,
+                "activityLimitReached",
+                "The request has been throttled",
+                headers={**told, "retry-after": str(reset)},
+                inner=THROTTLED,
+            )
+        return told if used > budget * TOLD_FROM else {}
+
+
+def _cost(request: Request) -> int:
+    text = f"{request.path}?{request.first('$expand')}"
+    if any(word in text for word in ("permissions", "invite", "createLink")):
+        return 5
+    single = request.method == "GET" and not request.path.endswith(
+        ("/children", "/items", "/lists", "/drives", "/sites")
+    )
+    return 1 if single else 2

@@ -1,0 +1,214 @@
+"""What search knows of everything: the texts and fields that the keyword language asks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from sandbox.collab import records as r
+from sandbox.collab.files import items
+from sandbox.collab.files.content import suffix
+from sandbox.collab.lists import list_item_views
+from sandbox.collab.search.keyword_query import Entry, entry
+from sandbox.collab.store import Shelf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """
+    Something that search knows.
+
+    Attributes:
+        kind: driveItem, listItem, list or site.
+        body: The text that a summary is cut out of.
+    """
+
+    kind: str
+    record: r.Record
+    of_list: r.SiteList | None
+    site: r.Site
+    entry: Entry
+    title: str
+    body: str
+
+
+class Index:
+    """All that can be found, made again when the shelf has changed."""
+
+    def __init__(self) -> None:
+        self._made_at = -1
+        self._known: list[Known] = []
+
+    def known(self, shelf: Shelf) -> list[Known]:
+        """Return everything."""
+        if shelf.changes != self._made_at:
+            self._known = list(_everything(shelf))
+            self._made_at = shelf.changes
+        return self._known
+
+
+def _everything(shelf: Shelf) -> Iterator[Known]:
+    lists = {one.id: one for one in shelf.every(r.SiteList)}
+    by_drive = {one.drive_id: one for one in lists.values() if one.drive_id}
+    urls = {drive: _Addresses(shelf, drive) for drive in by_drive}
+    for site in shelf.every(r.Site):
+        yield _of_site(site)
+        for one in lists.values():
+            if one.site_id != site.id or one.is_system or one.is_hidden:
+                continue
+            url = list_item_views.list_url(shelf, one)
+            yield _of_list(site, one, url)
+            if one.drive_id:
+                for item in shelf.items(one.drive_id):
+                    if item.parent_id:
+                        yield _of_item(shelf, site, by_drive[one.drive_id], item, urls)
+            else:
+                for row in shelf.rows(one.id):
+                    yield _of_row(shelf, site, one, row, url)
+
+
+class _Addresses:
+    """The addresses of a library's items, each made once from its folder's."""
+
+    def __init__(self, shelf: Shelf, drive_id: str) -> None:
+        self._shelf = shelf
+        self._drive_id = drive_id
+        self._made: dict[str, str] = {}
+
+    def of(self, item: r.Item) -> str:
+        if item.id not in self._made:
+            parent = self._shelf.item(self._drive_id, item.parent_id) if item.parent_id else None
+            self._made[item.id] = (
+                items.folder_url(self._shelf, item)
+                if parent is None
+                else f"{self.of(parent)}/{quote(item.name)}"
+            )
+        return self._made[item.id]
+
+
+def _of_site(site: r.Site) -> Known:
+    text = f"{site.title} {site.name} {site.description}"
+    fields = {
+        "title": site.title,
+        "path": site.url,
+        "created": site.created,
+        "lastmodifiedtime": site.modified,
+        "contenttype": "site",
+        "iscontainer": "true",
+        "isdocument": "false",
+        "siteid": site.id.split(",")[1],
+    }
+    return Known(
+        kind="site",
+        record=site,
+        of_list=None,
+        site=site,
+        entry=entry(text, fields),
+        title=site.title,
+        body=site.description,
+    )
+
+
+def _of_list(site: r.Site, one: r.SiteList, url: str) -> Known:
+    fields = {
+        "title": one.title,
+        "path": url,
+        "created": one.created,
+        "lastmodifiedtime": one.modified,
+        "author": one.author,
+        "contenttype": "list",
+        "iscontainer": "true",
+        "isdocument": "false",
+        "listid": one.id,
+        "siteid": site.id.split(",")[1],
+    }
+    return Known(
+        kind="list",
+        record=one,
+        of_list=one,
+        site=site,
+        entry=entry(f"{one.title} {one.description}", fields),
+        title=one.title,
+        body=one.description,
+    )
+
+
+def _of_item(
+    shelf: Shelf, site: r.Site, one: r.SiteList, item: r.Item, urls: dict[str, _Addresses]
+) -> Known:
+    kind = list_item_views.type_of(one, item)
+    text = " ".join((item.name, item.description, item.words, *_texts(item.fields)))
+    fields = {
+        "title": str(item.fields.get("Title") or item.name.rpartition(".")[0] or item.name),
+        "filename": item.name,
+        "filetype": "" if item.is_folder else suffix(item.name).lstrip("."),
+        "author": f"{shelf.name_of(item.author)} {item.author}",
+        "editor": f"{shelf.name_of(item.editor)} {item.editor}",
+        "path": urls[item.drive_id].of(item),
+        "created": item.created,
+        "lastmodifiedtime": item.modified,
+        "contenttype": kind.name,
+        "contenttypeid": kind.id,
+        "isdocument": "false" if item.is_folder else "true",
+        "iscontainer": "true" if item.is_folder else "false",
+        "size": str(item.size),
+        "listid": one.id,
+        "siteid": site.id.split(",")[1],
+    }
+    return Known(
+        kind="driveItem",
+        record=item,
+        of_list=one,
+        site=site,
+        entry=entry(text, fields),
+        title=item.name,
+        body=item.words or item.description or item.name,
+    )
+
+
+def _of_row(shelf: Shelf, site: r.Site, one: r.SiteList, row: r.Row, url: str) -> Known:
+    kind = list_item_views.type_of(one, row)
+    title = str(row.fields.get("Title") or "")
+    text = " ".join((*_texts(row.fields), *_looked_up(shelf, one, row)))
+    fields = {
+        "title": title,
+        "author": f"{shelf.name_of(row.author)} {row.author}",
+        "editor": f"{shelf.name_of(row.editor)} {row.editor}",
+        "path": f"{url}/{row.number}_.000",
+        "created": row.created,
+        "lastmodifiedtime": row.modified,
+        "contenttype": kind.name,
+        "contenttypeid": kind.id,
+        "isdocument": "false",
+        "iscontainer": "false",
+        "listid": one.id,
+        "siteid": site.id.split(",")[1],
+    }
+    return Known(
+        kind="listItem",
+        record=row,
+        of_list=one,
+        site=site,
+        entry=entry(text, fields),
+        title=title,
+        body=text,
+    )
+
+
+def _looked_up(shelf: Shelf, one: r.SiteList, row: r.Row) -> list[str]:
+    """Return the texts of other lists that an item is found by, as upstream finds it."""
+    if not any(column.kind == "lookup" for column in one.columns):
+        return []
+    texts = list_item_views.looked_up(shelf, one, row)
+    several = [
+        each["LookupValue"] for text in texts.values() if isinstance(text, list) for each in text
+    ]
+    return [*_texts(texts), *(str(text) for text in several)]
+
+
+def _texts(fields: dict[str, Any]) -> list[str]:
+    found = [value for value in fields.values() if isinstance(value, str)]
+    for value in fields.values():
+        if isinstance(value, list):
+            found += [one for one in value if isinstance(one, str)]
+    return found

@@ -1,0 +1,329 @@
+"""
+The keyword language of search: words, phrases, `AND OR NOT`, `-word`, `field:value`, trailing `*`.
+
+`parse` compiles a text to a test of an `Entry`. Words and conditions beside each other must all
+hold; conditions on the same field beside each other are alternatives, as upstream has it.
+Source: wire report 1D.6.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from types import MappingProxyType
+from urllib.parse import unquote
+
+from sandbox.collab.errors import bad
+
+Test = Callable[["Entry"], bool]
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<open>\()
+    | (?P<close>\))
+    | (?P<field>[A-Za-z][\w.]*)\s*(?P<op>:|<=|>=|<>|=|<|>)\s*
+        (?:"(?P<quoted>[^"]*)"(?P<star>\*?)|(?P<value>[^\s()"]+))
+    | (?P<sign>[+-])?"(?P<phrase>[^"]*)"
+    | (?P<word>[^\s()"]+)
+    )""",
+    re.VERBOSE,
+)
+_ORDER: Mapping[str, Callable[[object, object], bool]] = MappingProxyType(
+    {
+        "<": lambda one, other: one < other,  # type: ignore[operator]  # both of one kind
+        "<=": lambda one, other: one <= other,  # type: ignore[operator]
+        ">": lambda one, other: one > other,  # type: ignore[operator]
+        ">=": lambda one, other: one >= other,  # type: ignore[operator]
+    }
+)
+_ALIASES = MappingProxyType(
+    {
+        "fileextension": "filetype",
+        "write": "lastmodifiedtime",
+        "lastmodified": "lastmodifiedtime",
+        "createdby": "author",
+        "modifiedby": "editor",
+        "site": "path",
+        "contentclass": "contenttype",
+        "spcontenttype": "contenttype",
+        "name": "filename",
+    }
+)
+_TIMES = ("lastmodifiedtime", "created")
+_DAY_WORDS = MappingProxyType({"today": 0, "yesterday": 1})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """
+    What is known of something that can be found.
+
+    Attributes:
+        fields: Texts by field name, in lower case; times as ISO texts, sizes as digits.
+        text: Everything it says, in lower case.
+        words: The words of *text*.
+    """
+
+    fields: Mapping[str, str]
+    text: str
+    words: frozenset[str]
+
+
+def split(text: str) -> list[str]:
+    """Return the words of a text, in lower case."""
+    return re.findall(r"\w+", text.casefold())
+
+
+def entry(text: str, fields: Mapping[str, str]) -> Entry:
+    """Make an entry of a text and its fields."""
+    said = " ".join(split(text))
+    return Entry(
+        fields={
+            name: (unquote(value) if name == "path" else value).casefold()
+            for name, value in fields.items()
+        },
+        text=f" {said} ",
+        words=frozenset(said.split()),
+    )
+
+
+def parse(text: str, now: datetime) -> tuple[Test, tuple[str, ...]]:
+    """
+    Compile a query; return the test, and the words to show as searched for.
+
+    Raises:
+        Refusal: A quote or a parenthesis is not closed.
+    """
+    reader = _Reader(text, now)
+    test = reader.alternatives()
+    reader.end()
+    return test, tuple(dict.fromkeys(reader.words))
+
+
+class _Reader:
+    def __init__(self, text: str, now: datetime) -> None:
+        if text.count('"') % 2:
+            raise bad("The query is malformed: a quote is not closed.", "BadRequest")
+        self._now = now
+        self._tokens = [match for match in _TOKEN.finditer(text) if match[0].strip()]
+        self._at = 0
+        self._depth = 0
+        self.words: list[str] = []
+
+    def _peek(self) -> re.Match[str] | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def _says(self, *words: str) -> bool:
+        token = self._peek()
+        if token is not None and token["word"] in words:
+            self._at += 1
+            return True
+        return False
+
+    def end(self) -> None:
+        if self._peek() is not None:
+            raise bad("The query is malformed: a parenthesis is not closed.", "BadRequest")
+
+    def alternatives(self) -> Test:
+        found = [self._conjunction()]
+        while self._says("OR", "||"):
+            found.append(self._conjunction())
+        return found[0] if len(found) == 1 else lambda one: any(test(one) for test in found)
+
+    def _conjunction(self) -> Test:
+        tests: list[Test] = []
+        same: dict[str, list[Test]] = {}
+        while True:
+            while self._says("AND", "&&"):
+                pass
+            token = self._peek()
+            if token is None or token["close"] or token["word"] in ("OR", "||"):
+                break
+            is_plain = token["field"] is not None and token["op"] == ":"
+            test = self._negation()
+            if is_plain:
+                same.setdefault(str(token["field"]).lower(), []).append(test)
+            else:
+                tests.append(test)
+        return _all((*tests, *(_any(group) for group in same.values())))
+
+    def _negation(self) -> Test:
+        if self._says("NOT"):
+            inner = self._negation()
+            return lambda one: not inner(one)
+        return self._single()
+
+    def _single(self) -> Test:
+        token = self._peek()
+        if token is None:
+            raise bad("The query is malformed: a word is missing.", "BadRequest")
+        self._at += 1
+        if token["open"]:
+            return self._group()
+        if token["field"] is not None:
+            return self._condition(token)
+        if token["phrase"] is not None:
+            return self._signed(token["sign"], self._phrase(token["phrase"]))
+        word = str(token["word"])
+        sign, rest = (word[0], word[1:]) if word[0] in "+-" and len(word) > 1 else ("", word)
+        field = re.match(r"([A-Za-z][\w.]*)(:|<=|>=|<>|=|<|>)(.+)$", rest)
+        if field is not None:
+            return self._signed(sign, self._compare(field[1], field[2], field[3], is_prefix=False))
+        return self._signed(sign, self._word(rest))
+
+    def _group(self) -> Test:
+        self._depth += 1
+        if self._depth > 40:  # nested parentheses; our own bound
+            raise bad("The query is too complex.", "BadRequest")
+        inner = self.alternatives()
+        closing = self._peek()
+        if closing is None or not closing["close"]:
+            raise bad("The query is malformed: a parenthesis is not closed.", "BadRequest")
+        self._at += 1
+        self._depth -= 1
+        return inner
+
+    def _signed(self, sign: str | None, test: Test) -> Test:
+        return (lambda one: not test(one)) if sign == "-" else test
+
+    def _word(self, word: str) -> Test:
+        parts = split(word)
+        self.words += parts
+        if not parts:
+            return lambda _one: True
+        if word.endswith("*"):
+            return _all((*(_has(part) for part in parts[:-1]), _begins(parts[-1])))
+        return _said(parts) if len(parts) > 1 else _has(parts[0])
+
+    def _phrase(self, phrase: str) -> Test:
+        parts = split(phrase)
+        self.words += parts
+        return _said(parts)
+
+    # -- conditions
+
+    def _condition(self, token: re.Match[str]) -> Test:
+        quoted = token["quoted"]
+        value = quoted if quoted is not None else str(token["value"])
+        is_prefix = bool(token["star"]) if quoted is not None else value.endswith("*")
+        return self._compare(
+            token["field"], token["op"], value, is_prefix=is_prefix, is_phrase=quoted is not None
+        )
+
+    def _compare(
+        self, field: str, op: str, value: str, *, is_prefix: bool, is_phrase: bool = False
+    ) -> Test:
+        name = _ALIASES.get(field.lower(), field.lower())
+        if name in _TIMES:
+            return self._at_time(name, op, value)
+        if op == "<>":
+            inner = self._compare(field, "=", value, is_prefix=is_prefix)
+            return lambda one: not inner(one)
+        if name == "size":
+            return _sized(op, value)
+        wanted = value.casefold().rstrip("*").strip()
+        if name == "path":
+            wanted = unquote(wanted)
+            bare = wanted.rstrip("/")
+            return lambda one: (
+                f"{one.fields.get(name, '')}/".startswith(f"{bare}/")
+                or (is_prefix and one.fields.get(name, "").startswith(wanted))
+            )
+        if op == "=" or name in ("filetype", "contenttypeid", "listid", "siteid", "isdocument",
+                                 "iscontainer"):  # fmt: skip
+            whole = {"1": "true", "0": "false"}.get(wanted, wanted)
+            return lambda one: (
+                one.fields.get(name, "") == whole
+                or (is_prefix and one.fields.get(name, "").startswith(whole))
+            )
+        parts = split(wanted)
+        self.words += parts if name in ("title", "filename") else []
+        return lambda one: _in_field(one.fields.get(name), parts, is_prefix, is_phrase)
+
+    def _at_time(self, name: str, op: str, value: str) -> Test:
+        start, _, end = value.partition("..")
+        low, high = self._day(start), self._day(end or start)
+        day = timedelta(days=1)
+        if op in (":", "=") or end:
+            return lambda one: low <= _moment(one.fields.get(name)) < high + day
+        if op == "<>":
+            return lambda one: not low <= _moment(one.fields.get(name)) < high + day
+        bound = low if "T" in value else low + (day if op in (">", "<=") else timedelta())
+        # "after the 5th" begins with the 6th, "up to the 5th" ends with it.
+        order = _ORDER[{">": ">=", "<=": "<"}.get(op, op) if "T" not in value else op]
+        return lambda one: (
+            one.fields.get(name) is not None and order(_moment(one.fields.get(name)), bound)
+        )
+
+    def _day(self, text: str) -> datetime:
+        days = _DAY_WORDS.get(text.casefold())
+        if days is not None:
+            today = self._now.replace(hour=0, minute=0, second=0, microsecond=0)
+            return today - timedelta(days=days)
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            try:
+                moment = datetime.combine(_slashed(text), datetime.min.time())
+            except ValueError:
+                raise bad(f"'{text}' is not a date.", "BadRequest") from None
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _slashed(text: str) -> date:
+    month, day, year = (int(part) for part in text.split("/"))
+    return date(year, month, day)
+
+
+def _moment(text: str | None) -> datetime:
+    if not text:
+        return datetime.min.replace(tzinfo=UTC)
+    return datetime.fromisoformat(text.upper())
+
+
+def _sized(op: str, value: str) -> Test:
+    try:
+        bound = int(value)
+    except ValueError:
+        raise bad(f"'{value}' is not a size.", "BadRequest") from None
+    order = _ORDER.get(op)
+    if order is None:
+        return lambda one: one.fields.get("size") == str(bound)
+    return lambda one: (
+        one.fields.get("size", "").isdigit() and order(int(one.fields["size"]), bound)
+    )
+
+
+def _in_field(value: str | None, parts: Sequence[str], is_prefix: bool, is_phrase: bool) -> bool:  # noqa: FBT001 - one caller
+    if value is None:
+        return False
+    said = split(value)
+    if is_phrase:
+        joined = f" {' '.join(said)} "
+        wanted = " ".join(parts)
+        return f" {wanted}" in joined if is_prefix else f" {wanted} " in joined
+    if is_prefix and parts:
+        last = parts[-1]
+        return set(parts[:-1]) <= set(said) and any(one.startswith(last) for one in said)
+    return set(parts) <= set(said)
+
+
+def _has(word: str) -> Test:
+    return lambda one: word in one.words
+
+
+def _begins(prefix: str) -> Test:
+    return lambda one: f" {prefix}" in one.text
+
+
+def _said(parts: Sequence[str]) -> Test:
+    wanted = f" {' '.join(parts)} "
+    return lambda one: wanted in one.text
+
+
+def _all(tests: Sequence[Test]) -> Test:
+    return tests[0] if len(tests) == 1 else lambda one: all(test(one) for test in tests)
+
+
+def _any(tests: Sequence[Test]) -> Test:
+    return tests[0] if len(tests) == 1 else lambda one: any(test(one) for test in tests)

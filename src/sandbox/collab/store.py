@@ -1,0 +1,297 @@
+"""
+Everything of the collaboration content, in memory and in the store's table.
+
+Reading is from memory; every change is written through. Another process may write to the store
+(the import command does): `Shelf.refresh` then reads it anew.
+"""
+
+import re
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import NAMESPACE_DNS, uuid5
+
+import msgspec
+
+from sandbox.collab import records as r
+from sandbox.collab.files.blobs import Blobs
+from sandbox.storage.database import Store
+
+_TABLE = """CREATE TABLE IF NOT EXISTS collab (
+    seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
+    UNIQUE (kind, key)) STRICT"""
+
+KEYS: Mapping[type[r.Record], tuple[str, Callable[[Any], str]]] = {
+    r.Person: ("person", lambda one: one.email),
+    r.Site: ("site", lambda one: one.id),
+    r.Library: ("library", lambda one: one.id),
+    r.SiteList: ("list", lambda one: one.id),
+    r.Item: ("item", lambda one: f"{one.drive_id} {one.id}"),
+    r.Row: ("row", lambda one: f"{one.list_id} {one.number}"),
+    r.Share: ("share", lambda one: one.id),
+    r.Label: ("label", lambda one: one.id),
+    r.SiteGrant: ("grant", lambda one: f"{one.site_id} {one.application}"),
+    r.Upload: ("upload", lambda one: one.token),
+}
+FILES = "sandbox-files"  # the folder, beside the store, of what was put in
+_SECRET = "collab:secret"  # noqa: S105 - the name of the place it is kept at
+_KINDS = {kind: cls for cls, (kind, _) in KEYS.items()}
+_WRITE = (
+    "INSERT INTO collab (kind, key, body) VALUES (?, ?, ?)"
+    " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"
+)
+_encode = msgspec.json.Encoder().encode
+_decoders = {kind: msgspec.json.Decoder(cls).decode for kind, cls in _KINDS.items()}
+
+R = TypeVar("R", bound=r.Record)
+
+
+@dataclass(slots=True, kw_only=True)
+class Settings:
+    """
+    What tests turn.
+
+    Attributes:
+        threshold: Rows above which a list answers narrow questions only.
+        threshold_status: 400 or 429: how it refuses wide ones.
+        wraps_labels: Whether the answer about a file's label stands inside ``value``.
+        link_seconds: How long a download link lives.
+        session_seconds: How long an upload session lives.
+        units: Resource units per minute and account; None for no limit.
+        doubles_hits: Whether search tells of a file twice, as file and as list item.
+        stamps_office_files: Whether an office file grows by a few bytes after it was uploaded, as
+            the service's own property writing does.
+    """
+
+    threshold: int = 5000
+    threshold_status: int = 400
+    wraps_labels: bool = False
+    link_seconds: int = 3600
+    session_seconds: int = 15 * 60
+    units: int | None = None
+    doubles_hits: bool = False
+    stamps_office_files: bool = False
+
+
+class Shelf:
+    """
+    The content.
+
+    Attributes:
+        blobs: The bytes that were put in.
+        changes: Counts every change: a stamp for what is made from the whole.
+        settings: Not kept over a restart.
+    """
+
+    def __init__(
+        self, db: Store, folder: Path | None, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        """*folder* is where files go; None for a temporary one."""
+        self._db = db
+        self._clock = clock
+        self._seen: int | None = None
+        self.changes = 0
+        self.blobs = Blobs(folder)
+        self.settings = Settings()
+        self._forget()
+        db.define(_TABLE)
+
+    @classmethod
+    def beside(cls, db: Store, *, clock: Callable[[], float] = time.time) -> "Shelf":
+        """Open the shelf of a store, its files beside the store's own."""
+        return cls(db, None if db.folder is None else db.folder / FILES, clock=clock)
+
+    def _forget(self) -> None:
+        self.changes += 1
+        self._all: dict[str, dict[str, Any]] = {kind: {} for kind in _KINDS}
+        self._children: dict[tuple[str, str], dict[str, r.Item]] = defaultdict(dict)
+        self._rows: dict[str, dict[int, r.Row]] = defaultdict(dict)
+        self._numbers: dict[tuple[str, int], str] = {}
+        self._drives: dict[str, dict[str, r.Item]] = defaultdict(dict)
+        self._shares: dict[tuple[str, str], dict[str, r.Share]] = defaultdict(dict)
+
+    # -- keeping
+
+    def refresh(self) -> None:
+        """Read everything when somebody else wrote to the store, and at first."""
+        stamp = self._db.foreign_writes()
+        if stamp == self._seen:
+            return
+        self._forget()
+        for kind, _key, body in self._db.rows("SELECT kind, key, body FROM collab ORDER BY seq"):
+            if isinstance(body, bytes):
+                self._remember(_decoders[str(kind)](body))
+        self._seen = stamp
+
+    def put(self, *records: r.Record) -> None:
+        """Keep records, new or changed."""
+        self.put_many(records)
+
+    def put_many(self, records: Iterable[r.Record]) -> None:
+        """Keep many records in one transaction."""
+        kept = list(records)
+        rows = []
+        for record in kept:
+            kind, key = KEYS[type(record)]
+            rows.append((kind, key(record), _encode(record)))
+        self._db.run_many(_WRITE, rows)
+        for record in kept:
+            self._remember(record)
+        self.changes += 1
+
+    def drop(self, record: r.Record) -> None:
+        """Forget a record for good."""
+        kind, key = KEYS[type(record)]
+        self._db.run("DELETE FROM collab WHERE kind = ? AND key = ?", kind, key(record))
+        self._all[kind].pop(key(record), None)
+        self.changes += 1
+        if isinstance(record, r.Row):
+            self._rows[record.list_id].pop(record.number, None)
+        elif isinstance(record, r.Item):
+            self._leave(record)
+        elif isinstance(record, r.Share):
+            self._shares[record.drive_id, record.item_id].pop(record.id, None)
+
+    def _remember(self, record: r.Record) -> None:
+        kind, key = KEYS[type(record)]
+        name = key(record)
+        if isinstance(record, r.Item):
+            before = self._all[kind].get(name)
+            if before is not None:
+                self._leave(before)
+            self._drives[record.drive_id][record.id] = record
+            self._numbers[record.drive_id, record.number] = record.id
+            if not record.gone:
+                self._children[record.drive_id, record.parent_id][record.id] = record
+        elif isinstance(record, r.Row):
+            self._rows[record.list_id][record.number] = record
+        elif isinstance(record, r.Share):
+            self._shares[record.drive_id, record.item_id][record.id] = record
+        self._all[kind][name] = record
+
+    def _leave(self, item: r.Item) -> None:
+        self._drives[item.drive_id].pop(item.id, None)
+        self._numbers.pop((item.drive_id, item.number), None)
+        self._children[item.drive_id, item.parent_id].pop(item.id, None)
+
+    # -- finding
+
+    def every(self, kind: type[R]) -> list[R]:
+        """Return all records of a kind, in the order they were first kept."""
+        return list(self._all[KEYS[kind][0]].values())
+
+    def get(self, kind: type[R], key: str) -> R | None:
+        """Return the record of a kind with this key."""
+        found: R | None = self._all[KEYS[kind][0]].get(key)
+        return found
+
+    def item(self, drive_id: str, item_id: str) -> r.Item | None:
+        """Return an item that is not in the recycle bin."""
+        found = self._drives.get(drive_id, {}).get(item_id)
+        return None if found is None or found.gone else found
+
+    def item_by_number(self, drive_id: str, number: int) -> r.Item | None:
+        """Return an item by its list item's id."""
+        return self.item(drive_id, self._numbers.get((drive_id, number), ""))
+
+    def items(self, drive_id: str) -> list[r.Item]:
+        """Return everything in a library, its root included, the recycle bin not."""
+        return [item for item in self._drives.get(drive_id, {}).values() if not item.gone]
+
+    def recycled(self, drive_id: str) -> list[r.Item]:
+        """Return what lies in a library's recycle bin."""
+        return [item for item in self._drives.get(drive_id, {}).values() if item.gone]
+
+    def children(self, item: r.Item) -> list[r.Item]:
+        """Return what lies directly in a folder."""
+        return list(self._children.get((item.drive_id, item.id), {}).values())
+
+    def child(self, folder: r.Item, name: str) -> r.Item | None:
+        """Return what has this name in a folder; case does not count."""
+        folded = name.casefold()
+        return next((one for one in self.children(folder) if one.name.casefold() == folded), None)
+
+    def below(self, item: r.Item) -> list[r.Item]:
+        """Return everything in a folder at any depth."""
+        found: list[r.Item] = []
+        waiting = [item]
+        while waiting:
+            inside = self.children(waiting.pop())
+            found += inside
+            waiting += inside
+        return found
+
+    def ancestors(self, item: r.Item) -> list[r.Item]:
+        """Return the folders above an item, the root of its library first."""
+        found: list[r.Item] = []
+        while item.parent_id:
+            parent = self._drives[item.drive_id].get(item.parent_id)
+            if parent is None:
+                break
+            found.append(parent)
+            item = parent
+        return found[::-1]
+
+    def rows(self, list_id: str) -> list[r.Row]:
+        """Return the rows of a list, oldest first."""
+        return list(self._rows.get(list_id, {}).values())
+
+    def row(self, list_id: str, number: int) -> r.Row | None:
+        """Return a row of a list."""
+        return self._rows.get(list_id, {}).get(number)
+
+    def shares(self, item: r.Item) -> list[r.Share]:
+        """Return what was given on this very item."""
+        return list(self._shares.get((item.drive_id, item.id), {}).values())
+
+    def name_of(self, email: str) -> str:
+        """Return somebody's name, made from the address when the directory has none."""
+        person = self.get(r.Person, email)
+        if person is not None:
+            return person.name
+        return " ".join(re.split(r"[._]", email.partition("@")[0])).title()
+
+    def used(self, drive_id: str) -> int:
+        """Return how many bytes a library holds, the recycle bin included."""
+        return sum(item.size for item in self._drives.get(drive_id, {}).values())
+
+    # -- counting and time
+
+    def next_number(self, list_id: str) -> int:
+        """Return the number of the next item of a list."""
+        return self._db.next(f"collab:{list_id}")
+
+    def set_numbers(self, list_id: str, used: int) -> None:
+        """Note that the numbers up to *used* are taken."""
+        self._db.set_meta(f"counter:collab:{list_id}", str(used))
+
+    def secret(self) -> bytes:
+        """Return the key that this sandbox signs links with."""
+        kept = self._db.meta(_SECRET)
+        if kept is None:
+            kept = secrets.token_hex(32)
+            self._db.set_meta(_SECRET, kept)
+        return bytes.fromhex(kept)
+
+    def seconds(self) -> float:
+        """Return the time, in seconds since the epoch."""
+        return self._clock()
+
+    def now(self) -> str:
+        """Return the time as it is written."""
+        return stamp(self._clock())
+
+
+def stamp(seconds: float) -> str:
+    """Write seconds since the epoch as ``2026-01-05T08:00:00Z``."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def person_id(email: str) -> str:
+    """Return the directory's id of somebody."""
+    return str(uuid5(NAMESPACE_DNS, email.lower()))

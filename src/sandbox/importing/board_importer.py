@@ -1,0 +1,280 @@
+"""Load a real table onto a board of the sandbox: a row becomes an item, a column a typed column."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sandbox.boards.column_writers import Writing, write
+from sandbox.boards.errors import BadColumnValue
+from sandbox.boards.item_mutations import LONGEST_NAME
+from sandbox.boards.labels import LabelBook
+from sandbox.boards.records import Column, Group, User
+from sandbox.boards.settings import dropdown_settings, status_settings
+from sandbox.boards.store import GROUP_COLORS, BoardStore
+from sandbox.importing import csv_tables
+from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
+from sandbox.storage.database import Store
+
+BATCH = 500  # rows between two words to *progress*
+
+_NAMES = ("name", "title", "task", "item", "summary", "subject", "titel", "aufgabe", "namn")
+_GROUPS = ("group", "section", "gruppe", "grupp", "bucket")
+_PEOPLE = re.compile(
+    r"\b(assignees?|owners?|persons?|people|responsible|ansvarig)\b", re.IGNORECASE
+)
+_STATES = re.compile(r"\b(status|state|stage|priority|priorit\w+)\b", re.IGNORECASE)
+_LABELS = re.compile(r"\b(tags?|labels?|categor\w+)\b", re.IGNORECASE)
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_PARTS = re.compile(r"\s*[,;|]\s*")
+_MOST_LABELS = 39
+
+_TYPES = {
+    csv_tables.LONG_TEXT: "long_text",
+    csv_tables.NUMBER: "numbers",
+    csv_tables.BOOLEAN: "checkbox",
+    csv_tables.MOMENT: "date",
+    csv_tables.CHOICE: "status",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """
+    How a table's columns become a board's.
+
+    Attributes:
+        name, group: Which column is the item's name, and which its group.
+        columns: Place in a row to the column there.
+        people: Names and addresses, in lower case, to the ids of users.
+    """
+
+    name: int
+    group: int | None
+    columns: Mapping[int, Column]
+    people: Mapping[str, str]
+
+
+def import_board(
+    store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+) -> ImportReport:
+    """
+    Load a CSV file onto a board.
+
+    Options: ``board_name`` (the file's name when not given). A board of that name gets the columns
+    and groups that it lacks, and the rows that it does not have.
+    """
+    del into
+    unknown = sorted(options.keys() - {"board_name"})
+    if unknown:
+        raise CannotImport(f"A board is imported without the options {unknown}.")
+    try:
+        table = csv_tables.read(path)
+    except csv_tables.NotATable as problem:
+        raise CannotImport(str(problem)) from None
+    with store.transaction():
+        return _Import(BoardStore(store), options.get("board_name") or path.stem).run(
+            table, progress
+        )
+
+
+class _Import:
+    def __init__(self, store: BoardStore, name: str) -> None:
+        self._store = store
+        self._me = next(iter(store.users.all()), None) or _importer(store)
+        known = (one for one in store.boards.all() if one.type == "board" and one.name == name)
+        self._board = next(known, None) or store.add_board(
+            name, creator_id=self._me.id, groups=(Group(id="topics", title="Imported"),)
+        )
+        self._labels = LabelBook(makes=True)
+
+    def run(self, table: csv_tables.Table, progress: Progress) -> ImportReport:
+        plan = self._planned(table)
+        there = {_fingerprint(one.name, one.values) for one in self._store.items.of(self._board.id)}
+        skipped = [(f"line {line}", reason) for line, reason in table.unusable]
+        imported = 0
+        for looked_at, (line, cells) in enumerate(table.rows, 1):
+            if looked_at % BATCH == 0:
+                progress(looked_at)
+            reason = self._add(plan, cells, there)
+            imported += reason is None
+            skipped += [] if reason is None else [(f"line {line}", reason)]
+        self._keep_labels()
+        progress(len(table.rows))
+        return ImportReport(imported=imported, skipped=tuple(skipped))
+
+    def _planned(self, table: csv_tables.Table) -> _Plan:
+        titles = [one.title.casefold() for one in table.columns]
+        group = next((titles.index(one) for one in _GROUPS if one in titles), None)
+        name = next((titles.index(one) for one in _NAMES if one in titles), None)
+        if name is None:
+            texts = (csv_tables.TEXT, csv_tables.LONG_TEXT, csv_tables.CHOICE)
+            wordy = (
+                place
+                for place, one in enumerate(table.columns)
+                if one.kind in texts and place != group
+            )
+            name = next(wordy, 0)
+        people = {
+            text.casefold(): user.id
+            for user in self._store.users.all()
+            for text in (user.name, user.email)
+        }
+        columns = {
+            place: self._column(one, [cells[place] for _, cells in table.rows], people)
+            for place, one in enumerate(table.columns)
+            if place not in {name, group}
+        }
+        return _Plan(name=name, group=group, columns=columns, people=people)
+
+    def _column(
+        self, found: csv_tables.Column, cells: Sequence[csv_tables.Cell], people: Mapping[str, str]
+    ) -> Column:
+        for column in self._board.columns:
+            if column.title.casefold() == found.title.casefold():
+                return column
+        kind = _kind(found, [str(cell) for cell in cells if cell is not None], people)
+        known = {one.id for one in self._board.columns}
+        new_id = next(one for n in range(10_000) if (one := f"{kind}_{n}") not in known)
+        settings: dict[str, Any] = {}
+        if kind == "status":
+            settings = status_settings(found.choices or _distinct(cells))
+        elif kind == "dropdown":
+            settings = dropdown_settings()
+        column = Column(id=new_id, title=found.title, type=kind, settings=settings)
+        self._board = self._store.change_board(self._board, columns=(*self._board.columns, column))
+        return column
+
+    def _add(self, plan: _Plan, cells: Sequence[csv_tables.Cell], there: set[str]) -> str | None:
+        """Add a row; return why not when it cannot be added."""
+        name = _shown(cells[plan.name]).strip()
+        if not name:
+            return "has no name"
+        if len(name) > LONGEST_NAME:
+            return f"its name is longer than {LONGEST_NAME} characters"
+        values: dict[str, Any] = {}
+        for place, column in plan.columns.items():
+            try:
+                written = self._written(plan, column, cells[place])
+            except BadColumnValue as problem:
+                return f"{column.title}: {problem.message.partition('. ')[0]}"
+            if written is not None:
+                values[column.id] = written
+        fingerprint = _fingerprint(name, values)
+        if fingerprint in there:
+            return ALREADY_THERE
+        there.add(fingerprint)
+        group = self._group(None if plan.group is None else cells[plan.group])
+        self._store.add_item(self._board, name, group=group, creator_id=self._me.id, values=values)
+        return None
+
+    def _written(self, plan: _Plan, column: Column, cell: csv_tables.Cell) -> Any:
+        if cell is None:
+            return None
+        writing = Writing(
+            store=self._store, column=column, labels=self._labels, at=self._store.now()
+        )
+        return write(writing, _given(column.type, cell, plan.people))
+
+    def _group(self, cell: csv_tables.Cell) -> str:
+        title = _shown(cell).strip()
+        groups = self._board.groups
+        if not title:
+            return next(one.id for one in groups if not one.deleted)
+        for group in groups:
+            if group.title.casefold() == title.casefold() and not group.deleted:
+                return group.id
+        known = {one.id for one in groups}
+        new_id = next(one for n in range(10_000) if (one := f"group_{n}") not in known)
+        color = GROUP_COLORS[len(groups) % len(GROUP_COLORS)]
+        added = Group(id=new_id, title=title, color=color)
+        self._board = self._store.change_board(self._board, groups=(*groups, added))
+        return new_id
+
+    def _keep_labels(self) -> None:
+        columns = tuple(
+            msgspec.structs.replace(one, settings=self._labels.settings(one))
+            for one in self._board.columns
+        )
+        self._board = self._store.change_board(self._board, columns=columns)
+
+
+def _importer(store: BoardStore) -> User:
+    """Make the user whom imported items belong to when the account has none yet."""
+    return store.users.put(
+        User(
+            id=store.new_id("user"),
+            name="Importer",
+            email="importer@boards.example",
+            kind="admin",
+            created_at=store.now(),
+        )
+    )
+
+
+def _kind(found: csv_tables.Column, cells: Sequence[str], people: Mapping[str, str]) -> str:
+    if found.kind not in {csv_tables.TEXT, csv_tables.CHOICE}:
+        return _TYPES[found.kind]
+    if cells and _PEOPLE.search(found.title) and all(_known(cell, people) for cell in cells):
+        return "people"
+    if _LABELS.search(found.title):
+        return "dropdown"
+    if cells and all(_ADDRESS.fullmatch(cell) for cell in cells):
+        return "email"
+    if cells and all(cell.startswith(("http://", "https://")) for cell in cells):
+        return "link"
+    few = len(set(cells)) <= _MOST_LABELS
+    if found.kind == csv_tables.CHOICE or (cells and few and _STATES.search(found.title)):
+        return "status"
+    return "text"
+
+
+def _known(cell: str, people: Mapping[str, str]) -> bool:
+    return all(one.casefold() in people for one in _PARTS.split(cell) if one)
+
+
+def _distinct(cells: Iterable[csv_tables.Cell]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_shown(cell) for cell in cells if cell is not None))
+
+
+def _given(kind: str, cell: csv_tables.Cell, people: Mapping[str, str]) -> Any:
+    """Return a cell as a call would give it to a column of this type."""
+    text = _shown(cell)
+    match kind:
+        case "checkbox":
+            return {"checked": str(bool(cell)).lower()}
+        case "date":
+            day, _, hour = text.removesuffix("Z").partition("T")
+            return {"date": day, "time": None if hour in {"", "00:00:00"} else hour}
+        case "people":
+            parts = [one.casefold() for one in _PARTS.split(text) if one]
+            ids = [people.get(one) or one for one in parts]
+            return {"personsAndTeams": [{"id": one, "kind": "person"} for one in ids]}
+        case "dropdown":
+            return {"labels": [one for one in _PARTS.split(text) if one]}
+        case "status":
+            return {"label": text}
+        case "link":
+            return {"url": text, "text": text}
+        case _:
+            return text
+
+
+def _shown(cell: csv_tables.Cell) -> str:
+    return "" if cell is None else str(cell)
+
+
+def _fingerprint(name: str, values: Mapping[str, Any]) -> str:
+    return repr((name, sorted(_timeless(values))))
+
+
+def _timeless(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the values without the time at which they were written."""
+    for column_id, value in values.items():
+        if isinstance(value, dict):
+            yield column_id, repr({k: v for k, v in value.items() if k != "changed_at"})
+        else:
+            yield column_id, repr(value)

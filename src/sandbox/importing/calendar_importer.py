@@ -1,0 +1,53 @@
+"""Load a calendar file into a calendar of its own in the sandbox."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sandbox.calendar.records import NewEvent, StoredCalendar
+from sandbox.calendar.store import CalendarStore
+from sandbox.importing import ical_files
+from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
+from sandbox.mail.store import MailStore
+from sandbox.storage.database import Store
+
+SUFFIX = ".ics"
+
+
+def import_calendar(
+    store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+) -> ImportReport:
+    """
+    Load every event and series of an .ics file, into a calendar of the name that the file gives.
+
+    A second time nothing comes in that is there already. There are no options.
+    """
+    if options:
+        raise CannotImport(f"A calendar is imported without the options {sorted(options)}.")
+    calendars = CalendarStore(store)
+    own = calendars.primary(into)
+    account = MailStore(store).account(into).email
+    try:
+        found = ical_files.read(path.read_bytes(), zone=own.zone, account=account)
+    except ValueError as problem:
+        raise CannotImport(str(problem)) from None
+    name = found.name or path.stem
+    target = _calendar(calendars, into, name, found.zone or own.zone)
+    kept = {one.uid for one in calendars.events(target) if not one.is_deleted}
+    skipped = [(one.name, one.reason) for one in found.unusable]
+    fresh: list[NewEvent] = []
+    for event in found.events:
+        if event.uid in kept:
+            skipped.append((event.content.title or event.uid, ALREADY_THERE))
+            continue
+        kept.add(event.uid)
+        fresh.append(event)
+    calendars.add_events(target, fresh)
+    progress(len(found.events))
+    return ImportReport(imported=len(fresh), skipped=tuple(skipped))
+
+
+def _calendar(calendars: CalendarStore, into: str, name: str, zone: str) -> StoredCalendar:
+    for one in calendars.calendars(into):
+        if one.name.casefold() == name.casefold() and not one.is_primary:
+            return one
+    return calendars.add_calendar(into, name, zone=zone)

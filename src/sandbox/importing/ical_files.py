@@ -1,0 +1,205 @@
+"""
+The events of a calendar file, ready for the calendar store.
+
+Source: RFC 5545, 3.6.1, 3.8.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from sandbox.calendar.records import Content, NewEvent, Override, Recurrence, When
+from sandbox.calendar.recurrence import check, ending_by, following
+from sandbox.importing import ical_components
+from sandbox.importing.ical_components import Component
+from sandbox.importing.ical_properties import content_of, number
+from sandbox.importing.ical_series import FileEvent, assembled
+from sandbox.importing.ical_times import OUT_OF_RANGE, Times, dates
+from sandbox.importing.ical_zones import UnlikeAnyZone, Zones, known
+
+# Rules that take out (EXRULE) are followed so far; the rules that put in need no end.
+_EXCLUDED = timedelta(days=3660)
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Something that does not come in: what it is called, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarFile:
+    """
+    What one calendar of a file holds.
+
+    Attributes:
+        name: As the file calls it; "" when it does not.
+        zone: The one it says it is in; None when it does not.
+        events: In the order of the file.
+    """
+
+    name: str
+    zone: str | None
+    events: tuple[NewEvent, ...]
+    unusable: tuple[Unusable, ...]
+
+
+def read(data: bytes, *, zone: str, account: str) -> CalendarFile:
+    """
+    Read a file: all its calendars as one.
+
+    *zone* is where times without a zone are; *account* is the address whose answers count.
+
+    Raises:
+        ValueError: It is no calendar file at all.
+    """
+    roots = ical_components.read(ical_components.decode(data))
+    calendars = [one for one in roots if one.name == "VCALENDAR"]
+    loose = Component("VCALENDAR", inner=[one for one in roots if one.name != "VCALENDAR"])
+    if not roots:
+        raise ValueError("It is no calendar file: nothing begins in it.")
+    parts = [*calendars, loose] if loose.inner else calendars
+    own_zone = next((found for one in parts if (found := known(one.text("X-WR-TIMEZONE")))), None)
+    definitions = [inner for one in parts for inner in one.inner if inner.name == "VTIMEZONE"]
+    reader = _Reader(Zones(definitions), own_zone or zone, account)
+    for one in parts:
+        reader.calendar(one)
+    events, outdated = assembled(reader.found)
+    for event in outdated:
+        reader.refuse(event.name, "a newer version of the same event is taken")
+    return CalendarFile(
+        name=next((one.text("X-WR-CALNAME", "NAME") for one in parts), ""),
+        zone=own_zone,
+        events=tuple(events),
+        unusable=tuple(reader.unusable),
+    )
+
+
+class _Reader:
+    def __init__(self, zones: Zones, zone: str, account: str) -> None:
+        self._times = Times(zones, zone)
+        self._account = account
+        self.found: list[FileEvent] = []
+        self.unusable: list[Unusable] = []
+
+    def calendar(self, component: Component) -> None:
+        """Take in what one VCALENDAR holds."""
+        calls_off = component.text("METHOD").upper() == "CANCEL"
+        for broken in component.broken:
+            self.refuse("VCALENDAR", f"a line that cannot be read: {broken[:60]}")
+        for place, inner in enumerate(component.inner, 1):
+            if inner.name == "VTIMEZONE":
+                continue
+            name = inner.text("SUMMARY") or inner.text("UID") or f"{inner.name} {place}"
+            if inner.name != "VEVENT":
+                self.refuse(name, f"a {inner.name} is no event")
+                continue
+            try:
+                self.found.append(self._event(inner, name, calls_off=calls_off))
+            except ValueError as problem:
+                self.refuse(name, str(problem))
+            except OverflowError:
+                self.refuse(name, OUT_OF_RANGE)
+
+    def refuse(self, name: str, reason: str) -> None:
+        """Say what does not come in."""
+        self.unusable.append(Unusable(name, reason))
+
+    def _event(self, component: Component, name: str, *, calls_off: bool) -> FileEvent:
+        for broken in component.broken:
+            self.refuse(name, f"a line that cannot be read: {broken[:60]}")
+        try:
+            found = self._told(component, name, self._times)
+        except UnlikeAnyZone as unlike:
+            found = self._told(component, name, replace(self._times, clock=unlike.clock))
+        if calls_off:
+            found = replace(found, content=replace(found.content, status="cancelled"))
+        return found
+
+    def _told(self, component: Component, name: str, times: Times) -> FileEvent:
+        start, end = times.span(component)
+        content = content_of(component, start, end, account=self._account)
+        recurrence, overrides = self._recurrence(component, name, content, times)
+        line = component.first("RECURRENCE-ID")
+        original = None if line is None else times.when(line, start.zone)
+        if line is not None and line.params.get("RANGE", "").upper() == "THISANDFUTURE":
+            self.refuse(name, "changes all that follow too; taken for one time alone")
+        source = "\n".join(component.source)
+        return FileEvent(
+            uid=component.text("UID") or f"{hashlib.sha256(source.encode()).hexdigest()[:24]}@ics",
+            name=name,
+            sequence=number(component.text("SEQUENCE")),
+            original=original,
+            content=content,
+            recurrence=recurrence,
+            overrides=overrides,
+            created_ms=self._entered(component),
+            clock=times.clock,
+        )
+
+    def _recurrence(
+        self, component: Component, name: str, content: Content, times: Times
+    ) -> tuple[Recurrence | None, tuple[Override, ...]]:
+        start = content.start
+        rules = tuple(self._rules(component, name, start, times))
+        added, overrides = [], []
+        for line, text in dates(component, "RDATE"):
+            try:
+                when, end = times.period(line, text, start)
+            except UnlikeAnyZone:
+                raise
+            except (ValueError, OverflowError):
+                self.refuse(name, f"a date that cannot be read: {text[:60]}")
+                continue
+            added.append(when)
+            if end is not None:
+                longer = replace(content.at(when), end=end)
+                overrides.append(Override(original=when, content=longer))
+        dropped = tuple(self._dropped(component, name, start, times))
+        if not rules and not added:
+            return None, ()
+        made = Recurrence(rules=rules, added=tuple(added), dropped=dropped)
+        return made, tuple(overrides)
+
+    def _rules(self, component: Component, name: str, start: When, times: Times) -> Iterator[str]:
+        for line in component.every("RRULE"):
+            rule = "".join(line.value.split())
+            try:
+                if times.clock is not None:
+                    rule = ending_by(rule, times.clock)
+                check(rule, start)
+            except ValueError:
+                self.refuse(name, f"a rule that cannot be followed: {line.value[:60]}")
+            else:
+                yield rule
+
+    def _dropped(
+        self, component: Component, name: str, start: When, times: Times
+    ) -> Iterator[When]:
+        for line, text in dates(component, "EXDATE"):
+            try:
+                yield times.read(text, line, start.zone)
+            except UnlikeAnyZone:
+                raise
+            except (ValueError, OverflowError):
+                self.refuse(name, f"a date that cannot be read: {text[:60]}")
+        for line in component.every("EXRULE"):
+            until = max(start.instant, datetime.now(UTC)) + _EXCLUDED
+            try:
+                yield from following(line.value, start, until)
+            except ValueError:
+                self.refuse(name, f"a rule that cannot be followed: {line.value[:60]}")
+
+    def _entered(self, component: Component) -> int | None:
+        for name in ("CREATED", "LAST-MODIFIED", "DTSTAMP"):
+            line = component.first(name)
+            if line is None:
+                continue
+            try:
+                return int(self._times.when(line, "UTC").instant.timestamp() * 1000)
+            except (ValueError, OverflowError):
+                continue
+        return None

@@ -1,0 +1,129 @@
+"""What an event of a calendar file says: its texts, its people, its alarms."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from sandbox.calendar.records import Content, Guest, When
+from sandbox.importing import ical_components
+from sandbox.importing.ical_components import Component, Line, unescaped
+
+_RESPONSES: Mapping[str, str] = MappingProxyType(
+    {"ACCEPTED": "accepted", "DECLINED": "declined", "TENTATIVE": "tentative"}
+)
+
+
+def content_of(component: Component, start: When, end: When, *, account: str) -> Content:
+    """Return what an event says; *account* is the address whose answer is the owner's."""
+    guests = tuple(attendees(component))
+    me = [one.response for one in guests if one.email.casefold() == account.casefold()]
+    status = component.text("STATUS").lower()
+    rich = next(
+        (line.text for line in component.every("X-ALT-DESC")
+         if line.params.get("FMTTYPE", "").lower() == "text/html"),
+        "",
+    )  # fmt: skip
+    plain = component.text("DESCRIPTION")
+    return Content(
+        start=start,
+        end=end,
+        title=component.text("SUMMARY") or None,
+        description=plain or rich,
+        is_html=not plain and bool(rich),
+        location=component.text("LOCATION"),
+        organiser=organiser(component),
+        attendees=guests,
+        status=status if status in {"tentative", "cancelled"} else "confirmed",
+        shows_as=_shows_as(component),
+        video_link=_video(component),
+        categories=tuple(
+            dict.fromkeys(
+                name
+                for line in component.every("CATEGORIES")
+                for name in ical_components.split(line.value)
+            )
+        ),
+        is_private=component.text("CLASS").upper() in {"PRIVATE", "CONFIDENTIAL"},
+        my_response=me[0] if me else "accepted",
+        reminder=_reminder(component),
+        importance=_importance(component),
+    )
+
+
+def _shows_as(component: Component) -> str:
+    told = component.text("X-MICROSOFT-CDO-BUSYSTATUS").upper()
+    known_words = {"OOF": "oof", "TENTATIVE": "tentative", "WORKINGELSEWHERE": "workingElsewhere"}
+    if told in known_words:
+        return known_words[told]
+    is_free = told == "FREE" or component.text("TRANSP").upper() == "TRANSPARENT"
+    return "free" if is_free else "busy"
+
+
+def _video(component: Component) -> str | None:
+    link = component.text("X-GOOGLE-CONFERENCE", "CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL")
+    return link if link.lower().startswith(("https://", "http://")) else None
+
+
+def _importance(component: Component) -> str:
+    priority = number(component.text("PRIORITY"))
+    if priority in {0, 5}:
+        return "normal"
+    return "high" if priority < 5 else "low"
+
+
+def _reminder(component: Component) -> int | None:
+    """Return how many minutes before the start the first alarm rings."""
+    minutes: list[int] = []
+    for alarm in component.inner:
+        line = alarm.first("TRIGGER") if alarm.name == "VALARM" else None
+        if line is None or line.params.get("RELATED", "START").upper() != "START":
+            continue
+        try:
+            long = ical_components.duration(line.value)
+            minutes.append(int(-(long.days + long.exact).total_seconds() // 60))
+        except (ValueError, OverflowError):
+            continue
+    return max((one for one in minutes if one >= 0), default=None)
+
+
+def number(text: str) -> int:
+    """Read a whole number, 0 when it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def organiser(component: Component) -> Guest | None:
+    """Return who called the meeting; None when nobody did."""
+    line = component.first("ORGANIZER")
+    if line is None or not address(line):
+        return None
+    return Guest(email=address(line), name=_name(line), response="accepted")
+
+
+def attendees(component: Component) -> Iterator[Guest]:
+    """Yield who is asked, in order, each address once."""
+    seen = set()
+    for line in component.every("ATTENDEE"):
+        email = address(line)
+        if not email or email.casefold() in seen:
+            continue
+        seen.add(email.casefold())
+        yield Guest(
+            email=email,
+            name=_name(line),
+            response=_RESPONSES.get(line.params.get("PARTSTAT", "").upper(), "needsAction"),
+            is_optional=line.params.get("ROLE", "").upper() == "OPT-PARTICIPANT",
+            is_resource=line.params.get("CUTYPE", "").upper() in {"ROOM", "RESOURCE"},
+        )
+
+
+def address(line: Line) -> str:
+    """Return the mail address of a calendar user; what is no ``mailto:`` may name one beside."""
+    value = line.value.strip()
+    if value.lower().startswith("mailto:"):
+        return unescaped(value[7:]).strip()
+    named = line.params.get("EMAIL", "")
+    return named or (value if "@" in value and ":" not in value else "")
+
+
+def _name(line: Line) -> str:
+    name = unescaped(line.params.get("CN", "")).strip().strip('"')
+    return "" if name == address(line) else name

@@ -1,0 +1,114 @@
+"""
+Which zone of the IANA data a calendar file means: by name, by an older or vendor's name, or by what
+its own definition does.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+from zoneinfo import available_timezones
+
+from icalendar import Timezone
+from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
+
+from sandbox.calendar.records import zone
+from sandbox.importing.ical_components import Component
+
+_SAMPLE = timedelta(days=6, hours=7)
+_SAMPLES = 130  # about two years, from the beginning of the year that is asked about
+_NAME = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
+
+
+class UnlikeAnyZone(ValueError):
+    """
+    No zone of the IANA data is like it.
+
+    Attributes:
+        clock: What its own definition makes of times.
+    """
+
+    def __init__(self, clock: tzinfo) -> None:
+        super().__init__("its time zone is like none that is known")
+        self.clock = clock
+
+
+class Zones:
+    """The zones of one file."""
+
+    def __init__(self, definitions: Iterable[Component]) -> None:
+        """*definitions* are its VTIMEZONE components."""
+        self._defined = {one.text("TZID"): one for one in definitions}
+        self._known: dict[tuple[str, int], str | None] = {}
+
+    def name(self, tzid: str, year: int) -> str | None:
+        """
+        Return the IANA name for what the file calls *tzid*, as it is from *year* on.
+
+        None when the name says nothing and the file does not define it.
+
+        Raises:
+            UnlikeAnyZone: It is defined, but like no zone there is.
+            ValueError: Its definition cannot be read.
+        """
+        key = tzid, year
+        if key not in self._known:
+            self._known[key] = self._found(tzid.strip().strip('"'), year)
+        return self._known[key]
+
+    def _found(self, tzid: str, year: int) -> str | None:
+        named = _named(tzid)
+        if named is not None:
+            return named
+        definition = self._defined.get(tzid)
+        if definition is None:
+            return None
+        named = _named(definition.text("X-LIC-LOCATION"))
+        if named is not None:
+            return named
+        return _alike(_clock(definition, tzid), year)
+
+
+def known(name: str) -> str | None:
+    """Return a zone's name when it is one of the IANA data."""
+    if not _NAME.fullmatch(name):
+        return None
+    try:
+        zone(name)
+    except ValueError:
+        return None
+    return name
+
+
+def _named(tzid: str) -> str | None:
+    """Read a name of the IANA data, also one behind a vendor's prefix, or of another vendor."""
+    parts = [part for part in tzid.split("/") if part]
+    for start in range(max(0, len(parts) - 3), len(parts)):
+        found = known("/".join(parts[start:]))
+        if found is not None:
+            return found
+    return WINDOWS_TO_OLSON.get(tzid)
+
+
+def _clock(definition: Component, tzid: str) -> tzinfo:
+    try:
+        read: Any = Timezone.from_ical("\r\n".join(definition.source) + "\r\n")
+        made: tzinfo = read.to_tz(lookup_tzid=False)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
+        raise ValueError(f"its time zone {tzid!r} cannot be read") from problem
+    return made
+
+
+def _alike(clock: tzinfo, year: int) -> str:
+    """Find the zone whose clocks show the same all through the years that matter."""
+    start = datetime(year, 1, 3, tzinfo=UTC)
+    moments = [start + number * _SAMPLE for number in range(_SAMPLES)]
+    # Zones that others are named after come first, so that the usual ones are found.
+    for name in dict.fromkeys((*WINDOWS_TO_OLSON.values(), *sorted(available_timezones()))):
+        if _same(clock, zone(name), moments):
+            return name
+    raise UnlikeAnyZone(clock)
+
+
+def _same(one: tzinfo, other: tzinfo, moments: list[datetime]) -> bool:
+    return all(at.astimezone(one).utcoffset() == at.astimezone(other).utcoffset() for at in moments)

@@ -1,0 +1,249 @@
+"""
+What an imported message brings along: folder, labels, read and starred, and when it came in.
+
+Mailboxes keep these in headers of their own (``X-Gmail-Labels``, ``X-Mozilla-Status``, ``Status``),
+in maildir flags or in the name of the mailbox.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email import policy
+from email.message import Message
+from email.parser import BytesHeaderParser
+from email.utils import parsedate_tz
+from functools import reduce
+from types import MappingProxyType
+
+from sandbox.importing.mail_files import Found
+from sandbox.mail.mime import decode
+
+SYSTEM_LABELS = frozenset(
+    {
+        "IMPORTANT",
+        "CATEGORY_PERSONAL",
+        "CATEGORY_SOCIAL",
+        "CATEGORY_PROMOTIONS",
+        "CATEGORY_UPDATES",
+        "CATEGORY_FORUMS",
+    }
+)
+
+_HEADERS = BytesHeaderParser(policy=policy.compat32)
+_FOLD = re.compile(r"\r?\n[ \t]*")
+_LABEL = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,]+)')
+_FOLDERS = MappingProxyType(
+    {
+        "inbox": "inbox",
+        "new": "inbox",
+        "sent": "sent",
+        "sent mail": "sent",
+        "sent items": "sent",
+        "sent messages": "sent",
+        "drafts": "drafts",
+        "draft": "drafts",
+        "trash": "trash",
+        "bin": "trash",
+        "deleted": "trash",
+        "deleted items": "trash",
+        "deleted messages": "trash",
+        "spam": "spam",
+        "junk": "spam",
+        "junk e-mail": "spam",
+        "archive": "archive",
+        "archived": "archive",
+        "all mail": "archive",
+    }
+)
+_MOZILLA_TAGS = MappingProxyType(
+    {
+        "$label1": "Important",
+        "$label2": "Work",
+        "$label3": "Personal",
+        "$label4": "To Do",
+        "$label5": "Later",
+    }
+)
+_NO_LABELS = frozenset({"nonjunk", "$forwarded", "$mdnsent", "$notjunk", "notjunk"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """
+    What is known of a message besides its bytes. Nothing known means read and in the inbox.
+
+    Attributes:
+        system_labels: Labels of `SYSTEM_LABELS`, which only provider A has.
+        deleted: Deleted in its own mailbox, where the bytes merely have not been removed.
+    """
+
+    folder: str = "inbox"
+    labels: tuple[str, ...] = ()
+    system_labels: tuple[str, ...] = ()
+    is_read: bool = True
+    is_starred: bool = False
+    deleted: bool = False
+
+
+def marks(found: Found) -> Marks:
+    """Return what *found* brings along; a later source of `_SOURCES` wins over an earlier one."""
+    head = _HEADERS.parsebytes(found.raw)
+    known: dict[str, object] = {}
+    known = reduce(lambda so_far, source: so_far | source(found, head), _SOURCES, known)
+    return Marks(**known)  # type: ignore[arg-type]  # the sources name members of Marks
+
+
+def received_ms(found: Found) -> int:
+    """
+    Return when *found* came in, in milliseconds since the epoch, UTC.
+
+    The topmost Received header tells, else Date, else the container: the From_ line of an mbox or
+    the file's own time.
+    """
+    head = _HEADERS.parsebytes(found.raw)
+    traced = [_text(value).rpartition(";")[2] for value in head.get_all("Received", [])[:1]]
+    for value in (*traced, *(_text(date) for date in head.get_all("Date", [])[:1])):
+        moment = _moment_ms(value)
+        if moment is not None:
+            return moment
+    return found.container_ms
+
+
+def _by_box(found: Found, _head: Message) -> dict[str, object]:
+    name = _box_name(found.box)
+    folder = _FOLDERS.get(name.lower())
+    if folder is not None or not name or found.flags is None:
+        return {"folder": folder} if folder else {}
+    return {"labels": (name,)}
+
+
+def _by_flags(found: Found, _head: Message) -> dict[str, object]:
+    if found.flags is None:
+        return {}
+    known: dict[str, object] = {"is_read": "S" in found.flags, "is_starred": "F" in found.flags}
+    if "T" in found.flags:
+        known["folder"] = "trash"
+    elif "D" in found.flags:
+        known["folder"] = "drafts"
+    return known
+
+
+def _by_status(_found: Found, head: Message) -> dict[str, object]:
+    """``Status`` and ``X-Status``, as classic Unix mail programs write them."""
+    if head.get("Status") is None and head.get("X-Status") is None:
+        return {}
+    status, more = str(head.get("Status", "")).upper(), str(head.get("X-Status", "")).upper()
+    known: dict[str, object] = {"is_read": "R" in status}
+    if "F" in more:
+        known["is_starred"] = True
+    if "T" in more:
+        known["folder"] = "drafts"
+    if "D" in more:
+        known["folder"] = "trash"
+    return known
+
+
+def _by_mozilla(_found: Found, head: Message) -> dict[str, object]:
+    """``X-Mozilla-Status`` (hexadecimal bits) and ``X-Mozilla-Keys`` (tags)."""
+    known: dict[str, object] = {}
+    status = str(head.get("X-Mozilla-Status", "")).strip()
+    if re.fullmatch(r"[0-9A-Fa-f]{1,8}", status):
+        bits = int(status, 16)
+        known = {
+            "is_read": bool(bits & 0x0001),
+            "is_starred": bool(bits & 0x0004),
+            "deleted": bool(bits & 0x0008),
+        }
+    tags = _text(head.get("X-Mozilla-Keys", "")).split()
+    if "junk" in (tag.lower() for tag in tags):
+        known["folder"] = "spam"
+    labels = tuple(_MOZILLA_TAGS.get(tag.lower(), tag) for tag in tags if _is_label(tag))
+    return known | ({"labels": labels} if labels else {})
+
+
+def _by_takeout(_found: Found, head: Message) -> dict[str, object]:
+    """``X-Gmail-Labels``: system words and user labels, separated by commas."""
+    value = head.get("X-Gmail-Labels")
+    if value is None:
+        return {}
+    words = list(_listed(decode(_text(value))))
+    lower = {word.lower() for word in words}
+    folders = [_FOLDERS[word] for word in lower if word in _FOLDERS]
+    ranked = ("trash", "spam", "drafts", "inbox", "sent", "archive")
+    return {
+        "folder": next((name for name in ranked if name in folders), "archive"),
+        "is_read": "unread" not in lower,
+        "is_starred": "starred" in lower,
+        "labels": tuple(word for word in words if not _is_takeout_word(word)),
+        "system_labels": tuple(sorted(_system_labels(words))),
+    }
+
+
+_SOURCES: tuple[Callable[[Found, Message], dict[str, object]], ...] = (
+    _by_box,
+    _by_flags,
+    _by_status,
+    _by_mozilla,
+    _by_takeout,
+)
+
+
+def _listed(value: str) -> Iterator[str]:
+    for quoted, plain in _LABEL.findall(value):
+        word = (quoted.replace('\\"', '"') or plain).strip()
+        if word:
+            yield word
+
+
+def _is_takeout_word(word: str) -> bool:
+    known = {"starred", "unread", "opened", "important", "chat", "muted", *_FOLDERS}
+    return word.lower() in known or word.lower().startswith("category ")
+
+
+def _system_labels(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        label = word.upper().replace(" ", "_")
+        if label in SYSTEM_LABELS:
+            yield label
+
+
+def _is_label(tag: str) -> bool:
+    return tag.lower() not in _NO_LABELS | {"junk"}
+
+
+def _text(value: object) -> str:
+    return _FOLD.sub(" ", str(value)).strip()
+
+
+def _moment_ms(value: str) -> int | None:
+    """Read a header's date; None when it cannot be read or lies before 1970."""
+    read_as = parsedate_tz(value.strip())
+    if read_as is None:
+        return None
+    try:
+        moment = datetime(*read_as[:6], tzinfo=UTC) - timedelta(seconds=read_as[9] or 0)
+    except (ValueError, OverflowError):
+        return None
+    milliseconds = int(moment.timestamp() * 1000)
+    return milliseconds if milliseconds > 0 else None
+
+
+def _box_name(box: str) -> str:
+    """Return the readable name of a maildir subfolder, where dots stand for slashes."""
+    if not box.startswith("."):
+        return box
+    return "/".join(_from_utf7(part) for part in box[1:].split("."))
+
+
+def _from_utf7(value: str) -> str:
+    """Decode the UTF-7 of mailbox names (RFC 3501, 5.1.3)."""
+
+    def shifted(found: re.Match[str]) -> str:
+        if not found[1]:
+            return "&"
+        data = found[1].replace(",", "/")
+        return b64decode(data + "=" * (-len(data) % 4)).decode("utf-16-be", "replace")
+
+    return re.sub(r"&([A-Za-z0-9+,]*)-", shifted, value)

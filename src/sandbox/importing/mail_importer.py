@@ -1,0 +1,94 @@
+"""Load real mail into a mailbox of the sandbox."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from sandbox.importing import mail_files, mail_flags
+from sandbox.importing.mail_files import Found, Unusable
+from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
+from sandbox.mail.ids import PROVIDER_A
+from sandbox.mail.store import FOLDERS, MailStore, NewMail
+from sandbox.storage.database import Store
+
+BATCH = 200  # messages written in one transaction
+
+
+def import_mail(
+    store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+) -> ImportReport:
+    """
+    Load mail from an mbox file, an .eml file, a maildir or a folder of these.
+
+    Options: ``folder`` (one of `FOLDERS`, for every message), ``label`` (one more for every one).
+    """
+    folder, label = _mail_options(options)
+    mails = MailStore(store)
+    seen = {_fingerprint(mail.raw) for mail in mails.all(into)}
+    skipped: list[tuple[str, str]] = []
+    batch: list[NewMail] = []
+    looked_at = imported = 0
+    for looked_at, found in enumerate(mail_files.read(path), 1):
+        mail = _new_mail(found, into, seen)
+        if isinstance(mail, Unusable):
+            skipped.append((mail.name, mail.reason))
+        else:
+            labels = (*mail.labels, label) if label else mail.labels
+            batch.append(replace(mail, folder=folder or mail.folder, labels=labels))
+        if len(batch) == BATCH:
+            imported += _write(mails, into, batch)
+            progress(looked_at)
+    imported += _write(mails, into, batch)
+    progress(looked_at)
+    return ImportReport(imported=imported, skipped=tuple(skipped))
+
+
+def _mail_options(options: Mapping[str, str]) -> tuple[str | None, str | None]:
+    unknown = sorted(options.keys() - {"folder", "label"})
+    if unknown:
+        raise CannotImport(f"Mail is imported without the options {unknown}.")
+    folder = options.get("folder")
+    if folder is not None and folder not in FOLDERS:
+        raise CannotImport(f"There is no folder {folder!r}, only {list(FOLDERS)}.")
+    return folder, options.get("label")
+
+
+def _new_mail(found: Found | Unusable, into: str, seen: set[bytes]) -> NewMail | Unusable:
+    if isinstance(found, Unusable):
+        return found
+    fingerprint = _fingerprint(found.raw)
+    if fingerprint in seen:
+        return Unusable(found.name, ALREADY_THERE)
+    marked = mail_flags.marks(found)
+    if marked.deleted:
+        return Unusable(found.name, "deleted in its own mailbox, only not yet removed")
+    seen.add(fingerprint)
+    system = marked.system_labels if into == PROVIDER_A else ()
+    return NewMail(
+        raw=found.raw,
+        folder=marked.folder,
+        labels=(*marked.labels, *system),
+        is_read=marked.is_read,
+        is_starred=marked.is_starred,
+        received_ms=mail_flags.received_ms(found),
+    )
+
+
+def _write(mails: MailStore, into: str, batch: list[NewMail]) -> int:
+    """Write what has been collected, with its labels as they are spelt there; empty *batch*."""
+    known = {name: mails.add_label(into, name).name for name in dict.fromkeys(_user_labels(batch))}
+    spelt = [
+        replace(mail, labels=tuple(known.get(name, name) for name in mail.labels)) for mail in batch
+    ]
+    batch.clear()
+    return len(mails.add_many(into, spelt))
+
+
+def _user_labels(batch: list[NewMail]) -> Iterator[str]:
+    for mail in batch:
+        yield from (label for label in mail.labels if label not in mail_flags.SYSTEM_LABELS)
+
+
+def _fingerprint(raw: bytes) -> bytes:
+    return hashlib.sha256(raw).digest()

@@ -1,0 +1,157 @@
+"""The tables that the mail store is kept in, and their rows as records."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from sandbox.mail.records import StoredMail
+from sandbox.storage.database import Row, Store
+
+_TABLES = (
+    """CREATE TABLE IF NOT EXISTS mail (
+        seq INTEGER PRIMARY KEY, mailbox TEXT NOT NULL, id TEXT NOT NULL UNIQUE,
+        immutable_id TEXT NOT NULL, thread_id TEXT NOT NULL, raw BLOB NOT NULL,
+        received_ms INTEGER NOT NULL, folder TEXT NOT NULL, labels TEXT NOT NULL,
+        is_read INTEGER NOT NULL, is_starred INTEGER NOT NULL, born INTEGER NOT NULL,
+        change INTEGER NOT NULL) STRICT""",
+    "CREATE INDEX IF NOT EXISTS mail_change ON mail (change)",
+    """CREATE TABLE IF NOT EXISTS mail_gone (
+        change INTEGER PRIMARY KEY, mailbox TEXT NOT NULL, seq INTEGER NOT NULL,
+        id TEXT NOT NULL, thread_id TEXT NOT NULL) STRICT""",
+    """CREATE TABLE IF NOT EXISTS mail_reference (
+        mailbox TEXT NOT NULL, rfc_id TEXT NOT NULL, thread_id TEXT NOT NULL,
+        PRIMARY KEY (mailbox, rfc_id)) STRICT""",
+    """CREATE TABLE IF NOT EXISTS mail_label (
+        mailbox TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL COLLATE NOCASE,
+        PRIMARY KEY (mailbox, name)) STRICT""",
+)
+_COLUMNS = (
+    "seq, mailbox, id, immutable_id, thread_id, raw, received_ms, folder, labels,"
+    " is_read, is_starred, born, change"
+)
+_INSERT = f"INSERT INTO mail ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class MailTables:
+    """Statements over one store; writing ones belong into a transaction of the caller's."""
+
+    def __init__(self, db: Store) -> None:
+        self._db = db
+        db.define(*_TABLES)
+
+    def insert(self, mail: StoredMail) -> None:
+        """Keep a new message."""
+        self._db.run(_INSERT, *_cells(mail))
+
+    def replace(self, mail: StoredMail) -> None:
+        """Keep a message as it is now."""
+        self._db.run("DELETE FROM mail WHERE seq = ?", mail.seq)
+        self.insert(mail)
+
+    def remove(self, mail: StoredMail, change: int) -> None:
+        """Drop a message, remembering that it was there."""
+        self._db.run("DELETE FROM mail WHERE seq = ?", mail.seq)
+        self._db.run(
+            "INSERT INTO mail_gone (change, mailbox, seq, id, thread_id) VALUES (?, ?, ?, ?, ?)",
+            change,
+            mail.mailbox,
+            mail.seq,
+            mail.id,
+            mail.thread_id,
+        )
+
+    def changed_since(self, change: int) -> Iterator[StoredMail]:
+        """Yield what came or changed after *change*, oldest change first."""
+        sql = f"SELECT {_COLUMNS} FROM mail WHERE change > ? ORDER BY change"
+        return map(_from_row, self._db.rows(sql, change))
+
+    def gone_since(self, change: int) -> tuple[tuple[int, str, int, str, str], ...]:
+        """Return (change, mailbox, seq, id, thread id) of what went after *change*, in order."""
+        rows = self._db.rows(
+            "SELECT change, mailbox, seq, id, thread_id FROM mail_gone WHERE change > ?"
+            " ORDER BY change",
+            change,
+        )
+        return tuple(
+            (int(at or 0), str(mailbox), int(seq or 0), str(name), str(thread))
+            for at, mailbox, seq, name, thread in rows
+        )
+
+    def refer(self, mailbox: str, rfc_ids: Iterable[str], thread_id: str) -> None:
+        """Note that a thread speaks of these Message-IDs; the first thread to do so keeps them."""
+        self._db.run_many(
+            "INSERT OR IGNORE INTO mail_reference (mailbox, rfc_id, thread_id) VALUES (?, ?, ?)",
+            ((mailbox, rfc_id, thread_id) for rfc_id in rfc_ids),
+        )
+
+    def thread_of(self, mailbox: str, rfc_ids: Iterable[str]) -> str | None:
+        """Return the thread that speaks of the first known of these Message-IDs."""
+        for rfc_id in rfc_ids:
+            found = self._db.row(
+                "SELECT thread_id FROM mail_reference WHERE mailbox = ? AND rfc_id = ?",
+                mailbox,
+                rfc_id,
+            )
+            if found is not None:
+                return str(found[0])
+        return None
+
+    def labels(self, mailbox: str) -> tuple[tuple[int, str], ...]:
+        """Return (number, name) of the labels, oldest first."""
+        rows = self._db.rows(
+            "SELECT number, name FROM mail_label WHERE mailbox = ? ORDER BY number", mailbox
+        )
+        return tuple((int(number or 0), str(name)) for number, name in rows)
+
+    def add_label(self, mailbox: str, number: int, name: str) -> None:
+        """Keep a new label."""
+        self._db.run(
+            "INSERT INTO mail_label (mailbox, number, name) VALUES (?, ?, ?)", mailbox, number, name
+        )
+
+    def rename_label(self, mailbox: str, old: str, new: str) -> None:
+        """Rename a label, not what carries it."""
+        self._db.run(
+            "UPDATE mail_label SET name = ? WHERE mailbox = ? AND name = ?", new, mailbox, old
+        )
+
+    def remove_label(self, mailbox: str, name: str) -> None:
+        """Drop a label, not from what carries it."""
+        self._db.run("DELETE FROM mail_label WHERE mailbox = ? AND name = ?", mailbox, name)
+
+
+def _cells(mail: StoredMail) -> Row:
+    return (
+        mail.seq,
+        mail.mailbox,
+        mail.id,
+        mail.immutable_id,
+        mail.thread_id,
+        mail.raw,
+        mail.received_ms,
+        mail.folder,
+        json.dumps(mail.labels),
+        mail.is_read,
+        mail.is_starred,
+        mail.born,
+        mail.change,
+    )
+
+
+def _from_row(row: Row) -> StoredMail:
+    seq, mailbox, mail_id, immutable, thread, raw, received, folder, labels, *rest = row
+    is_read, is_starred, born, change = rest
+    return StoredMail(
+        seq=int(seq or 0),
+        mailbox=str(mailbox),
+        id=str(mail_id),
+        immutable_id=str(immutable),
+        thread_id=str(thread),
+        raw=raw if isinstance(raw, bytes) else b"",
+        received_ms=int(received or 0),
+        folder=str(folder),
+        labels=tuple(json.loads(str(labels))),
+        is_read=bool(is_read),
+        is_starred=bool(is_starred),
+        born=int(born or 0),
+        change=int(change or 0),
+    )

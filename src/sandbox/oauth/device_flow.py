@@ -1,0 +1,108 @@
+"""The device flow (RFC 8628): a code is shown here and typed in elsewhere. In memory only."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from html import escape
+
+from sandbox.asgi import Answer, Request, as_json
+from sandbox.error_bodies import oauth as refusal
+from sandbox.oauth.authorization_codes import Consent
+from sandbox.oauth.token_requests import Denied, Desk, form_of
+
+GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+_LIFETIME = 900  # seconds
+_INTERVAL = 1  # seconds between two questions
+_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+_PAGE = {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    user_code: str
+    consent: Consent
+    answer: str = ""  # "allow", "deny", or nothing yet
+
+
+class Devices:
+    """The device codes of one server that are waited for."""
+
+    def __init__(self, desk: Desk, *, account: str) -> None:
+        self._desk = desk
+        self._account = account
+        self._waiting: dict[str, _Waiting] = {}
+
+    def begin(self, request: Request, tenant: str) -> Answer:
+        """Answer a device code and what the person is to type."""
+        form = form_of(request)
+        client = form.get("client_id", "")  # it proves itself when it redeems
+        if not client:
+            return refusal(400, message="The client is not named.")
+        scopes = tuple(form.get("scope", "").split())
+        consent = Consent(
+            client=client,
+            account=self._account,
+            scopes=scopes,
+            redirect_uri="",
+            challenge="",
+            offline="offline_access" in scopes,
+        )
+        device = secrets.token_urlsafe(32)
+        user = "".join(secrets.choice(_LETTERS) for _ in range(9))
+        self._waiting[device] = _Waiting(user, consent)
+        uri = f"{request.public}/provider-b/{tenant}/oauth2/v2.0/deviceauth"
+        return as_json(
+            {
+                "device_code": device,
+                "user_code": user,
+                "verification_uri": uri,
+                "expires_in": _LIFETIME,
+                "interval": _INTERVAL,
+                "message": f"Open {uri} and enter the code {user} to sign in.",
+            }
+        )
+
+    def show(self, request: Request, **_tenant: str) -> Answer:
+        """Ask for the code."""
+        body = (
+            "<!doctype html><title>Sandbox device login</title>"
+            '<form method="post"><label>Code <input name="user_code" value="'
+            f'{escape(request.first("user_code"))}"></label>'
+            '<button name="decision" value="allow">Allow</button>'
+            '<button name="decision" value="deny">Deny</button></form>'
+        )
+        return Answer(body=body.encode(), headers=_PAGE)
+
+    def decide(self, request: Request, **_tenant: str) -> Answer:
+        """Take the decision of a person for the code they typed."""
+        form = form_of(request)
+        for device, one in self._waiting.items():
+            if one.user_code == form.get("user_code", ""):
+                account = form.get("account") or one.consent.account
+                answer = "allow" if form.get("decision") == "allow" else "deny"
+                consent = replace(one.consent, account=account)
+                self._waiting[device] = _Waiting(one.user_code, consent, answer)
+                return Answer(body=b"<!doctype html><p>You can close this page.", headers=_PAGE)
+        return Answer(status=400, body=b"<!doctype html><p>Unknown code.", headers=_PAGE)
+
+    def redeem(self, form: Mapping[str, str]) -> Consent:
+        """
+        Return what was agreed to, once.
+
+        Raises:
+            Denied: `authorization_pending`, `authorization_declined` or `bad_verification_code`.
+        """
+        device = form.get("device_code", "")
+        one = self._waiting.get(device)
+        if one is None or one.consent.client != form.get("client_id"):
+            raise Denied("bad_verification_code", "The device code is not known.")
+        if not one.answer:
+            raise Denied("authorization_pending", "The user has not answered yet.")
+        del self._waiting[device]
+        if one.answer == "deny":
+            raise Denied("authorization_declined", "The user denied the request.")
+        return one.consent

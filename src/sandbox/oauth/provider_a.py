@@ -1,0 +1,114 @@
+"""
+Provider A's identity server: refresh tokens stay the same for ever.
+
+Source: reference/wire.md 3.1.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.asgi import Answer, Request, Routes, as_json
+from sandbox.error_bodies import oauth as refusal
+from sandbox.oauth.consent import ConsentPage, Manners
+from sandbox.oauth.identity_tokens import identity, keys
+from sandbox.oauth.token_requests import LIFETIME, NO_STORE, Denied, Desk, form_of
+from sandbox.oauth.tokens import TokenGrant
+from sandbox.world.people import YARD_ACCOUNT
+
+_UPSTREAM = "providerA"
+
+
+def install(routes: Routes, desk: Desk) -> None:
+    """Add the server's paths."""
+    manners = Manners(account=YARD_ACCOUNT, offline="access_type")
+    page = ConsentPage(desk.server, manners, desk.clients, desk.codes)
+    server = _Server(desk)
+    routes.add("GET", "/provider-a/authorize", page.show)
+    routes.add("POST", "/provider-a/authorize", page.decide)
+    routes.add("POST", "/provider-a/token", server.token)
+    routes.add("POST", "/provider-a/revoke", server.revoke)
+    routes.add("GET", "/provider-a/certs", lambda _request: as_json(keys()))
+    routes.add("GET", "/provider-a/.well-known/openid-configuration", server.description)
+
+
+class _Server:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def token(self, request: Request) -> Answer:
+        form = form_of(request)
+        try:
+            return self._granted(form, request)
+        except Denied as denial:
+            status = 401 if denial.word == "invalid_client" and form.get("client_id") else 400
+            word = "invalid_request" if not form.get("client_id") else denial.word
+            return refusal(status, reason=word, message=str(denial))
+
+    def _granted(self, form: Mapping[str, str], request: Request) -> Answer:
+        match form.get("grant_type"):
+            case "authorization_code":
+                return self._exchanged(form, request)
+            case "refresh_token":
+                return self._refreshed(form)
+            case _:
+                raise Denied("unsupported_grant_type", "Invalid grant_type.")
+
+    def revoke(self, request: Request) -> Answer:
+        token = request.first("token") or form_of(request).get("token", "")
+        if all(
+            read(_UPSTREAM, token) is None
+            for read in (self._desk.tokens.read, self._desk.tokens.read_refresh)
+        ):
+            return refusal(400, reason="invalid_token", message="Token expired or revoked")
+        self._desk.tokens.revoke(token)
+        return as_json({})
+
+    def description(self, request: Request) -> Answer:
+        base = f"{request.public}/provider-a"
+        return as_json(
+            {
+                "issuer": base,
+                "authorization_endpoint": f"{base}/authorize",
+                "token_endpoint": f"{base}/token",
+                "revocation_endpoint": f"{base}/revoke",
+                "jwks_uri": f"{base}/certs",
+                "response_types_supported": ["code"],
+                "id_token_signing_alg_values_supported": ["ES256"],
+                "code_challenge_methods_supported": ["S256"],
+            }
+        )
+
+    def _exchanged(self, form: Mapping[str, str], request: Request) -> Answer:
+        client = self._desk.client_of(form)
+        consent = self._desk.redeem(form)
+        grant = TokenGrant(upstream=_UPSTREAM, account=consent.account, scopes=consent.scopes)
+        answer = self._answer(grant)
+        if consent.offline:
+            answer["refresh_token"] = self._desk.tokens.issue_refresh(
+                _UPSTREAM, grant.account, grant.scopes
+            )
+        if "openid" in consent.scopes:
+            answer["id_token"] = identity(
+                f"{request.public}/provider-a",
+                client,
+                consent.account,
+                nonce=consent.nonce,
+                lifetime=LIFETIME,
+            )
+        return as_json(answer, headers=NO_STORE)
+
+    def _refreshed(self, form: Mapping[str, str]) -> Answer:
+        self._desk.client_of(form)
+        grant = self._desk.tokens.read_refresh(_UPSTREAM, form.get("refresh_token", ""))
+        if grant is None:
+            raise Denied("invalid_grant", "Token has been expired or revoked.")
+        return as_json(self._answer(grant), headers=NO_STORE)
+
+    def _answer(self, grant: TokenGrant) -> dict[str, Any]:
+        issue = self._desk.tokens.issue
+        return {
+            "access_token": issue(_UPSTREAM, grant.account, grant.scopes, lifetime=LIFETIME),
+            "expires_in": LIFETIME,
+            "scope": " ".join(grant.scopes),
+            "token_type": "Bearer",
+        }

@@ -1,0 +1,98 @@
+"""
+Provider A's multipart batch, for mail and calendar alike, on ``/batch`` and ``/batch/<api>/<v>``.
+
+Each part is a call of its own: answered, logged and faulted one by one. Source: wire.md 1A.1 (b).
+"""
+
+import re
+from dataclasses import replace
+from email import message_from_bytes
+from email.message import Message
+from http import HTTPStatus
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from sandbox.asgi import Answer, Handler, Request, read_target
+from sandbox.error_bodies import provider_a
+from sandbox.state import Ground
+
+MOST_CALLS = 100
+_LINE = re.compile(rb"\A\s*([A-Z]+) (\S+)(?: HTTP/[\d.]+)?[ \t]*\r?\n")
+
+
+def open_wire(_ground: Ground) -> Handler:
+    """Return the wire below ``batch``."""
+    return _batch
+
+
+async def _batch(request: Request) -> Answer | None:
+    if request.method != "POST" or request.inner is None or request.batch is not None:
+        return None
+    head = f"Content-Type: {request.headers.get('content-type', '')}\r\n\r\n"
+    outer = message_from_bytes(head.encode("latin-1") + request.body)
+    parts = outer.get_payload()
+    if not outer.is_multipart() or not isinstance(parts, list):
+        return provider_a(400, message="Failed to parse batch request.", reason="badRequest")
+    if len(parts) > MOST_CALLS:
+        message = f"The batch request must not contain more than {MOST_CALLS} calls."
+        return provider_a(400, message=message, reason="badRequest")
+    batch = f"batch_{uuid4().hex}"
+    pieces = [
+        await _answer_part(request, part, batch) for part in parts if isinstance(part, Message)
+    ]
+    body = b"".join(b"--" + batch.encode() + b"\r\n" + piece for piece in pieces)
+    return Answer(
+        body=body + b"--" + batch.encode() + b"--\r\n",
+        headers={"content-type": f"multipart/mixed; boundary={batch}"},
+    )
+
+
+async def _answer_part(request: Request, part: Message, batch: str) -> bytes:
+    inner = _inner(request, _payload(part), batch)
+    if inner is None or request.inner is None:
+        answer = provider_a(400, message="Failed to parse batch part.", reason="badRequest")
+    else:
+        answer = await request.inner(inner)
+    given = str(part.get("Content-ID", "")).strip()
+    echoed = f"<response-{given[1:-1]}>" if given.startswith("<") else f"response-{given}"
+    lines = ["Content-Type: application/http"]
+    lines += [f"Content-ID: {echoed}"] if given else []
+    headers = {**answer.headers, "content-length": str(len(answer.body))}
+    lines += ["", f"HTTP/1.1 {answer.status} {_phrase(answer.status)}"]
+    lines += [f"{name.title()}: {value}" for name, value in headers.items()]
+    return "\r\n".join((*lines, "", "")).encode("latin-1") + answer.body + b"\r\n"
+
+
+def _inner(request: Request, payload: bytes, batch: str) -> Request | None:
+    line = _LINE.match(payload)
+    if line is None:
+        return None
+    target = line[2].decode("latin-1")
+    # Clients write the path as they would on its own, mount prefix included; the real one has none.
+    path = re.sub(r"^https?://[^/]+", "", target).removeprefix(urlsplit(request.public).path)
+    segments, query = read_target(path)
+    headers, _, body = payload[line.end() :].replace(b"\r\n", b"\n").partition(b"\n\n")
+    own = message_from_bytes(headers + b"\n\n")
+    return replace(
+        request,
+        method=line[1].decode(),
+        segments=segments,
+        query=query,
+        headers={name.lower(): str(value) for name, value in own.items()},
+        body=body.rstrip(b"\n"),
+        batch=batch,
+    )
+
+
+def _payload(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    if isinstance(payload, bytes):
+        return payload
+    return part.as_bytes().partition(b"\n\n")[2]
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"

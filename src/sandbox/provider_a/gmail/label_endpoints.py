@@ -1,0 +1,87 @@
+"""The label resources of provider A: list, read, make, rename, delete."""
+
+from typing import Any
+
+from sandbox.asgi import Request
+from sandbox.mail.ids import PROVIDER_A
+from sandbox.mail.store import Label
+from sandbox.provider_a.errors import NotFound, Refused, demand
+from sandbox.provider_a.gmail import labels
+from sandbox.provider_a.gmail.labels import SYSTEM_LABELS
+from sandbox.provider_a.gmail.writing import read_body
+from sandbox.state import Ground
+
+_READ = ("gmail.readonly", "gmail.modify", "gmail.metadata", "gmail.labels")
+_WRITE = ("gmail.modify", "gmail.labels")
+_MOST_CHARACTERS = 225
+
+
+class Labels:
+    """The endpoints; each returns JSON content, None for 204."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._mails = ground.mails
+
+    def list(self, request: Request) -> Any:
+        demand(request.grant, *_READ)
+        system = [labels.resource(name, name) for name in SYSTEM_LABELS]
+        user = [labels.resource(one.id, one.name) for one in self._user()]
+        return {"labels": [*system, *user]}
+
+    def get(self, request: Request, label: str) -> Any:
+        demand(request.grant, *_READ)
+        name = label if label in SYSTEM_LABELS else self._existing(label).name
+        carrying = [
+            (one, "UNREAD" in ids)
+            for one in self._mails.all(PROVIDER_A)
+            if label in (ids := labels.label_ids(one, self._mails))
+        ]
+        counts = {
+            "messagesTotal": len(carrying),
+            "messagesUnread": sum(unread for _, unread in carrying),
+            "threadsTotal": len({one.thread_id for one, _ in carrying}),
+            "threadsUnread": len({one.thread_id for one, unread in carrying if unread}),
+        }
+        return labels.resource(label, name, counts)
+
+    def create(self, request: Request) -> Any:
+        demand(request.grant, *_WRITE)
+        name = self._free_name(read_body(request))
+        made = self._mails.add_label(PROVIDER_A, name)
+        return labels.resource(made.id, made.name)
+
+    def change(self, request: Request, label: str) -> Any:
+        demand(request.grant, *_WRITE)
+        old = self._existing(label)
+        content = read_body(request)
+        name = old.name
+        if content.get("name") not in {None, old.name}:
+            name = self._free_name(content, but=old.name)
+            self._mails.rename_label(PROVIDER_A, old.name, name)
+        return labels.resource(label, name)
+
+    def delete(self, request: Request, label: str) -> None:
+        demand(request.grant, *_WRITE)
+        self._mails.delete_label(PROVIDER_A, self._existing(label).name)
+
+    def _user(self) -> tuple[Label, ...]:
+        return self._mails.user_labels(PROVIDER_A)
+
+    def _existing(self, label: str) -> Label:
+        if label in SYSTEM_LABELS:
+            raise Refused(400, "Invalid delete request", "invalidArgument")
+        found = next((one for one in self._user() if one.id == label), None)
+        if found is None:
+            raise NotFound
+        return found
+
+    def _free_name(self, content: dict[str, Any], but: str = "") -> str:
+        name = content.get("name")
+        if not isinstance(name, str) or not name.strip() or len(name) > _MOST_CHARACTERS:
+            raise Refused(400, "Invalid label name", "invalidArgument")
+        if name.upper() in SYSTEM_LABELS:
+            raise Refused(400, "Invalid label name", "invalidArgument")
+        taken = {one.name.casefold() for one in self._user() if one.name != but}
+        if name.casefold() in taken:
+            raise Refused(409, "Label name exists or conflicts", "aborted")
+        return name

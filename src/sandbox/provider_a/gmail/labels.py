@@ -1,0 +1,173 @@
+"""
+Labels of provider A: a message's folder, flags and names as one set of label ids, and back.
+
+Source: reference/wire.md 1A.8, 1A.9, 7.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from sandbox.mail.ids import PROVIDER_A
+from sandbox.mail.store import Label, MailStore, StoredMail
+
+FOLDER_LABELS = MappingProxyType(
+    {
+        "inbox": "INBOX",
+        "sent": "SENT",
+        "drafts": "DRAFT",
+        "trash": "TRASH",
+        "spam": "SPAM",
+    }
+)
+# First match wins when a set of labels says where a message lies.
+_FOLDER_ORDER = ("trash", "spam", "drafts", "inbox", "sent")
+_CATEGORIES = ("PERSONAL", "SOCIAL", "PROMOTIONS", "UPDATES", "FORUMS")
+SYSTEM_LABELS = (
+    "CHAT",
+    "SENT",
+    "INBOX",
+    "IMPORTANT",
+    "TRASH",
+    "DRAFT",
+    "SPAM",
+    *(f"CATEGORY_{name}" for name in _CATEGORIES),
+    "STARRED",
+    "UNREAD",
+)
+_SYSTEM = frozenset(SYSTEM_LABELS)
+_UNTOUCHABLE = frozenset({"SENT", "DRAFT", "CHAT"})
+MOST_CHANGED = 100  # label ids in one modify, each way
+
+
+class BadLabels(ValueError):
+    """A change of labels that is refused with 400; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelBook:
+    """The user labels by id and by name, as one call sees them."""
+
+    ids: Mapping[str, str]
+    names: Mapping[str, str]
+
+
+def book(mails: MailStore) -> LabelBook:
+    """Read the user labels."""
+    return _book(mails.user_labels(PROVIDER_A))
+
+
+@lru_cache(maxsize=8)
+def _book(labels: tuple[Label, ...]) -> LabelBook:
+    return LabelBook(
+        ids={label.name: label.id for label in labels},
+        names={label.id: label.name for label in labels},
+    )
+
+
+def label_ids(mail: StoredMail, mails: MailStore) -> list[str]:
+    """Return a message's label ids: folder, flags, system labels, user labels."""
+    found = []
+    if mail.folder in FOLDER_LABELS:
+        found.append(FOLDER_LABELS[mail.folder])
+    if not mail.is_read:
+        found.append("UNREAD")
+    if mail.is_starred:
+        found.append("STARRED")
+    found.extend(name for name in mail.labels if name in _SYSTEM and name not in found)
+    user = [name for name in mail.labels if name not in _SYSTEM]
+    if user:
+        ids = book(mails).ids
+        found.extend(ids.get(name) or mails.add_label(PROVIDER_A, name).id for name in user)
+    return found
+
+
+def change(
+    mails: MailStore, mail: StoredMail, *, add: Collection[str], remove: Collection[str]
+) -> StoredMail:
+    """
+    Put label ids on a message and take others off.
+
+    Trash and spam take the message out of the inbox; leaving them does not bring it back.
+    The caller has run `check`.
+    """
+    before = label_ids(mail, mails)
+    after = [one for one in before if one not in remove]
+    after.extend(one for one in add if one not in after)
+    if {"TRASH", "SPAM"} & set(add):
+        after = [one for one in after if one != "INBOX"]
+    if after == before:
+        return mail
+    names = book(mails).names
+    folder = next((one for one in _FOLDER_ORDER if FOLDER_LABELS[one] in after), "archive")
+    told = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
+    return mails.update(
+        PROVIDER_A,
+        mail.id,
+        folder=folder,
+        is_read="UNREAD" not in after,
+        is_starred="STARRED" in after,
+        labels=[names.get(one, one) for one in after if one not in told],
+    )
+
+
+def check(mails: MailStore, *groups: Any, internal: bool = False) -> tuple[tuple[str, ...], ...]:
+    """
+    Read lists of label ids that a caller sent.
+
+    *internal* allows SENT and DRAFT to be named (messages.insert).
+
+    Raises:
+        BadLabels: Not lists of known ids, too many, or one that cannot be changed.
+    """
+    known = book(mails).names
+    read = []
+    for group in groups:
+        ids = group or []
+        if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
+            raise BadLabels("Invalid value at 'labelIds'")
+        if len(ids) > MOST_CHANGED:
+            raise BadLabels(f"Too many labels: at most {MOST_CHANGED}")
+        for one in ids:
+            if one in _UNTOUCHABLE and not internal:
+                raise BadLabels(f"Invalid label: {one}")
+            if one not in _SYSTEM and one not in known:
+                raise BadLabels(f"Invalid label: {one}")
+        read.append(tuple(ids))
+    return tuple(read)
+
+
+def names_of(mails: MailStore, ids: Sequence[str]) -> dict[str, Any]:
+    """Return what a new message with these label ids is kept as (arguments of `MailStore.add`)."""
+    names = book(mails).names
+    folder = next((one for one in _FOLDER_ORDER if FOLDER_LABELS[one] in ids), "archive")
+    told = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
+    return {
+        "folder": folder,
+        "is_read": "UNREAD" not in ids,
+        "is_starred": "STARRED" in ids,
+        "labels": tuple(names.get(one, one) for one in ids if one not in told),
+    }
+
+
+def normal(name: str) -> str:
+    """Return a label's name as a query spells it: ``Clients/Big One`` is ``clients-big-one``."""
+    return re.sub(r"[\s/&]", "-", name.casefold())
+
+
+def resource(label_id: str, name: str, counts: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """Return the label resource; *counts* only where one label is read."""
+    found: dict[str, Any] = {"id": label_id, "name": name}
+    if label_id in _SYSTEM:
+        hidden = label_id in {"CHAT", "UNREAD"}
+        found["messageListVisibility"] = "hide" if hidden else "show"
+        found["labelListVisibility"] = "labelHide" if hidden else "labelShow"
+        found["type"] = "system"
+    else:
+        found["messageListVisibility"] = "show"
+        found["labelListVisibility"] = "labelShow"
+        found["type"] = "user"
+    return {**found, **(counts or {})}

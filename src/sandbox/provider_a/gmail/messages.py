@@ -1,0 +1,208 @@
+"""
+Messages as provider A shows them: four formats, and the parts below them.
+
+Source: reference/wire.md 1A.0, 1A.1.
+"""
+
+import html
+import re
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import OrderedDict
+from collections.abc import Collection
+from types import MappingProxyType
+from typing import Any
+
+from sandbox.mail.mime import Part
+from sandbox.mail.store import StoredMail
+from sandbox.provider_a.gmail.labels import label_ids
+from sandbox.state import Ground
+
+FORMATS = ("minimal", "metadata", "full", "raw")
+
+LARGE_BODY = 256 * 1024  # bytes; a longer text comes as an attachmentId, without data
+_SNIPPET = 200  # characters, before escaping
+_MOST_KEPT = 4096
+_MARK = "ANGjdJ"
+
+_UNSEEN = re.compile(r"(?i)<(?:(script|style|head|title)\b|!--)")
+_CLOSING = MappingProxyType(
+    {
+        "--": re.compile("-->"),
+        **{name: re.compile(rf"(?i)</{name}\s*>") for name in ("script", "style", "head", "title")},
+    }
+)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+class Messages:
+    """Writes messages down; what can be kept between calls is kept."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._kept: OrderedDict[int, tuple[bytes, str, dict[str, Any], bool]] = OrderedDict()
+
+    def write(
+        self, mail: StoredMail, form: str = "full", headers: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """
+        Return the resource in one of `FORMATS`.
+
+        *headers* confines ``metadata`` to these names (any case); empty means every header.
+        """
+        labels = label_ids(mail, self._ground.mails)
+        snippet, payload, has_attachments = self._content(mail)
+        written: dict[str, Any] = {"id": mail.id, "threadId": mail.thread_id}
+        if labels:
+            written["labelIds"] = labels
+        written["snippet"] = snippet
+        if form == "full":
+            written["payload"] = _fresh(payload, mail.seq) if has_attachments else payload
+        elif form == "metadata":
+            written["payload"] = _metadata(payload, headers)
+        written["sizeEstimate"] = len(mail.raw)
+        if form == "raw":
+            written["raw"] = encode(mail.raw)
+        written["historyId"] = str(mail.change)
+        written["internalDate"] = str(mail.received_ms)
+        return written
+
+    def brief(self, mail: StoredMail) -> dict[str, Any]:
+        """Return what a write answers with: ids and labels."""
+        labels = label_ids(mail, self._ground.mails)
+        written: dict[str, Any] = {"id": mail.id, "threadId": mail.thread_id}
+        return {**written, "labelIds": labels} if labels else written
+
+    def snippet(self, mail: StoredMail) -> str:
+        """Return the first words of a message, HTML-escaped."""
+        return self._content(mail)[0]
+
+    def attachment(self, mail: StoredMail, attachment_id: str) -> dict[str, Any] | None:
+        """Return the bytes behind any attachmentId that was ever given for *mail*."""
+        path = _part_path(attachment_id, mail.seq)
+        if path is None:
+            return None
+        for part in self._ground.trees.of(mail).walk():
+            if part.path == path and not part.is_multipart:
+                return {"size": len(part.data), "data": encode(part.data)}
+        return None
+
+    def _content(self, mail: StoredMail) -> tuple[str, dict[str, Any], bool]:
+        kept = self._kept.get(mail.seq)
+        if kept is not None and kept[0] is mail.raw:
+            return kept[1], kept[2], kept[3]
+        tree = self._ground.trees.of(mail)
+        payload, has_attachments = _payload(tree)
+        snippet = html.escape(plain_text(tree)[:_SNIPPET]).replace("&#x27;", "&#39;")
+        self._kept[mail.seq] = (mail.raw, snippet, payload, has_attachments)
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return snippet, payload, has_attachments
+
+
+def encode(data: bytes) -> str:
+    """Write bytes as provider A does: base64url without padding."""
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def decode(text: str) -> bytes:
+    """
+    Read base64url with or without padding, standard base64 too.
+
+    Raises:
+        ValueError: It is not base64.
+    """
+    plain = re.sub(r"\s", "", text).rstrip("=").replace("+", "-").replace("/", "_")
+    if not re.fullmatch(r"[A-Za-z0-9_-]*", plain):
+        raise ValueError("not base64")
+    return urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
+
+
+def plain_text(tree: Part) -> str:
+    """Return what a reader sees of the body, on one line."""
+    part = tree.body("plain")
+    if part is not None and part.text.strip():
+        return " ".join(part.text.split())
+    part = tree.body("html")
+    return "" if part is None else strip_html(part.text)
+
+
+def strip_html(source: str) -> str:
+    """Return the words of an HTML text on one line."""
+    return " ".join(html.unescape(_TAG.sub(" ", _seen(source))).split())
+
+
+def _seen(source: str) -> str:
+    """Leave out what no reader sees; in time that grows with the length alone."""
+    kept, at = [], 0
+    while (found := _UNSEEN.search(source, at)) is not None:
+        closing = _CLOSING[(found[1] or "--").lower()].search(source, found.end())
+        kept.append(source[at : found.start()])
+        at = found.start() if closing is None else closing.end()
+        if closing is None:  # never closed: only the tag itself is left out
+            break
+    kept.append(source[at:])
+    return " ".join(kept)
+
+
+def _payload(part: Part) -> tuple[dict[str, Any], bool]:
+    """Write a part down; the flag says whether any body below is given by attachmentId."""
+    written: dict[str, Any] = {
+        "partId": part.path,
+        "mimeType": part.content_type,
+        "filename": part.filename,
+        "headers": [{"name": one.name, "value": one.raw} for one in part.headers],
+    }
+    by_id = False
+    if part.is_multipart:
+        written["body"] = {"size": 0}
+    elif _is_by_id(part):
+        by_id = True
+        written["body"] = {"attachmentId": part.path, "size": len(part.data)}
+    else:
+        written["body"] = {"size": len(part.data)}
+        if part.data:
+            written["body"]["data"] = encode(part.data)
+    if part.parts:
+        below = [_payload(one) for one in part.parts]
+        written["parts"] = [one for one, _ in below]
+        by_id = by_id or any(flag for _, flag in below)
+    return written, by_id
+
+
+def _is_by_id(part: Part) -> bool:
+    is_text = part.content_type.startswith("text/")
+    return part.is_attachment or not is_text or len(part.data) > LARGE_BODY
+
+
+def _fresh(payload: dict[str, Any], seq: int) -> dict[str, Any]:
+    """Copy a payload with new attachment ids: two reads never give the same ones."""
+    written = dict(payload)
+    body = payload["body"]
+    if "attachmentId" in body:
+        written["body"] = {**body, "attachmentId": _attachment_id(body["attachmentId"], seq)}
+    if "parts" in payload:
+        written["parts"] = [_fresh(part, seq) for part in payload["parts"]]
+    return written
+
+
+def _attachment_id(path: str, seq: int) -> str:
+    nonce = secrets.token_urlsafe(24)
+    return f"{_MARK}{nonce}{encode(f'{nonce}|{seq}|{path}'.encode())}"
+
+
+def _part_path(attachment_id: str, seq: int) -> str | None:
+    if not attachment_id.startswith(_MARK):
+        return None
+    try:
+        nonce, number, path = decode(attachment_id[len(_MARK) + 32 :]).decode().split("|")
+    except ValueError:
+        return None
+    genuine = attachment_id[len(_MARK) :].startswith(nonce) and number == str(seq)
+    return path if genuine else None
+
+
+def _metadata(payload: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    wanted = {name.lower() for name in names}
+    headers = [one for one in payload["headers"] if not wanted or one["name"].lower() in wanted]
+    return {"mimeType": payload["mimeType"], "headers": headers}

@@ -1,0 +1,63 @@
+"""Pages of provider A's mail lists. A page token is a place in the order, so nothing is lost."""
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
+
+from sandbox.asgi import Request
+from sandbox.mail.store import StoredMail
+from sandbox.provider_a.errors import Refused
+
+_MOST = 500
+_USUAL = 100
+# What the real service says for any longer result, whatever its length.
+_ROUGH_ESTIMATE = 201
+_FIRST_PAGE = "0"
+
+
+def page_of(request: Request, found: Iterator[StoredMail]) -> tuple[list[StoredMail], str, int]:
+    """
+    Cut a page out of *found*, which is newest first.
+
+    Returns:
+        The page, the token of the next one ("" at the end), and the estimate of the whole.
+
+    Raises:
+        Refused: 400, the size or the token is none.
+    """
+    size = _size(request)
+    after = _read_token(request.first("pageToken"))
+    page: list[StoredMail] = []
+    passed = 0
+    for mail in found:
+        if after is not None and (-mail.received_ms, mail.id) <= after:
+            passed += 1
+            continue
+        if len(page) == size:
+            estimate = max(_ROUGH_ESTIMATE, passed + len(page) + 1)
+            return page, _write_token(page[-1]), estimate
+        page.append(mail)
+    return page, "", passed + len(page)
+
+
+def _size(request: Request) -> int:
+    text = request.first("maxResults", str(_USUAL))
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise Refused(400, f"Invalid value at 'max_results': {text}", "invalidArgument")
+    return min(int(text) or _USUAL, _MOST)
+
+
+def _write_token(mail: StoredMail) -> str:
+    place = f"{mail.received_ms}/{mail.id}"
+    return urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
+def _read_token(token: str) -> tuple[int, str] | None:
+    if token in {"", _FIRST_PAGE}:
+        return None
+    try:
+        text = urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
+        received, _, name = text.partition("/")
+        return -int(received), name
+    except ValueError:
+        raise Refused(400, "Invalid pageToken", "invalidArgument") from None

@@ -1,0 +1,64 @@
+"""The query parameters that each of provider A's mail paths takes; any other is refused."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from sandbox.asgi import Request
+from sandbox.provider_a.errors import Refused
+
+EVERYWHERE = frozenset(
+    {
+        "$.xgafv",
+        "access_token",
+        "alt",
+        "callback",
+        "fields",
+        "key",
+        "oauth_token",
+        "prettyPrint",
+        "quotaUser",
+        "uploadType",
+        "upload_id",
+        "upload_protocol",
+    }
+)
+_LIST = frozenset({"includeSpamTrash", "labelIds", "maxResults", "pageToken", "q"})
+_GET = frozenset({"format", "metadataHeaders"})
+_ADD = frozenset({"deleted", "internalDateSource"})
+
+# (method, path below the user); "*" stands for an id
+_PARAMETERS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
+    {
+        ("GET", "messages"): _LIST,
+        ("GET", "messages", "*"): _GET,
+        ("POST", "messages"): _ADD,
+        ("POST", "messages", "import"): _ADD | {"neverMarkSpam", "processForCalendar"},
+        ("GET", "threads"): _LIST,
+        ("GET", "threads", "*"): _GET,
+        ("GET", "drafts"): _LIST - {"labelIds"},
+        ("GET", "drafts", "*"): frozenset({"format"}),
+        ("GET", "history"): frozenset(
+            {"historyTypes", "labelId", "maxResults", "pageToken", "startHistoryId"}
+        ),
+    }
+)
+
+
+def check(request: Request, place: tuple[str, ...]) -> None:
+    """
+    Refuse query parameters that the path does not have; *place* is the path below the user.
+
+    Raises:
+        Refused: 400, naming the first one.
+    """
+    exact = (request.method, *place)
+    pattern = (*exact[:2], "*") if len(exact) == 3 and exact not in _PARAMETERS else exact
+    known = _PARAMETERS.get(pattern, frozenset()) | EVERYWHERE
+    for name, _ in request.query:
+        if name not in known:
+            raise Refused(
+                400,
+                f'Invalid JSON payload received. Unknown name "{name}": Cannot bind query'
+                f" parameter. Field '{name}' could not be found in request message.",
+                "invalid",
+            )

@@ -1,0 +1,218 @@
+"""Reading provider A's mail: messages, threads, attachments, profile and history."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from sandbox.asgi import Request
+from sandbox.mail.ids import PROVIDER_A
+from sandbox.mail.store import StoredMail
+from sandbox.provider_a.errors import NotFound, Refused, demand, scope_names
+from sandbox.provider_a.gmail import search_index, search_query
+from sandbox.provider_a.gmail.labels import label_ids, normal
+from sandbox.provider_a.gmail.messages import FORMATS, Messages
+from sandbox.provider_a.gmail.paging import page_of
+from sandbox.provider_a.gmail.search_index import Candidate
+from sandbox.state import Ground
+
+READ = ("gmail.readonly", "gmail.modify", "gmail.metadata")
+BODY = ("gmail.readonly", "gmail.modify")
+
+
+class Reading:
+    """The reading endpoints; each returns JSON content."""
+
+    def __init__(self, ground: Ground, messages: Messages) -> None:
+        self._ground = ground
+        self._mails = ground.mails
+        self._messages = messages
+        self._candidates: dict[int, Candidate] = {}
+        self._label_ids: dict[int, tuple[StoredMail, frozenset[str]]] = {}
+
+    def list_messages(self, request: Request) -> Any:
+        demand(request.grant, *READ)
+        found = self._matching(request)
+        page, token, total = page_of(request, found)
+        content: dict[str, Any] = {}
+        if page:
+            content["messages"] = [{"id": one.id, "threadId": one.thread_id} for one in page]
+        if token:
+            content["nextPageToken"] = token
+        return {**content, "resultSizeEstimate": total}
+
+    def get_message(self, request: Request, message: str) -> Any:
+        demand(request.grant, *READ)
+        form = self._format(request, FORMATS)
+        return self._messages.write(self.existing(message), form, request.every("metadataHeaders"))
+
+    def get_attachment(self, request: Request, message: str, attachment: str) -> Any:
+        demand(request.grant, *BODY)
+        found = self._messages.attachment(self.existing(message), attachment)
+        if found is None:
+            raise Refused(400, "Invalid attachment token", "invalidArgument")
+        return found
+
+    def list_threads(self, request: Request) -> Any:
+        demand(request.grant, *READ)
+        seen: dict[str, StoredMail] = {}
+
+        def newest() -> Iterator[StoredMail]:
+            for mail in self._matching(request):
+                if mail.thread_id not in seen:
+                    seen[mail.thread_id] = mail
+                    yield self._mails.thread(PROVIDER_A, mail.thread_id)[-1]
+
+        page, token, total = page_of(request, newest())
+        content: dict[str, Any] = {}
+        if page:
+            content["threads"] = [
+                {
+                    "id": one.thread_id,
+                    "snippet": self._messages.snippet(one),
+                    "historyId": str(one.change),
+                }
+                for one in page
+            ]
+        if token:
+            content["nextPageToken"] = token
+        return {**content, "resultSizeEstimate": total}
+
+    def get_thread(self, request: Request, thread: str) -> Any:
+        demand(request.grant, *READ)
+        form = self._format(request, FORMATS[:3])
+        mails = self.existing_thread(thread)
+        headers = request.every("metadataHeaders")
+        return {
+            "id": thread,
+            "historyId": str(max(one.change for one in mails)),
+            "messages": [self._messages.write(one, form, headers) for one in mails],
+        }
+
+    def profile(self, request: Request) -> Any:
+        demand(request.grant, *READ, "gmail.compose")
+        return {
+            "emailAddress": self._mails.account(PROVIDER_A).email,
+            "messagesTotal": len(self._mails.all(PROVIDER_A)),
+            "threadsTotal": len(self._mails.threads(PROVIDER_A)),
+            "historyId": str(self._mails.change()),
+        }
+
+    def history(self, request: Request) -> Any:
+        """Answer what came, changed and went since a history id, in one page."""
+        demand(request.grant, *READ)
+        start = request.first("startHistoryId")
+        if not start.isdigit():
+            raise Refused(400, "Missing required parameter: startHistoryId", "required")
+        since = int(start)
+        if since > self._mails.change():
+            raise NotFound
+        records: list[tuple[int, dict[str, Any]]] = []
+        for mail in self._mails.all(PROVIDER_A):
+            if mail.change > since:
+                brief = self._messages.brief(mail)
+                record: dict[str, Any] = {"id": str(mail.change), "messages": [_ids(mail)]}
+                if mail.born > since:
+                    record["messagesAdded"] = [{"message": brief}]
+                records.append((mail.change, record))
+        for change, name, thread in self._mails.gone_since(PROVIDER_A, since):
+            gone = {"id": name, "threadId": thread}
+            records.append(
+                (
+                    change,
+                    {"id": str(change), "messages": [gone], "messagesDeleted": [{"message": gone}]},
+                )
+            )
+        content: dict[str, Any] = {}
+        if records:
+            content["history"] = [record for _, record in sorted(records, key=lambda one: one[0])]
+        return {**content, "historyId": str(self._mails.change())}
+
+    def existing(self, message: str) -> StoredMail:
+        """
+        Return a message by its id.
+
+        Raises:
+            Refused: 400 for what is no id, 404 for what is not there.
+        """
+        found = self._mails.find(PROVIDER_A, message)
+        if found is None:
+            raise _unknown(message)
+        return found
+
+    def existing_thread(self, thread: str) -> tuple[StoredMail, ...]:
+        """Return a thread's messages, oldest first; refusals as in `existing`."""
+        found = self._mails.thread(PROVIDER_A, thread)
+        if not found:
+            raise _unknown(thread)
+        return found
+
+    def _matching(self, request: Request) -> Iterator[StoredMail]:
+        """Yield what the list parameters ask for, newest first."""
+        text = request.first("q")
+        names = scope_names(request.grant)
+        if text and "gmail.metadata" in names and not names & {*BODY, "mail.google.com"}:
+            raise Refused(
+                403, "Metadata scope does not support 'q' parameter", "insufficientPermissions"
+            )
+        query = search_query.parse(text, now=self._ground.clock())
+        wanted = frozenset(request.every("labelIds"))
+        everything = query.reaches or request.first("includeSpamTrash").lower() in {"true", "1"}
+        everything = everything or bool(wanted & {"TRASH", "SPAM"})
+        # The query is read now, so that its refusal is one of the call's and not of the first item.
+        return self._filtered(query if text else None, wanted, everything=everything)
+
+    def _filtered(
+        self, query: search_query.Query | None, wanted: frozenset[str], *, everything: bool
+    ) -> Iterator[StoredMail]:
+        for mail in self._mails.all(PROVIDER_A):
+            if not everything and mail.folder in {"trash", "spam"}:
+                continue
+            if wanted and not wanted <= self._labels(mail):
+                continue
+            if query is None or query.test(self._candidate(mail)):
+                yield mail
+
+    def _labels(self, mail: StoredMail) -> frozenset[str]:
+        kept = self._label_ids.get(mail.seq)
+        if kept is None or kept[0] is not mail:
+            kept = mail, frozenset(label_ids(mail, self._mails))
+            self._label_ids[mail.seq] = kept
+        return kept[1]
+
+    def _candidate(self, mail: StoredMail) -> Candidate:
+        kept = self._candidates.get(mail.seq)
+        if kept is not None and kept.mail is mail:
+            return kept
+        index = kept.index if kept is not None and kept.mail.raw is mail.raw else None
+        labels = {one.lower() for one in self._labels(mail)}
+        found = Candidate(
+            mail=mail,
+            index=index or search_index.index(partial(self._ground.trees.of, mail)),
+            labels=labels | {normal(name) for name in mail.labels},
+        )
+        self._candidates[mail.seq] = found
+        return found
+
+    def _format(self, request: Request, allowed: tuple[str, ...]) -> str:
+        form = request.first("format", "full").lower()
+        if form not in allowed:
+            raise Refused(400, f"Invalid value at 'format': {form}", "invalidArgument")
+        names = scope_names(request.grant)
+        if form in {"full", "raw"} and not names & {*BODY, "mail.google.com"}:
+            raise Refused(
+                403,
+                f"Metadata scope doesn't allow format {form.upper()}",
+                "insufficientPermissions",
+            )
+        return form
+
+
+def _ids(mail: StoredMail) -> Mapping[str, str]:
+    return {"id": mail.id, "threadId": mail.thread_id}
+
+
+def _unknown(name: str) -> Refused:
+    if re.fullmatch(r"[0-9a-f]{1,16}", name):
+        return NotFound()
+    return Refused(400, "Invalid id value", "invalidArgument")

@@ -1,0 +1,106 @@
+"""
+Provider A's mail wire: its paths, and what holds for every call.
+
+Source: reference/wire.md 1A, 2.1, 7.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.asgi import Answer, Handler, Request, Routes, as_json
+from sandbox.mail.ids import PROVIDER_A
+from sandbox.provider_a import partial_response
+from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.gmail import parameters
+from sandbox.provider_a.gmail.drafts import Drafts
+from sandbox.provider_a.gmail.field_names import KNOWN
+from sandbox.provider_a.gmail.label_endpoints import Labels
+from sandbox.provider_a.gmail.messages import Messages
+from sandbox.provider_a.gmail.reading import Reading
+from sandbox.provider_a.gmail.writing import Writing
+from sandbox.state import Ground
+
+_ROOT = ("gmail", "v1", "users")
+
+
+def open_wire(ground: Ground) -> Handler:
+    """Return the wire below ``gmail``."""
+    messages = Messages(ground)
+    reading = Reading(ground, messages)
+    writing = Writing(ground, messages, reading)
+    routes = _routes(reading, writing, Labels(ground), Drafts(ground, messages))
+
+    async def wire(request: Request) -> Answer | None:
+        if request.segments[:3] != _ROOT or len(request.segments) < 5:
+            return None
+        found = routes.find(request.method, request.segments[4:])
+        if found is None:
+            return None
+        return answered(ground, request, lambda: found[0](request, **found[1]))
+
+    return wire
+
+
+def answered(ground: Ground, request: Request, run: Callable[[], Any]) -> Answer:
+    """Run an endpoint: check whose mailbox it is, word refusals, cut to the wanted fields."""
+    try:
+        place = request.segments.index("users") + 1
+        _check_user(ground, request.segments[place])
+        parameters.check(request, request.segments[place + 1 :])
+        selection = partial_response.read(request.first("fields"))
+        partial_response.check(selection, KNOWN)
+        content = run()
+    except Refused as refusal:
+        return refusal.answer()
+    except partial_response.BadSelection as problem:
+        return Refused(400, str(problem), "invalidParameter").answer()
+    if content is None:
+        return Answer(status=204)
+    headers = {"cache-control": "private", "vary": "Origin, X-Origin, Referer"}
+    return as_json(partial_response.apply(content, selection), headers=headers)
+
+
+def _check_user(ground: Ground, user: str) -> None:
+    if user.lower() not in {"me", ground.mails.account(PROVIDER_A).email.lower()}:
+        raise Refused(403, f"Delegation denied for {user}", "forbidden")
+
+
+def _routes(reading: Reading, writing: Writing, labels: Labels, drafts: Drafts) -> Routes:
+    routes = Routes()
+    rows: tuple[tuple[str, str, Any], ...] = (
+        ("GET", "profile", reading.profile),
+        ("GET", "history", reading.history),
+        ("GET", "messages", reading.list_messages),
+        ("POST", "messages", writing.insert),
+        ("POST", "messages/send", writing.send),
+        ("POST", "messages/import", writing.import_),
+        ("POST", "messages/batchModify", writing.batch_modify),
+        ("POST", "messages/batchDelete", writing.batch_delete),
+        ("GET", "messages/{message}", reading.get_message),
+        ("DELETE", "messages/{message}", writing.delete),
+        ("POST", "messages/{message}/modify", writing.modify),
+        ("POST", "messages/{message}/trash", writing.trash),
+        ("POST", "messages/{message}/untrash", writing.untrash),
+        ("GET", "messages/{message}/attachments/{attachment}", reading.get_attachment),
+        ("GET", "threads", reading.list_threads),
+        ("GET", "threads/{thread}", reading.get_thread),
+        ("DELETE", "threads/{thread}", writing.delete_thread),
+        ("POST", "threads/{thread}/modify", writing.modify_thread),
+        ("POST", "threads/{thread}/trash", writing.trash_thread),
+        ("POST", "threads/{thread}/untrash", writing.untrash_thread),
+        ("GET", "labels", labels.list),
+        ("POST", "labels", labels.create),
+        ("GET", "labels/{label}", labels.get),
+        ("PATCH", "labels/{label}", labels.change),
+        ("PUT", "labels/{label}", labels.change),
+        ("DELETE", "labels/{label}", labels.delete),
+        ("GET", "drafts", drafts.list),
+        ("POST", "drafts", drafts.create),
+        ("POST", "drafts/send", drafts.send),
+        ("GET", "drafts/{draft}", drafts.get),
+        ("PUT", "drafts/{draft}", drafts.update),
+        ("DELETE", "drafts/{draft}", drafts.delete),
+    )
+    for method, pattern, endpoint in rows:
+        routes.add(method, pattern, endpoint)
+    return routes

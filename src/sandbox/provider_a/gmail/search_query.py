@@ -1,0 +1,139 @@
+"""
+The query language of provider A's mail, read into one test of a message.
+
+Words match whole words, any case, and words with punctuation match as a phrase of their parts.
+``OR`` binds tighter than standing side by side. An unknown ``key:value`` is a phrase.
+Source: reference/wire.md 1A.1, 7.
+"""
+
+import re
+from dataclasses import dataclass
+
+from sandbox.provider_a.gmail.search_terms import OPERATORS, REACHING, Test, both, either, leaf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """
+    A parsed query.
+
+    Attributes:
+        reaches: Whether it asks for trash or spam itself, so that both are looked through.
+    """
+
+    test: Test
+    reaches: bool
+
+
+def parse(text: str, *, now: float) -> Query:
+    """Read a query; whatever is typed means something. *now* is in seconds since the epoch."""
+    parser = _Parser(_tokens(text), now)
+    test = parser.everything()
+    return Query(test=test, reaches=parser.reaches)
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<quoted>"[^"]*"?)
+    | (?P<open>[({])
+    | (?P<close>[)}])
+    | (?P<key>[A-Za-z0-9_]+):(?=\S)
+    | (?P<minus>-)(?=\S)
+    | (?P<plus>\+)(?=["\w])
+    | (?P<word>[^\s(){}"]+)
+    """,
+    re.VERBOSE,
+)
+Token = tuple[str, str]
+
+
+def _tokens(text: str) -> list[Token]:
+    found: list[Token] = []
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            at += 1
+            continue
+        kind = match.lastgroup or "word"
+        value = match.group(kind)
+        if kind == "key" and value.lower() not in OPERATORS:
+            match = re.compile(r'[^\s(){}"]+').match(text, at)
+            kind, value = "word", match.group() if match else value
+        found.append((kind, value))
+        at = match.end() if match else at + 1
+    return found
+
+
+class _Parser:
+    """Recursive descent: everything = alternatives side by side; alternatives = terms by OR."""
+
+    def __init__(self, tokens: list[Token], now: float) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._now = now
+        self._field = ""
+        self.reaches = False
+
+    def everything(self, *, any_of: bool = False) -> Test:
+        tests: list[Test] = []
+        while (token := self._peek()) is not None and token[0] != "close":
+            test = self._alternatives()
+            if test is not None:
+                tests.append(test)
+        return either(tests) if any_of and tests else both(tests)
+
+    def _alternatives(self) -> Test | None:
+        tests = [self._term()]
+        while self._peek() in (("word", "OR"), ("word", "|")):
+            self._at += 1
+            token = self._peek()
+            if token is None or token[0] == "close":
+                break
+            tests.append(self._term())
+        found = [test for test in tests if test is not None]
+        return either(found) if len(found) > 1 else (found[0] if found else None)
+
+    def _term(self) -> Test | None:
+        kind, value = self._tokens[self._at]
+        self._at += 1
+        match kind:
+            case "minus":
+                reached = self.reaches
+                test = self._term() if self._peek() else None
+                self.reaches = reached  # "-in:trash" does not ask for the trash
+                return None if test is None else (lambda one: not test(one))
+            case "plus":
+                return self._term() if self._peek() else None
+            case "open":
+                return self._group(any_of=value == "{")
+            case "key":
+                return self._operator(value.lower())
+            case "quoted":
+                return self._leaf(value.strip('"'))
+            case _:
+                return None if value in {"AND", "OR", "|"} else self._leaf(value)
+
+    def _group(self, *, any_of: bool) -> Test:
+        test = self.everything(any_of=any_of)
+        if self._peek() is not None:
+            self._at += 1
+        return test
+
+    def _operator(self, key: str) -> Test | None:
+        if self._peek() is None:
+            return None
+        outer, self._field = self._field, key
+        try:
+            return self._term()
+        finally:
+            self._field = outer
+
+    def _leaf(self, value: str) -> Test:
+        key = self._field
+        if key in REACHING and value.lower() in {"anywhere", "trash", "spam"}:
+            self.reaches = True
+        return leaf(key, value, now=self._now)
+
+    def _peek(self) -> Token | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None

@@ -1,0 +1,154 @@
+"""The terms of provider A's query language, each as a test of one message."""
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from sandbox.provider_a.gmail.labels import normal
+from sandbox.provider_a.gmail.search_index import Candidate, words
+
+Test = Callable[[Candidate], bool]
+
+_WORD_FIELDS = frozenset(
+    {"from", "to", "cc", "bcc", "subject", "filename", "list", "deliveredto", "body"}
+)
+_PROSE = frozenset({"subject", "body"})
+REACHING = frozenset({"in", "is", "label"})
+_TIMES = frozenset({"after", "before", "newer", "older", "newer_than", "older_than"})
+OPERATORS = (
+    _WORD_FIELDS
+    | REACHING
+    | _TIMES
+    | {"has", "category", "rfc822msgid", "larger", "smaller", "size"}
+)
+
+_HOME = ZoneInfo("America/Los_Angeles")  # dates without a time are read there, not in UTC
+_UNITS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}  # days
+_SIZES = {"": 1, "k": 1024, "m": 1024 * 1024, "g": 1024 * 1024 * 1024}
+
+
+def leaf(key: str, value: str, *, now: float) -> Test:
+    """Return the test of ``key:value``, or of words anywhere when *key* is ""."""
+    if key in _WORD_FIELDS:
+        return _in_field(key, value)
+    if key in {"in", "is", "label", "category"}:
+        return _marked(f"category_{value}" if key == "category" else value)
+    if key == "has":
+        return _has(value.lower())
+    if key == "rfc822msgid":
+        wanted = value.strip("<>")
+        return lambda one: one.index.rfc_id == wanted
+    if key in {"larger", "smaller", "size"}:
+        return _sized(key, value)
+    if key in _TIMES:
+        return _timed(key, value, now)
+    return _anywhere(value)
+
+
+def _nothing(_: Candidate) -> bool:
+    return False
+
+
+def both(tests: Iterable[Test]) -> Test:
+    """Return the test that every one of *tests* passes; true when there is none."""
+    every = tuple(tests)
+    if len(every) == 1:
+        return every[0]
+    return lambda one: all(test(one) for test in every)
+
+
+def either(tests: Iterable[Test]) -> Test:
+    """Return the test that any one of *tests* passes."""
+    every = tuple(tests)
+    return lambda one: any(test(one) for test in every)
+
+
+def _anywhere(value: str) -> Test:
+    wanted = _forms(value)
+    if not wanted:
+        return lambda _: True
+    return lambda one: wanted in one.index.anywhere
+
+
+def _in_field(key: str, value: str) -> Test:
+    wanted = _forms(value) if key in _PROSE else words(value)
+    if not wanted:
+        return _nothing
+    return lambda one: wanted in one.index.fields[key]
+
+
+def _forms(value: str) -> str:
+    """
+    Return what is found where the last word is, or a longer form of it.
+
+    Upstream knows the forms of a word in each language; here the words that begin with it are
+    taken for its forms.
+    """
+    return words(value).removesuffix(" ")
+
+
+def _marked(value: str) -> Test:
+    name = normal(value)
+    match name:
+        case "anywhere":
+            return lambda _: True
+        case "read":
+            return lambda one: one.mail.is_read
+        case "archive":
+            return lambda one: one.mail.folder == "archive"
+        case "drafts":
+            name = "draft"
+    return lambda one: name in one.labels
+
+
+def _has(value: str) -> Test:
+    match value:
+        case "attachment":
+            return lambda one: one.index.has_attachment
+        case "userlabels":
+            return lambda one: any(not label.isupper() for label in one.mail.labels)
+        case "nouserlabels":
+            return lambda one: all(label.isupper() for label in one.mail.labels)
+        case "yellow-star":
+            return lambda one: one.mail.is_starred
+        case _:
+            return _nothing
+
+
+def _sized(key: str, value: str) -> Test:
+    match = re.fullmatch(r"(\d+)([kmg]?)b?", value.lower())
+    if match is None:
+        return _nothing
+    size = int(match[1]) * _SIZES[match[2]]
+    if key == "smaller":
+        return lambda one: len(one.mail.raw) < size
+    return lambda one: len(one.mail.raw) > size
+
+
+def _timed(key: str, value: str, now: float) -> Test:
+    if key.endswith("_than"):
+        match = re.fullmatch(r"(\d+)([hdwmy])", value.lower())
+        edge = None if match is None else now - int(match[1]) * _UNITS[match[2]] * 86400
+    else:
+        edge = _moment(value)
+    if edge is None:
+        return _nothing
+    edge_ms = int(edge * 1000)
+    if key in {"after", "newer", "newer_than"}:
+        return lambda one: one.mail.received_ms >= edge_ms
+    return lambda one: one.mail.received_ms < edge_ms
+
+
+def _moment(value: str) -> float | None:
+    """Read epoch seconds, or a date at the account's home."""
+    if re.fullmatch(r"\d{5,}", value):
+        return float(value)
+    match = re.fullmatch(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})", value)
+    if match is None:
+        return None
+    try:
+        day = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=_HOME)
+    except ValueError:
+        return None
+    return (day - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(seconds=1)

@@ -1,0 +1,83 @@
+"""
+A message on its way out of provider A: what the server completes, and which thread it joins.
+
+Source: reference/wire.md 1A.5, 1A.6.
+"""
+
+import re
+import secrets
+from email.utils import formataddr, formatdate
+
+from sandbox.mail.ids import PROVIDER_A
+from sandbox.mail.mime import Part, parse, threading_ids
+from sandbox.mail.store import NEW_THREAD, Account, MailStore
+from sandbox.provider_a.errors import NotFound, Refused
+
+_FROM = re.compile(rb"(?im)\Afrom:.*(?:\r?\n[ \t].*)*\r?\n|(?<=\n)from:.*(?:\r?\n[ \t].*)*\r?\n")
+_PREFIX = re.compile(r"(?i)^\s*(?:(?:re|fwd?|aw|wg)\s*:\s*)+")
+_ADDRESS = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+")
+
+
+def completed(raw: bytes, account: Account, now: float) -> bytes:
+    """
+    Return the message with the account as its sender, a Date and a Message-ID.
+
+    Raises:
+        Refused: Nobody to send it to, or an address that is none.
+    """
+    tree = parse(raw)
+    _check_recipients(tree)
+    added = []
+    senders = {one.address.casefold() for one in tree.addresses("from")}
+    if account.email.casefold() not in senders:
+        head, body = _split(raw)
+        raw = _FROM.sub(b"", head) + body
+        added.append(f"From: {formataddr((account.name, account.email))}")
+    if tree.header("date") is None:
+        added.append(f"Date: {formatdate(now)}")
+    if tree.header("message-id") is None:
+        added.append(f"Message-ID: <CA{secrets.token_urlsafe(24)}@mail.provider-a.example>")
+    return "".join(f"{line}\r\n" for line in added).encode() + raw
+
+
+def thread_of(mails: MailStore, raw: bytes, thread_id: str | None) -> str:
+    """
+    Return the thread that a sent message joins: *thread_id* when References or In-Reply-To name a
+    message of it and the subjects agree, else a new one.
+
+    Raises:
+        NotFound: There is no such thread.
+    """
+    if not thread_id:
+        return NEW_THREAD
+    thread = mails.thread(PROVIDER_A, thread_id)
+    if not thread:
+        raise NotFound
+    own = parse(raw)
+    own_id = (own.header("message-id") or "").strip()
+    referred = {one for one in threading_ids(raw) if one != own_id}
+    trees = [parse(one.raw) for one in thread]
+    known = {(one.header("message-id") or "").strip() for one in trees}
+    subjects = {_topic(one) for one in trees}
+    return thread_id if referred & known and _topic(own) in subjects else NEW_THREAD
+
+
+def _topic(tree: Part) -> str:
+    return " ".join(_PREFIX.sub("", tree.header("subject") or "").split())
+
+
+def _check_recipients(tree: Part) -> None:
+    found = False
+    for name in ("To", "Cc", "Bcc"):
+        for one in tree.addresses(name):
+            if not _ADDRESS.fullmatch(one.address):
+                raise Refused(400, f"Invalid {name} header", "invalidArgument")
+            found = True
+    if not found:
+        raise Refused(400, "Recipient address required", "invalidArgument")
+
+
+def _split(raw: bytes) -> tuple[bytes, bytes]:
+    end = re.search(rb"\r?\n\r?\n", raw)
+    at = end.start() + len(end.group()) // 2 if end else len(raw)
+    return raw[:at], raw[at:]

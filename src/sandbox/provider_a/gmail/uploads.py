@@ -1,0 +1,113 @@
+"""
+Sending and inserting with the message as the upload: media, multipart and resumable.
+
+Source: reference/wire.md 1A.5; the discovery document's ``mediaUpload``.
+"""
+
+from dataclasses import replace
+from email import message_from_bytes
+from email.message import Message
+from typing import Any
+from uuid import uuid4
+
+from sandbox.asgi import Answer, Handler, Request
+from sandbox.provider_a.errors import NotFound, Refused, demand
+from sandbox.provider_a.gmail.messages import Messages
+from sandbox.provider_a.gmail.reading import Reading
+from sandbox.provider_a.gmail.routes import answered
+from sandbox.provider_a.gmail.writing import (
+    MODIFY,
+    MOST_BYTES,
+    SEND,
+    Writing,
+    read_body,
+    thread_named,
+)
+from sandbox.state import Ground
+
+_MESSAGES = ("upload", "gmail", "v1", "users")
+
+
+def open_wire(ground: Ground) -> Handler:
+    """Return the wire below ``upload/gmail``."""
+    messages = Messages(ground)
+    uploads = _Uploads(Writing(ground, messages, Reading(ground, messages)))
+
+    async def wire(request: Request) -> Answer | None:
+        segments = request.segments
+        if segments[:4] != _MESSAGES or segments[5:] not in {
+            ("messages", "send"),
+            ("messages", "import"),
+            ("messages",),
+        }:
+            return None
+        if request.first("uploadType") == "resumable":
+            started = uploads.start(request)
+            if started is not None:
+                return started
+        return answered(ground, request, lambda: uploads.take(request))
+
+    return wire
+
+
+class _Uploads:
+    def __init__(self, writing: Writing) -> None:
+        self._writing = writing
+        self._sessions: dict[str, dict[str, Any]] = {}
+
+    def start(self, request: Request) -> Answer | None:
+        """Open a resumable session; None when the call is already part of one."""
+        if request.method != "POST" or request.first("upload_id"):
+            return None
+        name = uuid4().hex
+        try:
+            self._sessions[name] = read_body(request)
+        except Refused as refusal:
+            return refusal.answer()
+        location = request.link(upload_id=name)
+        return Answer(headers={"location": location, "x-guploader-uploadid": name})
+
+    def take(self, request: Request) -> Any:
+        """Take the message of an upload and do with it what the path says."""
+        content, raw = self._read(request)
+        if len(raw) > MOST_BYTES:
+            raise Refused(413, "Request payload size exceeds the limit.", "uploadTooLarge")
+        if not raw:
+            raise Refused(400, "Media upload is empty", "invalidArgument")
+        if request.segments[-1] == "send":
+            demand(request.grant, *SEND)
+            return self._writing.send_raw(raw, thread_named(content))
+        demand(request.grant, "gmail.insert", MODIFY)
+        usual = "dateHeader" if request.segments[-1] == "import" else "receivedTime"
+        source = request.first("internalDateSource", usual)
+        return self._writing.insert_raw(raw, content, dated=source == "dateHeader")
+
+    def _read(self, request: Request) -> tuple[dict[str, Any], bytes]:
+        kind = request.headers.get("content-type", "")
+        name = request.first("upload_id")
+        if name:
+            if name not in self._sessions:
+                raise NotFound
+            return self._sessions.pop(name), request.body
+        if not kind.startswith("multipart/"):
+            return {}, request.body
+        head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1")
+        outer = message_from_bytes(head + request.body)
+        parts = outer.get_payload()
+        if not isinstance(parts, list) or len(parts) != 2:
+            raise Refused(400, "Malformed multipart body.", "badRequest")
+        first = parts[0].get_payload(decode=True) if isinstance(parts[0], Message) else b""
+        told = replace(request, body=first if isinstance(first, bytes) else b"")
+        return read_body(told), _second(request.body, kind)
+
+
+def _second(body: bytes, kind: str) -> bytes:
+    """Return the second part's bytes untouched (the parser would read into the message)."""
+    boundary = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode("latin-1")).get_boundary()
+    pieces = body.split(b"--" + (boundary or "").encode("latin-1"))
+    part = pieces[2] if len(pieces) > 2 else b""
+    for blank in (b"\r\n\r\n", b"\n\n"):
+        before, found, after = part.lstrip(b"\r\n").partition(blank)
+        if found and b"\n\n" not in before.replace(b"\r\n", b"\n"):
+            return after.removesuffix(b"\n").removesuffix(b"\r")
+    return b""

@@ -1,0 +1,202 @@
+"""The calendars of provider A's account: the list, the calendars themselves, the colours."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sandbox.asgi import Request
+from sandbox.calendar.records import StoredCalendar
+from sandbox.mail.ids import PROVIDER_A
+from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.google_calendar import times
+from sandbox.provider_a.google_calendar.calendar_access import (
+    READ_CALENDARS,
+    READ_EVENTS,
+    READ_LIST,
+    ROLES,
+    WRITE_CALENDARS,
+    Place,
+    demand,
+    role,
+)
+from sandbox.provider_a.google_calendar.event_views import etag
+
+_USUAL, _MOST = 100, 250
+_COLOURS = (
+    "#ac725e", "#d06b64", "#f83a22", "#fa573c", "#ff7537", "#ffad46", "#42d692", "#16a765",
+    "#7bd148", "#b3dc6c", "#fbe983", "#fad165", "#92e1c0", "#9fe1e7", "#9fc6e7", "#4986e7",
+    "#9a9cff", "#b99aff", "#c2c2c2", "#cabdbf", "#cca6ac", "#f691b2", "#cd74e6", "#a47ae2",
+)  # fmt: skip
+_EVENT_COLOURS = (
+    "#a4bdfc", "#7ae7bf", "#dbadff", "#ff887c", "#fbd75b", "#ffb878", "#46d6db", "#e1e1e1",
+    "#5484ed", "#51b749", "#dc2127",
+)  # fmt: skip
+_FOREGROUND = "#1d1d1d"
+
+
+class Calendars:
+    """The endpoints; each returns JSON content, None for 204."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._store = place.ground.calendars
+
+    def list(self, request: Request) -> Any:
+        """``calendarList.list``."""
+        demand(request, READ_LIST)
+        least = request.first("minAccessRole", "freeBusyReader")
+        if least not in ROLES:
+            raise Refused(400, f"Invalid value '{least}'.", "invalidParameter")
+        found = [one for one in self._place.calendars() if ROLES[role(one)] >= ROLES[least]]
+        size = _size(request)
+        start = _start(request)
+        body: dict[str, Any] = {"kind": "calendar#calendarList", "etag": self._etag()}
+        if start + size < len(found):
+            body["nextPageToken"] = f"p{start + size}"
+        else:
+            body["nextSyncToken"] = f"s{self._store.change()}"
+        body["items"] = [self._entry(one) for one in found[start : start + size]]
+        return body
+
+    def entry(self, request: Request, calendar: str) -> Any:
+        """``calendarList.get``."""
+        demand(request, READ_LIST)
+        return self._entry(self._place.calendar(calendar))
+
+    def get(self, request: Request, calendar: str) -> Any:
+        """``calendars.get``."""
+        demand(request, READ_CALENDARS)
+        return self._resource(self._place.calendar(calendar))
+
+    def insert(self, request: Request) -> Any:
+        """``calendars.insert``."""
+        demand(request, WRITE_CALENDARS)
+        body = read_body(request)
+        name = body.get("summary")
+        if not isinstance(name, str) or not name:
+            raise Refused(400, "Missing title.", "required")
+        zone = times.known_zone(body.get("timeZone") or "UTC")
+        made = self._store.add_calendar(
+            PROVIDER_A, name, zone=zone, description=str(body.get("description") or "")
+        )
+        return self._resource(made)
+
+    def change(self, request: Request, calendar: str) -> Any:
+        """``calendars.patch`` and ``calendars.update``."""
+        demand(request, WRITE_CALENDARS)
+        found = self._place.writable(calendar)
+        body = read_body(request)
+        changed = replace(
+            found,
+            name=str(body.get("summary") or found.name),
+            description=str(body.get("description", found.description) or ""),
+            zone=times.known_zone(body.get("timeZone") or found.zone),
+        )
+        return self._resource(self._store.put_calendar(changed))
+
+    def delete(self, request: Request, calendar: str) -> None:
+        """``calendars.delete``: secondary ones only."""
+        demand(request, WRITE_CALENDARS)
+        found = self._place.writable(calendar)
+        if found.is_primary:
+            message = "You cannot delete the primary calendar."
+            raise Refused(400, message, "cannotDeletePrimaryCalendar")
+        self._store.put_calendar(replace(found, is_deleted=True))
+
+    def colours(self, request: Request) -> Any:
+        """``colors.get``."""
+        demand(request, (*READ_LIST, *READ_EVENTS))
+        return {
+            "kind": "calendar#colors",
+            "updated": "2012-02-14T00:00:00.000Z",
+            "calendar": _palette(_COLOURS),
+            "event": _palette(_EVENT_COLOURS),
+        }
+
+    def _etag(self) -> str:
+        return etag(self._store.change())
+
+    def _entry(self, calendar: StoredCalendar) -> dict[str, Any]:
+        entry = self._common(calendar, "calendar#calendarListEntry")
+        entry |= {
+            "colorId": _nearest(calendar.colour),
+            "backgroundColor": calendar.colour,
+            "foregroundColor": "#000000",
+            "selected": True,
+            "accessRole": role(calendar),
+            "defaultReminders": [],
+        }
+        if calendar.is_primary:
+            entry["defaultReminders"] = [{"method": "popup", "minutes": 10}]
+            entry["primary"] = True
+        return entry
+
+    def _resource(self, calendar: StoredCalendar) -> dict[str, Any]:
+        return self._common(calendar, "calendar#calendar")
+
+    def _common(self, calendar: StoredCalendar, kind: str) -> dict[str, Any]:
+        # A primary calendar is called by its owner's address until somebody renames it.
+        shown: dict[str, Any] = {
+            "kind": kind,
+            "etag": etag(calendar.change),
+            "id": self._place.name_of(calendar),
+            "summary": calendar.name,
+        }
+        if calendar.description:
+            shown["description"] = calendar.description
+        shown["timeZone"] = calendar.zone
+        solutions = {"allowedConferenceSolutionTypes": ["hangoutsMeet"]}
+        return {**shown, "conferenceProperties": solutions}
+
+
+def read_body(request: Request) -> dict[str, Any]:
+    """
+    Read a JSON object.
+
+    Raises:
+        Refused: 400.
+    """
+    try:
+        body = request.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise Refused(400, "Parse Error", "parseError")
+    return body
+
+
+def _palette(colours: Sequence[str]) -> dict[str, Any]:
+    return {
+        str(number): {"background": colour, "foreground": _FOREGROUND}
+        for number, colour in enumerate(colours, 1)
+    }
+
+
+def _nearest(colour: str) -> str:
+    """Return the number of the colour that is most like *colour*."""
+
+    def parts(text: str) -> tuple[int, ...]:
+        return tuple(int(text[at : at + 2], 16) for at in (1, 3, 5))
+
+    wanted = parts(colour)
+    apart = [
+        sum((one - other) ** 2 for one, other in zip(parts(known), wanted, strict=True))
+        for known in _COLOURS
+    ]
+    return str(apart.index(min(apart)) + 1)
+
+
+def _size(request: Request) -> int:
+    text = request.first("maxResults") or str(_USUAL)
+    if not text.isdecimal() or int(text) < 1:
+        raise Refused(400, f"Invalid value '{text}'.", "invalidParameter")
+    return min(int(text), _MOST)
+
+
+def _start(request: Request) -> int:
+    token = request.first("pageToken")
+    if not token:
+        return 0
+    if not token.startswith("p") or not token[1:].isdecimal():
+        raise Refused(400, "Invalid page token value.", "invalid")
+    return int(token[1:])

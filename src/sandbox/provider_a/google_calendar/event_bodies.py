@@ -1,0 +1,173 @@
+"""What a client of provider A writes about an event, read over what was there before."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+
+from sandbox.calendar.records import Content, Guest, Recurrence, When, by_clock, moment
+from sandbox.mail.store import Account
+from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.google_calendar import times
+
+SHARED = frozenset({"summary", "description", "location", "start", "end", "recurrence"})
+_RESPONSES = frozenset({"needsAction", "accepted", "declined", "tentative"})
+_STATUSES = frozenset({"confirmed", "tentative", "cancelled"})
+_VISIBILITIES = frozenset({"default", "public", "private", "confidential"})
+_LINE = re.compile(r"^(RRULE|RDATE|EXDATE)((?:;[A-Z-]+=[^;:]+)*):(.+)$", re.IGNORECASE)
+_VIDEO = "https://meet.provider-a.example/"
+
+Body = Mapping[str, Any]
+
+
+def content(body: Body, old: Content | None, *, zone: str, account: Account) -> Content:
+    """
+    Read an event's content; members that *body* lacks stay as in *old* (None: a new event).
+
+    Raises:
+        Refused: 400.
+    """
+    base = _times(body, old, zone)
+    given = _texts(body)
+    if "attendees" in body:
+        given["attendees"] = tuple(_guests(body["attendees"]))
+        me = account.email.lower()
+        mine = [one.response for one in given["attendees"] if one.email.lower() == me]
+        given["my_response"] = mine[0] if mine else base.my_response
+    if base.organiser is None:
+        given["organiser"] = Guest(email=account.email, name=account.name, response="accepted")
+    if body.get("eventType") == "outOfOffice":
+        given["shows_as"] = "oof"
+    return replace(base, **given)
+
+
+def recurrence(body: Body, start: When) -> Recurrence | None:
+    """
+    Read ``recurrence``, None when it is empty or not there.
+
+    Raises:
+        Refused: 400.
+    """
+    lines = body.get("recurrence")
+    if not lines:
+        return None
+    written = body.get("start")
+    zoned = isinstance(written, dict) and (written.get("timeZone") or written.get("date"))
+    if isinstance(written, dict) and not zoned:
+        raise Refused(400, "Missing time zone definition for start time.", "required")
+    found: dict[str, list[Any]] = {"RRULE": [], "RDATE": [], "EXDATE": []}
+    for line in lines if isinstance(lines, list) else [None]:
+        match = _LINE.match(line) if isinstance(line, str) else None
+        if match is None:
+            raise Refused(400, "Invalid recurrence rule.", "invalid")
+        word, value = match[1].upper(), match[3]
+        found[word] += [value] if word == "RRULE" else _dates(match[2], value, start)
+    return Recurrence(
+        rules=tuple(found["RRULE"]), added=tuple(found["RDATE"]), dropped=tuple(found["EXDATE"])
+    )
+
+
+def _times(body: Body, old: Content | None, zone: str) -> Content:
+    if old is not None and "start" not in body and "end" not in body:
+        return old
+    start = old.start if old is not None else None
+    end = old.end if old is not None else None
+    if start is None or "start" in body:
+        start = times.read(body.get("start"), "start", zone)
+    if end is None or "end" in body:
+        end = times.read(body.get("end"), "end", zone)
+    if start.is_day != end.is_day:
+        raise Refused(400, "Start and end times must either both be date or both be dateTime.",
+                      "invalid")  # fmt: skip
+    if end.instant < start.instant or (start.is_day and end.instant == start.instant):
+        raise Refused(400, "The specified time range is empty.", "timeRangeEmpty")
+    made = Content(start=start, end=end) if old is None else old
+    return replace(made, start=start, end=end)
+
+
+def _texts(body: Body) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name, member in (
+        ("summary", "title"),
+        ("description", "description"),
+        ("location", "location"),
+    ):
+        if name in body:
+            value = body[name]
+            if value is not None and not isinstance(value, str):
+                raise Refused(400, f"Invalid value for: {name}", "invalid")
+            given[member] = value or (None if member == "title" else "")
+    if "status" in body:
+        given["status"] = _one_of(body["status"], _STATUSES)
+    if "visibility" in body:
+        given["is_private"] = _one_of(body["visibility"], _VISIBILITIES) in {
+            "private",
+            "confidential",
+        }
+    if "transparency" in body:
+        opaque = _one_of(body["transparency"], frozenset({"opaque", "transparent"})) == "opaque"
+        given["shows_as"] = "busy" if opaque else "free"
+    if "reminders" in body:
+        given["reminder"] = _reminder(body["reminders"])
+    link = _video(body.get("conferenceData"))
+    return {**given, "video_link": link} if link else given
+
+
+def _one_of(value: Any, known: frozenset[str]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise Refused(400, f"Invalid value: {value}", "invalid")
+    return value
+
+
+def _guests(written: Any) -> Iterator[Guest]:
+    for one in written if isinstance(written, list) else [written]:
+        email = one.get("email") if isinstance(one, dict) else None
+        if not isinstance(email, str) or "@" not in email:
+            raise Refused(400, "Invalid attendee email.", "invalid")
+        yield Guest(
+            email=email,
+            name=str(one.get("displayName") or ""),
+            response=_one_of(one.get("responseStatus", "needsAction"), _RESPONSES),
+            is_optional=one.get("optional") is True,
+            is_resource=one.get("resource") is True,
+        )
+
+
+def _reminder(written: Any) -> int | None:
+    if not isinstance(written, dict) or written.get("useDefault") is True:
+        return 10
+    minutes = [
+        one["minutes"]
+        for one in written.get("overrides") or []
+        if isinstance(one, dict) and isinstance(one.get("minutes"), int)
+    ]
+    return min(minutes, default=None)
+
+
+def _video(written: Any) -> str | None:
+    if not isinstance(written, dict):
+        return None
+    wanted = written.get("createRequest")
+    if isinstance(wanted, dict) and isinstance(wanted.get("requestId"), str):
+        return f"{_VIDEO}{wanted['requestId']}"
+    for entry in written.get("entryPoints") or []:
+        if isinstance(entry, dict) and entry.get("entryPointType") == "video":
+            return str(entry.get("uri"))
+    return None
+
+
+def _dates(parameters: str, value: str, start: When) -> Iterator[When]:
+    """Read the dates of an RDATE or EXDATE line."""
+    named = re.search(r";TZID=([^;:]+)", parameters, re.IGNORECASE)
+    zone = times.known_zone(named[1]) if named else start.zone
+    for text in value.split(","):
+        try:
+            if len(text) == 8:
+                yield When(start.zone, day=date.fromisoformat(text))
+            elif text.endswith(("Z", "z")):
+                yield moment(datetime.fromisoformat(text.upper()), start.zone)
+            else:
+                yield by_clock(datetime.fromisoformat(text), zone)
+        except ValueError:
+            raise Refused(400, "Invalid recurrence rule.", "invalid") from None

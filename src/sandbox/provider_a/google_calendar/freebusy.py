@@ -1,0 +1,111 @@
+"""``freeBusy`` of provider A: when calendars are taken, and nothing of why."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from sandbox.asgi import Request
+from sandbox.calendar.records import Occurrence, StoredCalendar, Window
+from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.google_calendar import times
+from sandbox.provider_a.google_calendar.calendar_access import READ_BUSY, Place, demand
+from sandbox.provider_a.google_calendar.calendars import read_body
+
+MOST_CALENDARS = 50
+# What users of the real service have found: longer ranges are refused.
+LONGEST = timedelta(days=90)
+
+
+class Busy:
+    """The endpoint."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def query(self, request: Request) -> Any:
+        """``freebusy.query``: a calendar that cannot be read has errors in place of times."""
+        demand(request, READ_BUSY)
+        body = read_body(request)
+        since = _moment(body, "timeMin")
+        until = _moment(body, "timeMax")
+        if until <= since:
+            raise Refused(400, "The specified time range is empty.", "timeRangeEmpty")
+        if until - since > LONGEST:
+            raise Refused(400, "The requested time range is too long.", "timeRangeTooLong")
+        display = times.known_zone(body.get("timeZone") or "UTC")
+        names = _names(body)
+        return {
+            "kind": "calendar#freeBusy",
+            "timeMin": times.milliseconds(int(since.timestamp() * 1000)),
+            "timeMax": times.milliseconds(int(until.timestamp() * 1000)),
+            "calendars": {
+                name: self._calendar(name, Window(since=since, until=until), display)
+                for name in names
+            },
+        }
+
+    def _calendar(self, name: str, window: Window, display: str) -> dict[str, Any]:
+        found = self._place.find_calendar(name)
+        if found is None:
+            return {"errors": [{"domain": "global", "reason": "notFound"}], "busy": []}
+        return {
+            "busy": [
+                {
+                    "start": times.rfc3339(start, display),
+                    "end": times.rfc3339(end, display),
+                }
+                for start, end in _joined(self._taken(found, window), window)
+            ]
+        }
+
+    def _taken(
+        self, calendar: StoredCalendar, window: Window
+    ) -> Iterator[tuple[datetime, datetime]]:
+        store = self._place.ground.calendars
+        for event in store.events(calendar):
+            for one in store.occurrences(event, window):
+                if _takes_time(one):
+                    yield one.content.start.instant, one.content.end.instant
+
+
+def _takes_time(one: Occurrence) -> bool:
+    content = one.content
+    free = content.shows_as in {"free", "workingElsewhere"}
+    return not (one.cancelled or free or content.my_response == "declined")
+
+
+def _joined(
+    spans: Iterator[tuple[datetime, datetime]], window: Window
+) -> list[tuple[datetime, datetime]]:
+    """Join what overlaps or touches, cut to the window."""
+    found: list[tuple[datetime, datetime]] = []
+    for start, end in sorted(spans):
+        first = start if window.since is None else max(start, window.since)
+        last = end if window.until is None else min(end, window.until)
+        if first >= last:
+            continue
+        if found and first <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], last)
+        else:
+            found.append((first, last))
+    return found
+
+
+def _moment(body: dict[str, Any], name: str) -> datetime:
+    if body.get(name) is None:
+        raise Refused(400, f"Missing {name} parameter.", "required")
+    return times.instant(body[name])
+
+
+def _names(body: dict[str, Any]) -> list[str]:
+    items = body.get("items", [])
+    if not isinstance(items, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("id"), str) for one in items
+    ):
+        raise Refused(400, "Bad Request", "badRequest")
+    most = body.get("calendarExpansionMax", MOST_CALENDARS)
+    allowed = min(most, MOST_CALENDARS) if isinstance(most, int) else MOST_CALENDARS
+    if len(items) > allowed:
+        message = "Too many calendars requested."
+        raise Refused(400, message, "tooManyCalendarsRequested")
+    return list(dict.fromkeys(one["id"] for one in items))

@@ -1,0 +1,84 @@
+"""
+Provider A's calendar wire: its paths, and what holds for every call.
+
+Source: reference/wire.md 1B, 2.1, 7.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.asgi import Answer, Handler, Request, Routes, as_json
+from sandbox.provider_a import partial_response
+from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.google_calendar import field_names, parameters
+from sandbox.provider_a.google_calendar.calendar_access import Place
+from sandbox.provider_a.google_calendar.calendars import Calendars
+from sandbox.provider_a.google_calendar.events import Events
+from sandbox.provider_a.google_calendar.freebusy import Busy
+from sandbox.provider_a.google_calendar.writing import Writing
+from sandbox.state import Ground
+
+_ROOT = ("calendar", "v3")
+
+
+def open_wire(ground: Ground) -> Handler:
+    """Return the wire below ``calendar/v3``."""
+    place = Place(ground)
+    routes = _routes(place)
+
+    async def wire(request: Request) -> Answer | None:
+        if request.segments[:2] != _ROOT:
+            return None
+        below = request.segments[2:]
+        found = routes.find(request.method, below)
+        if found is None:
+            return None
+        return _answered(request, below, lambda: found[0](request, **found[1]))
+
+    return wire
+
+
+def _answered(request: Request, below: tuple[str, ...], run: Callable[[], Any]) -> Answer:
+    """Run an endpoint: word refusals, cut to the wanted fields."""
+    try:
+        parameters.check(request, below)
+        selection = partial_response.read(request.first("fields"))
+        partial_response.check(selection, field_names.KNOWN)
+        content = run()
+    except Refused as refusal:
+        return refusal.answer()
+    except partial_response.BadSelection as problem:
+        return Refused(400, str(problem), "invalidParameter").answer()
+    if content is None:
+        return Answer(status=204)
+    headers = {"cache-control": "private, max-age=0", "vary": "Origin, X-Origin"}
+    return as_json(partial_response.apply(content, selection), headers=headers)
+
+
+def _routes(place: Place) -> Routes:
+    calendars, events = Calendars(place), Events(place)
+    writing, busy = Writing(place, events), Busy(place)
+    one, many = "calendars/{calendar}", "calendars/{calendar}/events"
+    routes = Routes()
+    rows: tuple[tuple[str, str, Any], ...] = (
+        ("GET", "users/me/calendarList", calendars.list),
+        ("GET", "users/me/calendarList/{calendar}", calendars.entry),
+        ("POST", "calendars", calendars.insert),
+        ("GET", one, calendars.get),
+        ("PATCH", one, calendars.change),
+        ("PUT", one, calendars.change),
+        ("DELETE", one, calendars.delete),
+        ("GET", many, events.list),
+        ("POST", many, writing.insert),
+        ("POST", f"{many}/import", writing.import_),
+        ("GET", f"{many}/{{event}}", events.get),
+        ("PATCH", f"{many}/{{event}}", writing.patch),
+        ("PUT", f"{many}/{{event}}", writing.update),
+        ("DELETE", f"{many}/{{event}}", writing.delete),
+        ("GET", f"{many}/{{event}}/instances", events.instances),
+        ("POST", "freeBusy", busy.query),
+        ("GET", "colors", calendars.colours),
+    )
+    for method, pattern, endpoint in rows:
+        routes.add(method, pattern, endpoint)
+    return routes

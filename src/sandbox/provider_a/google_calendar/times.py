@@ -1,0 +1,123 @@
+"""Times as provider A's calendar writes and reads them: RFC 3339 with an offset, or a date."""
+
+import re
+from datetime import UTC, date, datetime
+from typing import Any
+
+from sandbox.asgi import Request
+from sandbox.calendar.records import When, by_clock, moment, zone
+from sandbox.provider_a.errors import Refused
+
+_INSTANT = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+_LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?", re.ASCII)
+
+
+def shown(when: When, display: str, *, with_zone: bool = True) -> dict[str, Any]:
+    """Write a time by the clock of the zone *display*; the zone it was planned in goes beside."""
+    if when.day is not None:
+        return {"date": when.day.isoformat()}
+    written: dict[str, Any] = {"dateTime": rfc3339(when.instant, display)}
+    if with_zone:
+        written["timeZone"] = when.zone
+    return written
+
+
+def rfc3339(instant: datetime, display: str = "UTC") -> str:
+    """Write a moment by the clock of a zone, ``Z`` for no offset at UTC."""
+    text = instant.astimezone(zone(display)).isoformat(timespec="seconds")
+    return text.replace("+00:00", "Z") if display in {"UTC", "Etc/UTC"} else text
+
+
+def milliseconds(at: int) -> str:
+    """Write milliseconds since the epoch, as ``updated`` has them."""
+    text = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def query_instant(request: Request, name: str) -> datetime | None:
+    """
+    Read a moment among the query parameters, which needs an offset.
+
+    Raises:
+        Refused: 400.
+    """
+    text = request.first(name)
+    return instant(text) if text else None
+
+
+def instant(text: object) -> datetime:
+    """
+    Read RFC 3339 with an offset as UTC.
+
+    Raises:
+        Refused: 400.
+    """
+    if not isinstance(text, str) or not _INSTANT.fullmatch(text):
+        raise Refused(400, "Bad Request", "badRequest")
+    try:
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Refused(400, "Bad Request", "badRequest") from None
+
+
+def query_zone(request: Request, otherwise: str) -> str:
+    """
+    Read the ``timeZone`` parameter.
+
+    Raises:
+        Refused: 400, there is no such zone.
+    """
+    return known_zone(request.first("timeZone") or otherwise)
+
+
+def known_zone(name: object) -> str:
+    """
+    Return a zone's name as it is.
+
+    Raises:
+        Refused: 400, there is no such zone.
+    """
+    try:
+        text = str(name)
+        zone(text)
+    except ValueError:
+        raise Refused(400, "Invalid time zone definition.", "invalid") from None
+    return text
+
+
+def read(written: object, which: str, otherwise: str) -> When:
+    """
+    Read ``start`` or ``end`` of a body; *otherwise* is the calendar's zone.
+
+    Raises:
+        Refused: 400, it is missing or cannot be read.
+    """
+    if not isinstance(written, dict):
+        raise Refused(400, f"Missing {which} time.", "required")
+    place = known_zone(written["timeZone"]) if written.get("timeZone") else ""
+    if written.get("date") is not None:
+        return _day(written["date"], place or otherwise)
+    text = written.get("dateTime")
+    if text is None:
+        raise Refused(400, f"Missing {which} time.", "required")
+    if isinstance(text, str) and _LOCAL.fullmatch(text):
+        if not place:
+            raise Refused(400, f"Missing time zone definition for {which} time.", "required")
+        return _clock(text, place)
+    return moment(instant(text).replace(microsecond=0), place or otherwise)
+
+
+def _day(text: object, place: str) -> When:
+    try:
+        return When(place, day=date.fromisoformat(str(text)))
+    except ValueError:
+        raise Refused(400, "Invalid value for: Invalid format", "invalid") from None
+
+
+def _clock(text: str, place: str) -> When:
+    try:
+        return by_clock(datetime.fromisoformat(text.upper()).replace(microsecond=0), place)
+    except (ValueError, OverflowError):
+        raise Refused(400, "Bad Request", "badRequest") from None

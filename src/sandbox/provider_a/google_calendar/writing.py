@@ -1,0 +1,187 @@
+"""Writing events on provider A: making, changing, deleting them, one occurrence alone too."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sandbox.asgi import Request
+from sandbox.calendar.records import Content, Guest, NewEvent, Occurrence, StoredCalendar, When
+from sandbox.calendar.store import single
+from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.google_calendar import event_bodies
+from sandbox.provider_a.google_calendar.calendar_access import WRITE_EVENTS, Place, demand
+from sandbox.provider_a.google_calendar.calendars import read_body
+from sandbox.provider_a.google_calendar.event_views import etag
+from sandbox.provider_a.google_calendar.events import Events
+
+_ID = re.compile(r"[a-v0-9]{5,1024}", re.ASCII)
+
+
+class Writing:
+    """The endpoints; each returns JSON content, None for 204."""
+
+    def __init__(self, place: Place, events: Events) -> None:
+        self._place = place
+        self._store = place.ground.calendars
+        self._events = events
+
+    def insert(self, request: Request, calendar: str) -> Any:
+        """``events.insert``."""
+        demand(request, WRITE_EVENTS)
+        found = self._place.writable(calendar)
+        return self._add(request, found, read_body(request))
+
+    def import_(self, request: Request, calendar: str) -> Any:
+        """``events.import``: a private copy of somebody's event, known by its iCalUID."""
+        demand(request, WRITE_EVENTS)
+        found = self._place.writable(calendar)
+        body = read_body(request)
+        if not isinstance(body.get("iCalUID"), str):
+            raise Refused(400, "Missing iCalUID.", "required")
+        old = next((one for one in self._store.events(found) if one.uid == body["iCalUID"]), None)
+        if old is None:
+            return self._add(request, found, body)
+        return self._change(request, found, single(old), body, whole=True)
+
+    def patch(self, request: Request, calendar: str, event: str) -> Any:
+        """``events.patch``: what the body lacks stays."""
+        return self._write(request, calendar, event, whole=False)
+
+    def update(self, request: Request, calendar: str, event: str) -> Any:
+        """``events.update``: what the body lacks goes."""
+        return self._write(request, calendar, event, whole=True)
+
+    def delete(self, request: Request, calendar: str, event: str) -> None:
+        """``events.delete``."""
+        demand(request, WRITE_EVENTS)
+        found = self._place.writable(calendar)
+        one = self._place.occurrence(found, event)
+        _check_tag(request, one)
+        if one.event.is_deleted or one.is_bare:
+            raise Refused(410, "Resource has been deleted", "deleted")
+        if one.original is None:
+            self._store.delete(one.event)
+        else:
+            self._store.override(one.event, one.original, None, cancelled=True)
+
+    def _write(self, request: Request, calendar: str, event: str, *, whole: bool) -> Any:
+        demand(request, WRITE_EVENTS)
+        found = self._place.writable(calendar)
+        one = self._place.occurrence(found, event)
+        _check_tag(request, one)
+        return self._change(request, found, one, read_body(request), whole=whole)
+
+    def _add(self, request: Request, calendar: StoredCalendar, body: Mapping[str, Any]) -> Any:
+        name = body.get("id") or ""
+        if name and not (isinstance(name, str) and _ID.fullmatch(name)):
+            raise Refused(400, "Invalid resource id value.", "invalid")
+        if name and self._place.event(calendar, name) is not None:
+            raise Refused(409, "The requested identifier already exists.", "duplicate")
+        content = self._content(calendar, body, None)
+        new = NewEvent(
+            id=name,
+            uid=str(body.get("iCalUID") or ""),
+            content=content,
+            recurrence=event_bodies.recurrence(body, content.start),
+        )
+        try:
+            (added,) = self._store.add_events(calendar, (new,))
+        except ValueError:
+            raise Refused(400, "Invalid recurrence rule.", "invalid") from None
+        return self._events.shown(request, calendar, single(added))
+
+    def _change(
+        self,
+        request: Request,
+        calendar: StoredCalendar,
+        one: Occurrence,
+        body: Mapping[str, Any],
+        *,
+        whole: bool,
+    ) -> Any:
+        old = one.content
+        if not self._is_mine(old):
+            body = self._own_part(old, body)
+        elif whole:
+            old = _emptied(old)
+        content = self._content(calendar, body, old)
+        if one.original is not None:
+            return self._events.shown(request, calendar, self._differ(one, one.original, content))
+        recurrence = one.event.recurrence
+        if "recurrence" in body or whole:
+            recurrence = event_bodies.recurrence(body, content.start)
+        moved = content.start != one.content.start or content.end != one.content.end
+        try:
+            event = self._store.put(
+                replace(
+                    one.event,
+                    content=content,
+                    recurrence=recurrence,
+                    is_deleted=one.event.is_deleted and body.get("status") in {None, "cancelled"},
+                    sequence=one.event.sequence + moved,
+                )
+            )
+        except ValueError:
+            raise Refused(400, "Invalid recurrence rule.", "invalid") from None
+        return self._events.shown(request, calendar, single(event))
+
+    def _differ(self, one: Occurrence, original: When, content: Content) -> Occurrence:
+        cancelled = content.status == "cancelled"
+        kept = None if cancelled else content
+        try:
+            event = self._store.override(one.event, original, kept, cancelled=cancelled)
+        except ValueError:
+            raise Refused(400, "Bad Request", "badRequest") from None
+        return self._store.occurrence(event, original) or one
+
+    def _content(
+        self, calendar: StoredCalendar, body: Mapping[str, Any], old: Content | None
+    ) -> Content:
+        return event_bodies.content(body, old, zone=calendar.zone, account=self._place.account)
+
+    def _is_mine(self, content: Content) -> bool:
+        organiser = content.organiser
+        return organiser is None or organiser.email.lower() == self._place.account.email.lower()
+
+    def _own_part(self, old: Content, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """
+        Return what somebody who is only a guest may change: the own answer and the reminder.
+
+        Raises:
+            Refused: 403, the body changes what belongs to the organizer.
+        """
+        if event_bodies.SHARED & body.keys():
+            message = "Shared properties can only be changed by the organizer of the event."
+            raise Refused(403, message, "forbiddenForNonOrganizer")
+        own = {name: value for name, value in body.items() if name != "attendees"}
+        if "attendees" not in body:
+            return own
+        me = self._place.account.email.lower()
+        answers = {
+            str(one.get("email", "")).lower(): one.get("responseStatus")
+            for one in body["attendees"]
+            if isinstance(one, dict)
+        }
+        return {**own, "attendees": [_as_body(one, me, answers) for one in old.attendees]}
+
+
+def _as_body(guest: Guest, me: str, answers: Mapping[str, Any]) -> dict[str, Any]:
+    response = answers.get(me) if guest.email.lower() == me else None
+    return {
+        "email": guest.email,
+        "displayName": guest.name,
+        "optional": guest.is_optional,
+        "resource": guest.is_resource,
+        "responseStatus": response or guest.response,
+    }
+
+
+def _emptied(content: Content) -> Content:
+    return Content(start=content.start, end=content.end, organiser=content.organiser)
+
+
+def _check_tag(request: Request, one: Occurrence) -> None:
+    wanted = request.headers.get("if-match", "*")
+    if wanted not in {"*", etag(one.event.change)}:
+        raise Refused(412, "Precondition Failed", "conditionNotMet")

@@ -1,0 +1,191 @@
+"""
+`$batch`: up to twenty calls in one, each with its own status.
+
+Every inner call goes through the upstream like one of its own: logged, faulted, checked. The
+answers come in no promised order. Source: wire report 2.2, 4.2.
+"""
+
+import asyncio
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import orjson
+
+from sandbox.asgi import Answer, Handler, Request, read_target
+from sandbox.provider_b.responses import Refusal, ok, problem
+from sandbox.state import Ground
+
+MAX_CALLS = 20
+AT_ONCE = 4
+_METHODS = frozenset(("GET", "POST", "PATCH", "PUT", "DELETE"))
+_VERSIONS = ("v1.0", "beta")
+
+
+def open_wire(ground: Ground) -> Handler:  # noqa: ARG001 - every wire is opened on the ground
+    """Return the wire of ``/v1.0/$batch``."""
+
+    async def wire(request: Request) -> Answer | None:
+        if request.method != "POST" or request.segments[1:] != ("$batch",):
+            return None
+        try:
+            return await _run(request, _read(request))
+        except Refusal as refusal:
+            return problem(refusal, request)
+
+    return wire
+
+
+def _read(request: Request) -> dict[str, Mapping[str, Any]]:
+    """
+    Read the steps by their ids.
+
+    Raises:
+        Refusal: The batch as a whole is refused.
+    """
+    try:
+        body = request.json()
+    except ValueError:
+        body = None
+    steps = body.get("requests") if isinstance(body, dict) else None
+    if not isinstance(steps, list) or not steps or not all(isinstance(one, dict) for one in steps):
+        raise _bad("Invalid batch payload format.")
+    if len(steps) > MAX_CALLS:
+        raise _bad(f"Number of batch request steps exceeds the maximum value of {MAX_CALLS}.")
+    found: dict[str, Mapping[str, Any]] = {}
+    for step in steps:
+        name = step.get("id")
+        if not isinstance(name, str) or not name:
+            raise _bad("Request id is missing or is not a string.")
+        if name in found:
+            raise _bad("Request Id has to be unique in a batch.")
+        if not _depends(step) <= found.keys():
+            raise _bad("Corresponding dependent request id does not exist before it.")
+        _check(name, step)
+        found[name] = step
+    return found
+
+
+def _check(name: str, step: Mapping[str, Any]) -> None:
+    if str(step.get("method", "")).upper() not in _METHODS:
+        raise _bad(f"Invalid request method of request id : {name}.")
+    if not isinstance(step.get("url"), str) or not step["url"]:
+        raise _bad(f"Invalid request url of request id : {name}.")
+    if step.get("body") is not None and "content-type" not in _headers(step):
+        raise _bad(f"Write request id : {name} does not contain Content-Type header or body.")
+
+
+async def _run(request: Request, steps: Mapping[str, Mapping[str, Any]]) -> Answer:
+    batch = request.headers.get("client-request-id") or str(uuid4())
+    free = asyncio.Semaphore(AT_ONCE)
+    running: dict[str, asyncio.Task[dict[str, Any]]] = {}
+
+    async def run(name: str, step: Mapping[str, Any]) -> dict[str, Any]:
+        before = [await running[other] for other in _depends(step)]
+        if any(part["status"] >= 400 for part in before):
+            return _part(name, _failed_dependency(request))
+        async with free:
+            return _part(name, await _inner(request, batch, step))
+
+    for name, step in steps.items():
+        running[name] = asyncio.create_task(run(name, step))
+    try:
+        parts = await asyncio.gather(*running.values())
+    finally:
+        for task in running.values():
+            task.cancel()
+    return ok({"responses": parts[::-1]})
+
+
+async def _inner(request: Request, batch: str, step: Mapping[str, Any]) -> Answer:
+    segments, query = read_target(_target(step["url"]))
+    if segments[:1] and segments[0] not in _VERSIONS:
+        segments = (request.segments[0], *segments)
+    if segments[1:2] == ("$batch",) or request.inner is None:
+        return problem(_bad("A batch cannot hold a batch."), request)
+    carried = {
+        name: value
+        for name, value in request.headers.items()
+        if name in ("authorization", "user-agent", "client-request-id")
+    }
+    return await request.inner(
+        replace(
+            request,
+            method=step["method"].upper(),
+            segments=segments,
+            query=query,
+            headers={**carried, **_headers(step)},
+            body=_body(step),
+            batch=batch,
+        )
+    )
+
+
+def _target(url: str) -> str:
+    """Return path and query below the version, of a relative or an absolute address."""
+    parts = urlsplit(url)
+    path = parts.path
+    if parts.scheme:
+        for version in _VERSIONS:
+            _, found, rest = path.partition(f"/{version}/")
+            if found:
+                path = f"/{version}/{rest}"
+                break
+    return f"{path}?{parts.query}" if parts.query else path
+
+
+def _headers(step: Mapping[str, Any]) -> dict[str, str]:
+    given = step.get("headers")
+    return {
+        str(name).lower(): str(value)
+        for name, value in (given.items() if isinstance(given, dict) else ())
+    }
+
+
+def _body(step: Mapping[str, Any]) -> bytes:
+    body = step.get("body")
+    if body is None:
+        return b""
+    if not isinstance(body, str):
+        return orjson.dumps(body)
+    try:
+        return b64decode(body, validate=True)
+    except ValueError:
+        return body.encode()
+
+
+def _depends(step: Mapping[str, Any]) -> frozenset[str]:
+    named = step.get("dependsOn") or step.get("depends_on") or ()
+    return frozenset(str(one) for one in named)
+
+
+def _part(name: str, answer: Answer) -> dict[str, Any]:
+    part: dict[str, Any] = {
+        "id": name,
+        "status": answer.status,
+        "headers": {key.title(): value for key, value in answer.headers.items()},
+    }
+    if answer.body:
+        is_json = "json" in answer.headers.get("content-type", "")
+        part["body"] = _json(answer.body) if is_json else b64encode(answer.body).decode()
+    return part
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        return body.decode("utf-8", "replace")
+
+
+def _failed_dependency(request: Request) -> Answer:
+    return problem(
+        Refusal(424, "FailedDependency", "A request that this one depends on has failed."), request
+    )
+
+
+def _bad(message: str) -> Refusal:
+    return Refusal(400, "BadRequest", message)

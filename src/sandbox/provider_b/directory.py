@@ -1,0 +1,133 @@
+"""The user and the master list of categories."""
+
+from typing import Any
+
+from sandbox.asgi import Answer
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.mail.store import Label
+from sandbox.provider_b.endpoint import USER, Call, Door
+from sandbox.provider_b.odata import query_options
+from sandbox.provider_b.odata.schema import Kind, Shape
+from sandbox.provider_b.responses import Refusal, not_found, ok
+from sandbox.state import Ground
+
+_USER = Shape(
+    name="microsoft.graph.user",
+    members=dict.fromkeys(
+        (
+            "id",
+            "displayName",
+            "givenName",
+            "surname",
+            "mail",
+            "userPrincipalName",
+            "jobTitle",
+            "mobilePhone",
+            "officeLocation",
+            "preferredLanguage",
+        ),
+        Kind.STRING,
+    ),
+)
+_CATEGORY = Shape(
+    name="microsoft.graph.outlookCategory",
+    members=dict.fromkeys(("id", "displayName", "color"), Kind.STRING),
+)
+_COLORS = frozenset(("none", *(f"preset{number}" for number in range(25))))
+_READ_USER = (
+    "User.Read",
+    "User.ReadWrite",
+    "User.ReadBasic.All",
+    "User.Read.All",
+    "User.ReadWrite.All",
+)
+_READ_SETTINGS = ("MailboxSettings.Read", "MailboxSettings.ReadWrite")
+
+
+class Directory:
+    """The endpoints of the user and of the user's categories."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._mails = ground.mails
+        self._store = ground.store
+
+    def join(self, door: Door) -> None:
+        """Add the routes."""
+        add = door.routes.add
+        add("GET", USER, self.user)
+        add("GET", "/outlook/masterCategories", self.categories)
+        add("POST", "/outlook/masterCategories", self.add_category)
+        add("GET", "/outlook/masterCategories/{category}", self.category)
+
+    def user(self, call: Call) -> Answer:
+        """``GET /me`` and ``GET /users/{id}``."""
+        if not _has_any(call, _READ_USER):
+            raise Refusal(
+                403,
+                "Authorization_RequestDenied",
+                "Insufficient privileges to complete the operation.",
+            )
+        options = query_options.read(call.request.query, _USER, expandable={})
+        given, _, surname = call.user.name.rpartition(" ")
+        record: dict[str, Any] = {
+            "@odata.context": f"{call.request.public}/v1.0/$metadata#users/$entity",
+            "businessPhones": [],
+            "displayName": call.user.name,
+            "givenName": given or None,
+            "jobTitle": None,
+            "mail": call.user.email,
+            "mobilePhone": None,
+            "officeLocation": None,
+            "preferredLanguage": None,
+            "surname": surname or None,
+            "userPrincipalName": call.user.email,
+            "id": call.user.id,
+        }
+        return ok(query_options.selected(record, options.select, always=()))
+
+    def categories(self, call: Call) -> Answer:
+        """``GET /outlook/masterCategories``."""
+        call.needs(*_READ_SETTINGS)
+        options = query_options.read(call.request.query, _CATEGORY, expandable={})
+        found = [self._record(one) for one in self._mails.user_labels(PROVIDER_B)]
+        shown = query_options.page(query_options.applied(found, options), options, top=None)
+        return ok(
+            {
+                "@odata.context": call.context("outlook/masterCategories"),
+                "value": [query_options.selected(one, options.select) for one in shown],
+            }
+        )
+
+    def category(self, call: Call, category: str) -> Answer:
+        """``GET /outlook/masterCategories/{id}``."""
+        call.needs(*_READ_SETTINGS)
+        for one in self._mails.user_labels(PROVIDER_B):
+            if one.id == category:
+                context = call.context("outlook/masterCategories/$entity")
+                return ok({"@odata.context": context, **self._record(one)})
+        raise not_found()
+
+    def add_category(self, call: Call) -> Answer:
+        """``POST /outlook/masterCategories``: 201, or 409 when the name is taken."""
+        call.needs("MailboxSettings.ReadWrite")
+        wanted = call.json()
+        name, color = wanted.get("displayName"), wanted.get("color", "none")
+        if not isinstance(name, str) or not name or color not in _COLORS:
+            raise Refusal(400, "RequestBodyRead", "A category has a displayName and a color.")
+        taken = {one.name.casefold() for one in self._mails.user_labels(PROVIDER_B)}
+        if name.casefold() in taken:
+            raise Refusal(409, "ErrorCategoryNameAlreadyExists", "The category exists already.")
+        made = self._mails.add_label(PROVIDER_B, name)
+        self._store.set_meta(f"category-color:{made.id}", color)
+        context = call.context("outlook/masterCategories/$entity")
+        return ok({"@odata.context": context, **self._record(made)}, 201)
+
+    def _record(self, label: Label) -> dict[str, Any]:
+        color = self._store.meta(f"category-color:{label.id}", "none")
+        return {"id": label.id, "displayName": label.name, "color": color}
+
+
+def _has_any(call: Call, scopes: tuple[str, ...]) -> bool:
+    grant = call.request.grant
+    have = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
+    return bool(have.intersection(scopes))

@@ -1,0 +1,265 @@
+"""
+The way into provider B: whose mailbox, under which preferences, with which permission.
+
+`Door` takes the routes of every surface below ``/v1.0/me`` and ``/v1.0/users/{id|upn}`` and turns
+refusals into answers. Source: wire report 1A.0, 2.2, 7.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import NAMESPACE_DNS, uuid5
+
+from sandbox.asgi import Answer, Handler, Request, Routes
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.provider_b.odata.schema import QueryError
+from sandbox.provider_b.responses import Refusal, access_denied, problem, query_refusal
+from sandbox.state import Ground
+
+_IMMUTABLE = re.compile(r'\bIdType\s*=\s*"?ImmutableId"?', re.IGNORECASE)
+_BODY_TYPE = re.compile(r'\boutlook\.body-content-type\s*=\s*"?(text|html)"?', re.IGNORECASE)
+_ZONE = re.compile(r'\boutlook\.timezone\s*=\s*(?:"([^"]*)"|([\w/+-]+))', re.IGNORECASE)
+_PAGE_SIZE = re.compile(r'\bodata\.maxpagesize\s*=\s*"?(\d{1,4})"?', re.IGNORECASE)
+_KEYED = re.compile(r"^(\w+)\('(.*)'\)$")
+
+# Path words are matched in any case; ids are not.
+_WORDS = {
+    word.lower(): word
+    for word in (
+        "me",
+        "users",
+        "messages",
+        "mailFolders",
+        "childFolders",
+        "attachments",
+        "sendMail",
+        "send",
+        "reply",
+        "replyAll",
+        "forward",
+        "createReply",
+        "createReplyAll",
+        "createForward",
+        "move",
+        "copy",
+        "outlook",
+        "masterCategories",
+        "permanentDelete",
+        "calendar",
+        "calendars",
+        "calendarGroups",
+        "calendarView",
+        "events",
+        "instances",
+        "cancel",
+        "accept",
+        "decline",
+        "tentativelyAccept",
+        "getSchedule",
+    )
+}
+USER = "$user"  # the pattern of the user's own address, below which everything else lies
+BAD_QUERY = "RequestBroker--ParseUri"  # the mail workload's word for an option it cannot read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """Whose mailbox is asked for."""
+
+    id: str
+    email: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """
+    A request on its way to an endpoint.
+
+    Attributes:
+        immutable: Whether ids of the immutable space were asked for.
+        body_type: "html" or "text".
+        applied: The preferences that were taken, for `Preference-Applied`.
+        page_size: The preferred page size, None when there is none.
+        zone: The zone that times of events are to be told in, as it was named; None for UTC.
+    """
+
+    request: Request
+    user: User
+    immutable: bool
+    body_type: str
+    applied: tuple[str, ...]
+    page_size: int | None
+    zone: str | None = None
+
+    def needs(self, *scopes: str) -> None:
+        """
+        Demand one of *scopes*.
+
+        Raises:
+            Refusal: The token has none of them.
+        """
+        grant = self.request.grant
+        have = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
+        if not have.intersection(scopes):
+            raise access_denied()
+
+    def context(self, path: str) -> str:
+        """Write the `@odata.context` of records under the user."""
+        return f"{self.request.public}/v1.0/$metadata#users('{self.user.id}')/{path}"
+
+    @property
+    def url(self) -> str:
+        """The absolute address without its query."""
+        return self.request.link().partition("?")[0]
+
+    def json(self) -> dict[str, Any]:
+        """
+        Read the body as a JSON object; no body is an empty one.
+
+        Raises:
+            Refusal: It is something else.
+        """
+        try:
+            body = self.request.json()
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            raise Refusal(
+                400,
+                "BadRequest",
+                "Unable to read JSON request payload. Please ensure Content-Type header is set "
+                "and payload is of valid JSON format.",
+            )
+        return body
+
+    @property
+    def is_mime(self) -> bool:
+        """Whether the body is base64 MIME rather than JSON."""
+        return self.request.headers.get("content-type", "").lower().startswith("text/plain")
+
+
+UserEndpoint = Callable[..., Answer]
+
+
+class Door:
+    """
+    The wire below ``/v1.0``.
+
+    Attributes:
+        routes: (method, pattern below the user) -> ``endpoint(call, **taken)``.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self.routes = Routes()
+
+    def handler(self) -> Handler:
+        """Return the wire; paths that no route knows are left to other wires."""
+
+        async def wire(request: Request) -> Answer | None:
+            return self.answer(request)
+
+        return wire
+
+    def answer(self, request: Request) -> Answer | None:
+        """Answer a call, None when its path is not ours."""
+        segments = _normal(request.segments)
+        if segments[:1] != ("v1.0",) or segments[1:2] not in (("me",), ("users",)):
+            return None
+        below = 2 if segments[1] == "me" else 3
+        if len(segments) < below or not self.routes.knows(_rest(segments, below)):
+            return None
+        try:
+            answer = self._answer(request, segments, below)
+        except QueryError as error:
+            answer = problem(query_refusal(error, code=BAD_QUERY), request)
+        except Refusal as refusal:
+            answer = problem(refusal, request)
+        return _echoed(answer, request)
+
+    def _answer(self, request: Request, segments: tuple[str, ...], below: int) -> Answer:
+        found = self.routes.find(request.method, _rest(segments, below))
+        if found is None:
+            raise Refusal(405, "BadRequest", "The HTTP method is not supported for this resource.")
+        endpoint, taken = found
+        call = self._call(request, segments[1:below], is_directory=len(segments) == below)
+        answer: Answer = endpoint(call, **taken)  # type: ignore[assignment]  # ours are synchronous
+        if call.applied:
+            applied = {"preference-applied": ", ".join(call.applied)}
+            answer = replace(answer, headers={**answer.headers, **applied})
+        return answer
+
+    def _call(self, request: Request, whose: tuple[str, ...], *, is_directory: bool) -> Call:
+        prefer = request.headers.get("prefer", "")
+        immutable = _IMMUTABLE.search(prefer)
+        body_type = _BODY_TYPE.search(prefer)
+        size = _PAGE_SIZE.search(prefer)
+        zone = _ZONE.search(prefer)
+        applied = []
+        if body_type:
+            applied.append(f'outlook.body-content-type="{body_type[1].lower()}"')
+        if immutable:
+            applied.append('IdType="ImmutableId"')
+        if size:
+            applied.append(f"odata.maxpagesize={int(size[1])}")
+        named = (zone[1] or zone[2] or "") if zone else None
+        if named is not None:
+            applied.append(f'outlook.timezone="{named}"')
+        return Call(
+            request=request,
+            user=self._user(request, whose, is_directory=is_directory),
+            immutable=immutable is not None,
+            body_type=body_type[1].lower() if body_type else "html",
+            applied=tuple(applied),
+            page_size=int(size[1]) if size else None,
+            zone=named,
+        )
+
+    def _user(self, request: Request, whose: tuple[str, ...], *, is_directory: bool) -> User:
+        account = self._ground.mails.account(PROVIDER_B)
+        user = User(
+            id=str(uuid5(NAMESPACE_DNS, account.email)), email=account.email, name=account.name
+        )
+        if whose[0] == "me":
+            if request.grant is not None and request.grant.app_only:
+                raise Refusal(
+                    400,
+                    "BadRequest",
+                    "/me request is only valid with delegated authentication flow.",
+                )
+            return user
+        if whose[1].casefold() in (user.id, user.email.casefold()):
+            return user
+        if is_directory:
+            raise Refusal(
+                404,
+                "Request_ResourceNotFound",
+                f"Resource '{whose[1]}' does not exist or one of its queried reference-property "
+                "objects are not present.",
+            )
+        raise Refusal(404, "ErrorInvalidUser", f"The requested user '{whose[1]}' is invalid.")
+
+
+def _rest(segments: tuple[str, ...], below: int) -> tuple[str, ...]:
+    return segments[below:] or (USER,)
+
+
+def _normal(segments: tuple[str, ...]) -> tuple[str, ...]:
+    """Spell path words as the routes do, and ``messages('id')`` as two segments."""
+    found: list[str] = []
+    for segment in segments:
+        keyed = _KEYED.match(segment)
+        word = keyed[1] if keyed else segment
+        found.append(_WORDS.get(word.lower(), word))
+        if keyed:
+            found.append(keyed[2].replace("''", "'"))
+    return tuple(found)
+
+
+def _echoed(answer: Answer, request: Request) -> Answer:
+    given = request.headers.get("client-request-id")
+    if given is None:
+        return answer
+    return replace(answer, headers={**answer.headers, "client-request-id": given})

@@ -1,0 +1,147 @@
+"""Provider B's calendars, as every calendar endpoint finds things in them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.calendar.ids import split_instance
+from sandbox.calendar.records import Occurrence, StoredCalendar, Window
+from sandbox.calendar.store import single
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.outlook_calendar import event_views, time_zones
+from sandbox.provider_b.outlook_calendar.event_views import is_mine
+from sandbox.provider_b.outlook_mail.mailbox import check_id
+from sandbox.provider_b.responses import access_denied, not_found
+from sandbox.state import Ground
+
+READ = (
+    "Calendars.Read",
+    "Calendars.Read.Shared",
+    "Calendars.ReadWrite",
+    "Calendars.ReadWrite.Shared",
+)
+READ_BASIC = (*READ, "Calendars.ReadBasic", "Calendars.ReadBasic.All")
+WRITE = ("Calendars.ReadWrite", "Calendars.ReadWrite.Shared")
+
+
+@dataclass(frozen=True, slots=True)
+class Diary:
+    """The account's calendars and what is in them."""
+
+    ground: Ground
+
+    @property
+    def account(self) -> str:
+        """The owner's address."""
+        return self.ground.mails.account(PROVIDER_B).email
+
+    def calendars(self) -> tuple[StoredCalendar, ...]:
+        """Return the calendars, the default one first."""
+        return self.ground.calendars.calendars(PROVIDER_B)
+
+    def calendar(self, name: str) -> StoredCalendar:
+        """
+        Find a calendar by its id; "" is the default one.
+
+        Raises:
+            Refusal: The id is malformed, or names nothing.
+        """
+        if not name:
+            return self.ground.calendars.primary(PROVIDER_B)
+        check_id(name)
+        found = self.ground.calendars.calendar(PROVIDER_B, name)
+        if found is None:
+            raise not_found()
+        return found
+
+    def writable(self, name: str) -> StoredCalendar:
+        """
+        As `calendar`, of one that the account may change.
+
+        Raises:
+            Refusal: As `calendar`, or somebody else keeps it.
+        """
+        found = self.calendar(name)
+        if not found.can_edit:
+            raise access_denied()
+        return found
+
+    def find(self, name: str, calendar: str = "") -> Occurrence:
+        """
+        Find an event, a series or an occurrence by an id of either space.
+
+        Raises:
+            Refusal: The id is malformed, or names nothing that can be seen in *calendar*.
+        """
+        check_id(name)
+        found = self._named(name)
+        inside = not calendar or (
+            found is not None and found.event.calendar == self.calendar(calendar).seq
+        )
+        if found is None or not inside or not self.is_seen(found):
+            raise not_found()
+        return found
+
+    def masters(self, calendar: StoredCalendar) -> Iterator[Occurrence]:
+        """Yield the single events and the series as wholes, in the order they were made."""
+        for event in self.ground.calendars.events(calendar):
+            if self.is_seen(single(event)):
+                yield single(event)
+
+    def between(self, calendar: StoredCalendar, window: Window) -> Iterator[Occurrence]:
+        """Yield the events and occurrences that overlap *window*, in no order."""
+        for event in self.ground.calendars.events(calendar):
+            if event.is_deleted:
+                continue
+            for one in self.ground.calendars.occurrences(event, window):
+                if self.is_seen(one):
+                    yield one
+
+    def is_seen(self, one: Occurrence) -> bool:
+        """Whether it is in the calendar: what was called off stays in its guests' ones only."""
+        if one.event.is_deleted:
+            return False
+        return not one.cancelled or not is_mine(one.content, self.account)
+
+    def record(self, call: Call, one: Occurrence, *, zone: str | None = None) -> dict[str, Any]:
+        """Write an event as the call's preferences ask for it; *zone* instead of theirs."""
+        made = event_views.record(
+            one,
+            account=self.account,
+            zone=zone or call.zone,
+            immutable=call.immutable,
+            body_type=call.body_type,
+        )
+        if not can_read_bodies(call):
+            return {
+                name: value for name, value in made.items() if name not in event_views.BODY_MEMBERS
+            }
+        return made
+
+    def _named(self, name: str) -> Occurrence | None:
+        store = self.ground.calendars
+        found = store.find(PROVIDER_B, name)
+        if found:
+            return single(found[0])
+        named = split_instance(PROVIDER_B, name, "UTC")
+        series = store.find(PROVIDER_B, named[0]) if named is not None else ()
+        return store.occurrence(series[0], named[1]) if named is not None and series else None
+
+
+def can_read_bodies(call: Call) -> bool:
+    """Whether the token goes beyond the basic calendar permission."""
+    grant = call.request.grant
+    names = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
+    return bool(names.intersection(READ))
+
+
+def check_zone(call: Call) -> None:
+    """
+    Pass when the zone that the call prefers is known.
+
+    Raises:
+        Refusal: It is not.
+    """
+    if call.zone is not None:
+        time_zones.iana(call.zone)

@@ -1,0 +1,188 @@
+"""The calendars of provider B's account and their groups, of which there is one."""
+
+import hashlib
+from base64 import b64encode
+from dataclasses import replace
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from sandbox.asgi import Answer
+from sandbox.calendar.records import StoredCalendar
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.provider_b.endpoint import Call, Door
+from sandbox.provider_b.odata import query_options
+from sandbox.provider_b.odata.schema import Kind, Shape
+from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, WRITE, Diary
+from sandbox.provider_b.outlook_mail.mailbox import check_id
+from sandbox.provider_b.responses import Refusal, empty, not_found, ok
+
+_OWNER = Shape(
+    name="microsoft.graph.emailAddress", members={"name": Kind.STRING, "address": Kind.STRING}
+)
+_SHAPE = Shape(
+    name="microsoft.graph.calendar",
+    members={
+        "id": Kind.STRING,
+        "name": Kind.STRING,
+        "color": Kind.STRING,
+        "hexColor": Kind.STRING,
+        "isDefaultCalendar": Kind.BOOLEAN,
+        "changeKey": Kind.STRING,
+        "canShare": Kind.BOOLEAN,
+        "canViewPrivateItems": Kind.BOOLEAN,
+        "canEdit": Kind.BOOLEAN,
+        "allowedOnlineMeetingProviders": Kind.STRING,
+        "defaultOnlineMeetingProvider": Kind.STRING,
+        "isTallyingResponses": Kind.BOOLEAN,
+        "isRemovable": Kind.BOOLEAN,
+        "owner": _OWNER,
+    },
+    collections=frozenset(("allowedOnlineMeetingProviders",)),
+    exact=frozenset(("id", "changeKey")),
+)
+_GROUP = Shape(
+    name="microsoft.graph.calendarGroup",
+    members=dict.fromkeys(("id", "name", "classId", "changeKey"), Kind.STRING),
+)
+_DEFAULT_TOP = 10
+_SUFFIX = hashlib.shake_256(b"calendar-group").hexdigest(24)
+_GROUP_ID = f"AAMkAGNDM4YTQ0ZDAtYjU2Yy00ZWEyLTk4MzctZmUzMjgzYTRhN2QwAEYAAAAAA-{_SUFFIX}_AAA="
+
+
+class Calendars:
+    """The endpoints of calendars."""
+
+    def __init__(self, diary: Diary) -> None:
+        self._diary = diary
+        self._store = diary.ground.calendars
+
+    def join(self, door: Door) -> None:
+        """Add the routes."""
+        add = door.routes.add
+        add("GET", "/calendar", self.get)
+        add("PATCH", "/calendar", self.patch)
+        add("GET", "/calendarGroups", self.groups)
+        for root in ("/calendars", "/calendarGroups/{group}/calendars"):
+            add("GET", root, self.list)
+            add("POST", root, self.create)
+            add("GET", f"{root}/{{calendar}}", self.get)
+            add("PATCH", f"{root}/{{calendar}}", self.patch)
+            add("DELETE", f"{root}/{{calendar}}", self.delete)
+
+    def list(self, call: Call, group: str = "") -> Answer:
+        """``GET /calendars``."""
+        call.needs(*READ_BASIC)
+        check_group(group)
+        options = query_options.read(call.request.query, _SHAPE, expandable={}, max_top=1000)
+        found = query_options.applied(
+            [self._record(one) for one in self._diary.calendars()], options
+        )
+        top = options.top or call.page_size or _DEFAULT_TOP
+        start = options.skip or 0
+        body: dict[str, Any] = {"@odata.context": call.context("calendars")}
+        if options.count:
+            body["@odata.count"] = len(found)
+        body["value"] = [
+            query_options.selected(one, options.select) for one in found[start : start + top]
+        ]
+        if start + top < len(found):
+            link = query_options.next_link(call.url, call.request.query, skip=start + top)
+            body["@odata.nextLink"] = link
+        return ok(body)
+
+    def get(self, call: Call, calendar: str = "", group: str = "") -> Answer:
+        """``GET /calendars/{id}`` and ``GET /calendar``, the default one."""
+        call.needs(*READ_BASIC)
+        check_group(group)
+        return self._answer(call, self._diary.calendar(calendar))
+
+    def create(self, call: Call, group: str = "") -> Answer:
+        """``POST /calendars``: 201, or 409 when the name is taken."""
+        call.needs(*WRITE)
+        check_group(group)
+        name = self._free_name(call)
+        zone = self._store.primary(PROVIDER_B).zone
+        return self._answer(call, self._store.add_calendar(PROVIDER_B, name, zone=zone), 201)
+
+    def patch(self, call: Call, calendar: str = "", group: str = "") -> Answer:
+        """``PATCH /calendars/{id}``: the name."""
+        call.needs(*WRITE)
+        check_group(group)
+        found = self._diary.writable(calendar)
+        if "name" in call.json() and call.json()["name"] != found.name:
+            found = self._store.put_calendar(replace(found, name=self._free_name(call)))
+        return self._answer(call, found)
+
+    def delete(self, call: Call, calendar: str, group: str = "") -> Answer:
+        """``DELETE /calendars/{id}``: any but the default one."""
+        call.needs(*WRITE)
+        check_group(group)
+        found = self._diary.writable(calendar)
+        if found.is_primary:
+            raise Refusal(
+                400, "ErrorDeleteDistinguishedFolder", "Distinguished folders cannot be deleted."
+            )
+        self._store.put_calendar(replace(found, is_deleted=True))
+        return empty(204)
+
+    def groups(self, call: Call) -> Answer:
+        """``GET /calendarGroups``."""
+        call.needs(*READ_BASIC)
+        options = query_options.read(call.request.query, _GROUP, expandable={})
+        group = {
+            "id": _GROUP_ID,
+            "name": "My Calendars",
+            "classId": str(uuid5(NAMESPACE_URL, "my-calendars")),
+            "changeKey": "DwAAABYAAAAA",
+        }
+        body = {"@odata.context": call.context("calendarGroups")}
+        return ok({**body, "value": [query_options.selected(group, options.select)]})
+
+    def _answer(self, call: Call, calendar: StoredCalendar, status: int = 200) -> Answer:
+        options = query_options.read(call.request.query, _SHAPE, expandable={})
+        context = {"@odata.context": call.context("calendars/$entity")}
+        shown = query_options.selected(self._record(calendar), options.select)
+        return ok({**context, **shown}, status)
+
+    def _free_name(self, call: Call) -> str:
+        name = call.json().get("name")
+        if not isinstance(name, str) or not name.strip():
+            raise Refusal(400, "ErrorInvalidParameter", "The calendar's name is missing.")
+        if name.casefold() in {one.name.casefold() for one in self._diary.calendars()}:
+            raise Refusal(
+                409,
+                "ErrorFolderExists",
+                "A folder with the specified name already exists.",
+            )
+        return name
+
+    def _record(self, calendar: StoredCalendar) -> dict[str, Any]:
+        owner = self._diary.ground.mails.account(PROVIDER_B)
+        return {
+            "id": calendar.id,
+            "name": calendar.name,
+            "color": "auto",
+            "hexColor": "" if calendar.is_primary else calendar.colour,
+            "isDefaultCalendar": calendar.is_primary,
+            "changeKey": f"DwAAABYAAAAC{b64encode(calendar.change.to_bytes(9, 'big')).decode()}",
+            "canShare": calendar.is_primary,
+            "canViewPrivateItems": calendar.can_edit,
+            "canEdit": calendar.can_edit,
+            "allowedOnlineMeetingProviders": ["teamsForBusiness"],
+            "defaultOnlineMeetingProvider": "teamsForBusiness",
+            "isTallyingResponses": calendar.is_primary,
+            "isRemovable": not calendar.is_primary,
+            "owner": {"name": owner.name, "address": owner.email},
+        }
+
+
+def check_group(group: str) -> None:
+    """
+    Pass when there is such a group; "" is no question.
+
+    Raises:
+        Refusal: There is none.
+    """
+    if group and group != _GROUP_ID:
+        check_id(group)
+        raise not_found()

@@ -1,0 +1,253 @@
+"""One event as provider B shows it, and what can be asked of one."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sandbox.calendar.ids import instance_id
+from sandbox.calendar.records import Content, Guest, Occurrence, StoredEvent
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.provider_b.odata.schema import Kind, Shape
+from sandbox.provider_b.outlook_calendar import recurrence_patterns
+from sandbox.provider_b.outlook_calendar.time_zones import own_name, written
+from sandbox.provider_b.outlook_mail import bodies
+from sandbox.provider_b.outlook_mail.messages import utc
+
+Json = dict[str, Any]
+
+NEVER = "0001-01-01T00:00:00Z"
+_TIME = Shape(
+    name="microsoft.graph.dateTimeTimeZone",
+    members={"dateTime": Kind.STRING, "timeZone": Kind.STRING},
+)
+_ADDRESS = Shape(
+    name="microsoft.graph.emailAddress", members={"name": Kind.STRING, "address": Kind.STRING}
+)
+_RECIPIENT = Shape(name="microsoft.graph.recipient", members={"emailAddress": _ADDRESS})
+_RESPONSE = Shape(
+    name="microsoft.graph.responseStatus", members={"response": Kind.STRING, "time": Kind.INSTANT}
+)
+_PLACE = Shape(
+    name="microsoft.graph.location",
+    members=dict.fromkeys(
+        ("displayName", "locationType", "locationUri", "uniqueId", "uniqueIdType"), Kind.STRING
+    ),
+)
+_OPEN = Shape(name="microsoft.graph.complex", members={}, open=True)
+SHAPE = Shape(
+    name="microsoft.graph.event",
+    members=MappingProxyType(
+        {
+            "id": Kind.STRING,
+            "createdDateTime": Kind.INSTANT,
+            "lastModifiedDateTime": Kind.INSTANT,
+            "changeKey": Kind.STRING,
+            "categories": Kind.STRING,
+            "transactionId": Kind.STRING,
+            "originalStartTimeZone": Kind.STRING,
+            "originalEndTimeZone": Kind.STRING,
+            "iCalUId": Kind.STRING,
+            "reminderMinutesBeforeStart": Kind.NUMBER,
+            "isReminderOn": Kind.BOOLEAN,
+            "hasAttachments": Kind.BOOLEAN,
+            "subject": Kind.STRING,
+            "bodyPreview": Kind.STRING,
+            "importance": Kind.STRING,
+            "sensitivity": Kind.STRING,
+            "originalStart": Kind.INSTANT,
+            "isAllDay": Kind.BOOLEAN,
+            "isCancelled": Kind.BOOLEAN,
+            "isOrganizer": Kind.BOOLEAN,
+            "isDraft": Kind.BOOLEAN,
+            "responseRequested": Kind.BOOLEAN,
+            "seriesMasterId": Kind.STRING,
+            "showAs": Kind.STRING,
+            "type": Kind.STRING,
+            "webLink": Kind.STRING,
+            "onlineMeetingUrl": Kind.STRING,
+            "isOnlineMeeting": Kind.BOOLEAN,
+            "onlineMeetingProvider": Kind.STRING,
+            "allowNewTimeProposals": Kind.BOOLEAN,
+            "hideAttendees": Kind.BOOLEAN,
+            "recurrence": _OPEN,
+            "responseStatus": _RESPONSE,
+            "body": Shape(
+                name="microsoft.graph.itemBody",
+                members={"contentType": Kind.STRING, "content": Kind.STRING},
+            ),
+            "start": _TIME,
+            "end": _TIME,
+            "location": _PLACE,
+            "locations": _PLACE,
+            "attendees": _RECIPIENT,
+            "organizer": _RECIPIENT,
+            "onlineMeeting": _OPEN,
+        }
+    ),
+    collections=frozenset(("categories", "locations", "attendees")),
+    exact=frozenset(("id", "seriesMasterId", "changeKey")),
+)
+BODY_MEMBERS = frozenset(("body", "bodyPreview"))
+
+_RESPONSES: Mapping[str, str] = MappingProxyType(
+    {"accepted": "accepted", "declined": "declined", "tentative": "tentativelyAccepted"}
+)
+
+
+def record(
+    one: Occurrence,
+    *,
+    account: str,
+    zone: str | None,
+    immutable: bool,
+    body_type: str,
+) -> Json:
+    """
+    Write an event out.
+
+    Args:
+        one: The event; a series as a whole has no *original*.
+        account: The owner's address.
+        zone: Whose clock times are told by, as it was named; None for UTC.
+        immutable: Which of the two id spaces to write.
+        body_type: "html" or "text".
+    """
+    event, content = one.event, one.content
+    series = event.immutable_id if immutable else event.id
+    mine = is_mine(content, account)
+    return {
+        "@odata.etag": etag(event),
+        "id": series if one.original is None else instance_id(PROVIDER_B, series, one.original),
+        "createdDateTime": utc(event.created_ms).replace("Z", ".0000000Z"),
+        "lastModifiedDateTime": utc(event.updated_ms).replace("Z", ".0000000Z"),
+        "changeKey": change_key(event),
+        "categories": list(content.categories),
+        "transactionId": None,
+        "originalStartTimeZone": own_name(content.start.zone),
+        "originalEndTimeZone": own_name(content.end.zone),
+        "iCalUId": _uid(one),
+        "reminderMinutesBeforeStart": 15 if content.reminder is None else content.reminder,
+        "isReminderOn": content.reminder is not None,
+        "hasAttachments": False,
+        "subject": content.title or "",
+        "bodyPreview": bodies.preview(_text(content)),
+        "importance": content.importance,
+        "sensitivity": "private" if content.is_private else "normal",
+        "originalStart": None if one.original is None else _utc(one),
+        "isAllDay": content.is_all_day,
+        "isCancelled": one.cancelled,
+        "isOrganizer": mine,
+        "responseRequested": True,
+        "seriesMasterId": None if one.original is None else series,
+        "showAs": _show_as(one),
+        "type": _kind(one),
+        "webLink": f"https://outlook.example/owa/?itemid={event.id}&exvsurl=1&path=/calendar/item",
+        "onlineMeetingUrl": None,
+        "isOnlineMeeting": content.video_link is not None,
+        "onlineMeetingProvider": "unknown" if content.video_link is None else "teamsForBusiness",
+        "allowNewTimeProposals": True,
+        "isDraft": False,
+        "hideAttendees": False,
+        "recurrence": recurrence_patterns.shown(event.recurrence, content.start)
+        if one.original is None and event.recurrence is not None
+        else None,
+        "responseStatus": {"response": _my_response(content, mine=mine), "time": NEVER},
+        "body": {"contentType": body_type, "content": _body(content, body_type)},
+        "start": written(content.start, zone),
+        "end": written(content.end, zone),
+        "location": _place(content.location),
+        "locations": [_place(content.location)] if content.location else [],
+        "attendees": [_attendee(guest, content) for guest in content.attendees],
+        "organizer": _recipient(content.organiser or Guest(email=account)),
+        "onlineMeeting": None if content.video_link is None else {"joinUrl": content.video_link},
+    }
+
+
+def is_mine(content: Content, account: str) -> bool:
+    """Whether the owner of the account called the meeting."""
+    organiser = content.organiser
+    return organiser is None or organiser.email.casefold() == account.casefold()
+
+
+def change_key(event: StoredEvent) -> str:
+    """Name the state of an event; another one after every change."""
+    return f"DwAAABYAAAC{b64encode(event.change.to_bytes(9, 'big')).decode()}"
+
+
+def etag(event: StoredEvent) -> str:
+    """Return the entity tag that `If-Match` is compared with."""
+    return f'W/"{change_key(event)}"'
+
+
+def _kind(one: Occurrence) -> str:
+    if one.original is None:
+        return "singleInstance" if one.event.recurrence is None else "seriesMaster"
+    return "exception" if one.is_exception else "occurrence"
+
+
+def _uid(one: Occurrence) -> str:
+    """Every occurrence of a series has an iCalUId of its own."""
+    return one.event.uid if one.original is None else f"{one.event.uid}_{one.original.stamp}"
+
+
+def _utc(one: Occurrence) -> str:
+    original = one.original or one.content.start
+    return f"{original.instant.replace(tzinfo=None).isoformat()}Z"
+
+
+def _show_as(one: Occurrence) -> str:
+    if one.cancelled:
+        return "free"
+    tentative = one.content.status == "tentative" and one.content.shows_as == "busy"
+    return "tentative" if tentative else one.content.shows_as
+
+
+def _my_response(content: Content, *, mine: bool) -> str:
+    return "organizer" if mine else _RESPONSES.get(content.my_response, "notResponded")
+
+
+def _text(content: Content) -> str:
+    return bodies.to_text(content.description) if content.is_html else content.description
+
+
+def _body(content: Content, body_type: str) -> str:
+    if body_type == "text":
+        return _text(content)
+    if content.is_html:
+        return content.description
+    return bodies.to_html(content.description) if content.description else ""
+
+
+def _place(name: str) -> Json:
+    if not name:
+        return {
+            "displayName": "",
+            "locationType": "default",
+            "uniqueIdType": "unknown",
+            "address": {},
+            "coordinates": {},
+        }
+    return {
+        "displayName": name,
+        "locationType": "default",
+        "uniqueId": name,
+        "uniqueIdType": "private",
+    }
+
+
+def _attendee(guest: Guest, content: Content) -> Json:
+    organiser = content.organiser
+    kind = "optional" if guest.is_optional else "required"
+    response = _RESPONSES.get(guest.response, "none")
+    if organiser is not None and guest.email.casefold() == organiser.email.casefold():
+        response = "organizer"
+    return {
+        "type": "resource" if guest.is_resource else kind,
+        "status": {"response": response, "time": NEVER},
+        **_recipient(guest),
+    }
+
+
+def _recipient(guest: Guest) -> Json:
+    return {"emailAddress": {"name": guest.name or guest.email, "address": guest.email}}

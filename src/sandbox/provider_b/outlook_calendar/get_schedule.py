@@ -1,0 +1,151 @@
+"""``getSchedule``: when somebody is free, of the account's default calendar only."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from sandbox.asgi import Answer
+from sandbox.calendar.records import Occurrence, Window, by_clock
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, Diary, check_zone
+from sandbox.provider_b.outlook_calendar.time_zones import iana, own_name, written
+from sandbox.provider_b.responses import Refusal, ok
+
+LONGEST = timedelta(days=62)
+MOST_SCHEDULES = 20  # wire report 1B.4
+_DIGITS: Mapping[str, int] = MappingProxyType(
+    {"free": 0, "tentative": 1, "busy": 2, "oof": 3, "workingElsewhere": 4}
+)
+# What covers what when several meetings are at once.
+_WEIGHT: Mapping[int, int] = MappingProxyType({0: 0, 4: 1, 1: 2, 2: 3, 3: 4})
+_LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,7})?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    since: datetime
+    until: datetime
+    step: timedelta
+
+    @property
+    def window(self) -> Window:
+        return Window(since=self.since, until=self.until)
+
+
+class Schedule:
+    """The endpoint."""
+
+    def __init__(self, diary: Diary) -> None:
+        self._diary = diary
+
+    def answer(self, call: Call) -> Answer:
+        """``POST /calendar/getSchedule``: an address that is not here has an error in its place."""
+        call.needs(*READ_BASIC)
+        check_zone(call)
+        wanted = {name.lower(): value for name, value in call.json().items()}
+        asked = _asked(wanted)
+        names = wanted.get("schedules")
+        if not isinstance(names, list) or not names or len(names) > MOST_SCHEDULES:
+            raise _invalid("schedules")
+        context = (
+            f"{call.request.public}/v1.0/$metadata#Collection(microsoft.graph.scheduleInformation)"
+        )
+        value = [self._information(call, str(name), asked) for name in names]
+        return ok({"@odata.context": context, "value": value})
+
+    def _information(self, call: Call, name: str, asked: _Asked) -> dict[str, Any]:
+        if name.casefold() != self._diary.account.casefold():
+            error = {
+                "message": f"Email address not resolved: {name}",
+                "responseCode": "ErrorMailRecipientNotFound",
+            }
+            return {"scheduleId": name, "availabilityView": "", "error": error}
+        calendar = self._diary.ground.calendars.primary(PROVIDER_B)
+        found = sorted(
+            self._diary.between(calendar, asked.window), key=lambda one: one.content.start.instant
+        )
+        return {
+            "scheduleId": name,
+            "availabilityView": _view(found, asked),
+            "scheduleItems": [_item(call, one) for one in found],
+            "workingHours": {
+                "daysOfWeek": ["monday", "tuesday", "wednesday", "thursday", "friday"],
+                "startTime": "08:00:00.0000000",
+                "endTime": "17:00:00.0000000",
+                "timeZone": {"name": own_name(calendar.zone)},
+            },
+        }
+
+
+def _item(call: Call, one: Occurrence) -> dict[str, Any]:
+    content = one.content
+    shown: dict[str, Any] = {
+        "isPrivate": content.is_private,
+        "status": _status(one),
+        "start": written(content.start, call.zone),
+        "end": written(content.end, call.zone),
+    }
+    if not content.is_private:
+        shown |= {"subject": content.title or "", "location": content.location}
+    return shown
+
+
+def _status(one: Occurrence) -> str:
+    if one.cancelled:
+        return "free"
+    tentative = one.content.status == "tentative" and one.content.shows_as == "busy"
+    return "tentative" if tentative else one.content.shows_as
+
+
+def _view(found: list[Occurrence], asked: _Asked) -> str:
+    digits = []
+    at = asked.since
+    while at < asked.until:
+        slot = Window(since=at, until=at + asked.step)
+        inside = [_DIGITS.get(_status(one), 0) for one in found if slot.meets(one.content)]
+        digits.append(str(max(inside, key=lambda digit: _WEIGHT[digit], default=0)))
+        at += asked.step
+    return "".join(digits)
+
+
+def _asked(wanted: Mapping[str, Any]) -> _Asked:
+    start, end = _instant(wanted, "startTime"), _instant(wanted, "endTime")
+    minutes = wanted.get("availabilityviewinterval", 30)
+    if not isinstance(minutes, int) or not 5 <= minutes <= 1440:
+        raise _invalid("availabilityViewInterval")
+    if end - start < timedelta(minutes=minutes):
+        raise Refusal(
+            400,
+            "ErrorInvalidTimeInterval",
+            "The requested time interval is shorter than the interval of the merged view.",
+        )
+    if end - start > LONGEST:
+        raise Refusal(
+            400,
+            "ErrorTimeIntervalTooBig",
+            "The requested time duration specified for FreeBusyViewOptions.TimeWindow is too "
+            f"long. The allowed limit = {LONGEST.days} days; the actual limit = "
+            f"{(end - start).days} days.",
+        )
+    return _Asked(since=start, until=end, step=timedelta(minutes=minutes))
+
+
+def _instant(wanted: Mapping[str, Any], name: str) -> datetime:
+    given = wanted.get(name.lower())
+    text = given.get("dateTime") if isinstance(given, dict) else None
+    if not isinstance(given, dict) or not isinstance(text, str) or not _LOCAL.fullmatch(text):
+        raise _invalid(name)
+    place = iana(str(given.get("timeZone") or "UTC"))
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise _invalid(name) from None
+    return moment.astimezone(UTC) if moment.tzinfo else by_clock(moment, place).instant
+
+
+def _invalid(name: str) -> Refusal:
+    return Refusal(400, "ErrorInvalidParameter", f"The parameter '{name}' is invalid.")

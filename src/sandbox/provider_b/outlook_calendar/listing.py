@@ -1,0 +1,188 @@
+"""
+Lists of events: what a calendar keeps, what takes place in a window, the times of a series.
+
+Source: wire report 1B.1; refusals as users of the real service have met them.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sandbox.asgi import Answer
+from sandbox.calendar.records import Occurrence, Window
+from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.odata import query_options
+from sandbox.provider_b.odata.query_options import Options
+from sandbox.provider_b.odata.schema import QueryError
+from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, Diary, check_zone
+from sandbox.provider_b.outlook_calendar.event_views import SHAPE
+from sandbox.provider_b.responses import Refusal, not_found, ok
+
+DEFAULT_TOP, MAX_TOP = 10, 1000
+LONGEST = timedelta(days=1825)
+# Upstream writes these out, but takes no wish for them where it expands series.
+_NOT_SELECTABLE = frozenset(("createdDateTime", "lastModifiedDateTime"))
+_TIME_LITERAL = re.compile(
+    r"(dateTime\s+(?:eq|ne|gt|ge|lt|le)\s+)'(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d)?)(\.\d{1,7})?Z?)?'"
+)
+
+
+class Listing:
+    """The endpoints that answer with several events."""
+
+    def __init__(self, diary: Diary) -> None:
+        self._diary = diary
+
+    def events(self, call: Call, calendar: str = "") -> Answer:
+        """``GET …/events``: single events and series, nothing expanded."""
+        call.needs(*READ_BASIC)
+        found = self._diary.masters(self._diary.calendar(calendar))
+        return self._page(call, found, path="events")
+
+    def view(self, call: Call, calendar: str = "") -> Answer:
+        """``GET …/calendarView``: what takes place in the window, series expanded."""
+        call.needs(*READ_BASIC)
+        window = _window(call)
+        found = list(self._diary.between(self._diary.calendar(calendar), window))
+        # Without an order upstream begins with the latest; clients that want another say so.
+        found.sort(key=lambda one: one.content.start.instant, reverse=True)
+        return self._page(call, found, path="calendarView", never=_NOT_SELECTABLE)
+
+    def instances(self, call: Call, event: str, calendar: str = "") -> Answer:
+        """``GET …/events/{id}/instances``."""
+        call.needs(*READ_BASIC)
+        window = _window(call)
+        series = self._diary.find(event, calendar)
+        if series.original is not None or series.event.recurrence is None:
+            raise not_found()
+        found = [
+            one
+            for one in self._diary.ground.calendars.occurrences(series.event, window)
+            if self._diary.is_seen(one)
+        ]
+        found.sort(key=lambda one: one.content.start.instant)
+        return self._page(call, found, path=f"events('{event}')/instances")
+
+    def get(self, call: Call, event: str, calendar: str = "") -> Answer:
+        """``GET …/events/{id}``: of occurrences too."""
+        call.needs(*READ_BASIC)
+        return self.answer_with(call, self._diary.find(event, calendar))
+
+    def answer_with(self, call: Call, one: Occurrence, *, status: int = 200) -> Answer:
+        """Answer with one event, as the call's options ask for it."""
+        check_zone(call)
+        options = query_options.read(call.request.query, SHAPE, expandable={})
+        made = self._diary.record(call, one)
+        shown = query_options.selected(made, options.select)
+        headers = {"etag": made["@odata.etag"]}
+        if status == 201:
+            path = f"/v1.0/users('{call.user.id}')/events('{made['id']}')"
+            headers["location"] = f"{call.request.public}{path}"
+        return ok({"@odata.context": call.context("events/$entity"), **shown}, status, headers)
+
+    def _page(
+        self,
+        call: Call,
+        events: Iterable[Occurrence],
+        *,
+        path: str,
+        never: frozenset[str] = frozenset(),
+    ) -> Answer:
+        check_zone(call)
+        options = _options(call)
+        found = self._chosen(call, events, options)
+        top = options.top or min(call.page_size or DEFAULT_TOP, MAX_TOP)
+        start = options.skip or 0
+        body: dict[str, Any] = {"@odata.context": call.context(path)}
+        if options.count:
+            body["@odata.count"] = len(found)
+        select = tuple(name for name in options.select if name not in never)
+        if options.select and not select:
+            select = ("id",)
+        body["value"] = [
+            query_options.selected(self._diary.record(call, one), select)
+            for one in found[start : start + top]
+        ]
+        if start + top < len(found):
+            link = query_options.next_link(call.url, call.request.query, skip=start + top)
+            body["@odata.nextLink"] = link
+        return ok(body)
+
+    def _chosen(
+        self, call: Call, events: Iterable[Occurrence], options: Options
+    ) -> list[Occurrence]:
+        """Filter and sort by what the events are at UTC, whatever zone they are shown in."""
+        if options.filter is None and not options.orderby:
+            return list(events)
+        made = [_Made(self._diary.record(call, one, zone="UTC"), one) for one in events]
+        return [row.one for row in query_options.applied(made, options)]
+
+
+class _Made:
+    """An event with its record, for questions about it."""
+
+    __slots__ = ("one", "record")
+
+    def __init__(self, record: dict[str, Any], one: Occurrence) -> None:
+        self.record = record
+        self.one = one
+
+    def get(self, name: str) -> Any:
+        return self.record.get(name)
+
+
+def _options(call: Call) -> Options:
+    query = [
+        (name, _TIME_LITERAL.sub(_seven_digits, value) if name.lower() == "$filter" else value)
+        for name, value in call.request.query
+    ]
+    options = query_options.read(query, SHAPE, expandable={}, max_top=MAX_TOP)
+    if options.search is not None:
+        raise QueryError(
+            "The query parameter '$search' is not supported.", code="ErrorInvalidUrlQuery"
+        )
+    return options
+
+
+def _seven_digits(found: re.Match[str]) -> str:
+    """Write a time in a filter as the records have theirs, so that texts compare as times."""
+    clock = found[3] or "00:00:00"
+    seconds = clock if len(clock) == 8 else f"{clock}:00"
+    fraction = (found[4] or ".").ljust(8, "0")
+    return f"{found[1]}'{found[2]}T{seconds}{fraction}'"
+
+
+def _window(call: Call) -> Window:
+    given = {name.lower(): value for name, value in call.request.query}
+    since, until = given.get("startdatetime"), given.get("enddatetime")
+    if not since or not until:
+        raise Refusal(
+            400,
+            "ErrorInvalidParameter",
+            "This request requires a time window specified by the query string parameters "
+            "StartDateTime and EndDateTime.",
+        )
+    window = Window(since=_instant("StartDateTime", since), until=_instant("EndDateTime", until))
+    start, end = window.since, window.until
+    if start is None or end is None or end < start:
+        raise Refusal(400, "ErrorInvalidParameter", "The end date can't be before the start date.")
+    if end - start > LONGEST:
+        raise Refusal(
+            400,
+            "ErrorInvalidRequest",
+            "Your request can't be completed. The range between the start and end dates is "
+            f"greater than the allowed range. Maximum number of days: {LONGEST.days}",
+        )
+    return window
+
+
+def _instant(name: str, text: str) -> datetime:
+    """Read a moment; without an offset it is UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Refusal(
+            400, "ErrorInvalidParameter", f"The value '{text}' of parameter '{name}' is invalid."
+        ) from None

@@ -1,0 +1,167 @@
+"""Writing events on provider B: making, changing, deleting, calling off, answering."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from uuid import uuid4
+
+from sandbox.asgi import Answer
+from sandbox.calendar.records import Content, NewEvent, Occurrence
+from sandbox.calendar.store import single
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.mail.store import Account
+from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.outlook_calendar import event_bodies, event_views, recurrence_patterns
+from sandbox.provider_b.outlook_calendar.calendar_access import WRITE, Diary
+from sandbox.provider_b.outlook_calendar.listing import Listing
+from sandbox.provider_b.responses import Refusal, access_denied, empty
+
+_SHARED = frozenset({"subject", "body", "location", "start", "end", "recurrence", "attendees"})
+
+
+class Writing:
+    """The endpoints."""
+
+    def __init__(self, diary: Diary, listing: Listing) -> None:
+        self._diary = diary
+        self._store = diary.ground.calendars
+        self._listing = listing
+
+    def create(self, call: Call, calendar: str = "") -> Answer:
+        """``POST …/events``: 201."""
+        call.needs(*WRITE)
+        found = self._diary.writable(calendar)
+        body = call.json()
+        content = event_bodies.content(body, None, account=self._account(), seed=str(uuid4()))
+        recurrence = recurrence_patterns.read(body.get("recurrence"), content.start)
+        with _validated():
+            new = NewEvent(content=content, recurrence=recurrence)
+            (added,) = self._store.add_events(found, (new,))
+        return self._listing.answer_with(call, single(added), status=201)
+
+    def patch(self, call: Call, event: str, calendar: str = "") -> Answer:
+        """``PATCH …/events/{id}``: an occurrence alone becomes an exception."""
+        one = self._writable(call, event, calendar)
+        body = call.json()
+        mine = event_views.is_mine(one.content, self._diary.account)
+        if not mine and _SHARED & body.keys():
+            raise access_denied()
+        content = event_bodies.content(
+            body, one.content, account=self._account(), seed=str(uuid4())
+        )
+        if one.original is not None:
+            with _validated():
+                kept = self._store.override(one.event, one.original, content, cancelled=False)
+            return self._listing.answer_with(
+                call, self._store.occurrence(kept, one.original) or one
+            )
+        recurrence = one.event.recurrence
+        if "recurrence" in body:
+            recurrence = recurrence_patterns.read(body["recurrence"], content.start)
+        with _validated():
+            changed = self._store.put(replace(one.event, content=content, recurrence=recurrence))
+        return self._listing.answer_with(call, single(changed))
+
+    def delete(self, call: Call, event: str, calendar: str = "") -> Answer:
+        """``DELETE …/events/{id}``: 204."""
+        self._remove(self._writable(call, event, calendar))
+        return empty(204)
+
+    def cancel(self, call: Call, event: str, calendar: str = "") -> Answer:
+        """``POST …/cancel``: 202; by the organizer only, in whose calendar nothing is left."""
+        one = self._writable(call, event, calendar)
+        if not event_views.is_mine(one.content, self._diary.account):
+            raise Refusal(
+                400,
+                "ErrorAccessDenied",
+                "Your request can't be completed. You need to be an organizer to cancel a meeting.",
+            )
+        self._remove(one)
+        return empty(202)
+
+    def accept(self, call: Call, event: str, calendar: str = "") -> Answer:
+        """``POST …/accept``: 202."""
+        return self._respond(call, event, calendar, "accepted")
+
+    def decline(self, call: Call, event: str, calendar: str = "") -> Answer:
+        """``POST …/decline``: 202, and the event leaves the calendar."""
+        answer = self._respond(call, event, calendar, "declined")
+        self._remove(self._diary.find(event, calendar))
+        return answer
+
+    def tentatively(self, call: Call, event: str, calendar: str = "") -> Answer:
+        """``POST …/tentativelyAccept``: 202."""
+        return self._respond(call, event, calendar, "tentative")
+
+    def _respond(self, call: Call, event: str, calendar: str, response: str) -> Answer:
+        one = self._writable(call, event, calendar)
+        account = self._diary.account
+        if event_views.is_mine(one.content, account):
+            raise Refusal(
+                400,
+                "ErrorInvalidRequest",
+                "Your request can't be completed. You can't respond to this meeting because "
+                "you're the meeting organizer.",
+            )
+        content = _responded(one.content, account, response)
+        if one.original is not None:
+            self._store.override(one.event, one.original, content, cancelled=False)
+        else:
+            self._store.put(replace(one.event, content=content))
+        return empty(202)
+
+    def _writable(self, call: Call, event: str, calendar: str) -> Occurrence:
+        call.needs(*WRITE)
+        one = self._diary.find(event, calendar)
+        if not self._store.calendar_of(one.event).can_edit:
+            raise access_denied()
+        wanted = call.request.headers.get("if-match", "*")
+        if wanted not in ("*", event_views.etag(one.event)):
+            raise Refusal(
+                412,
+                "ErrorIrresolvableConflict",
+                "The send or update operation could not be performed because the change key "
+                "passed in the request does not match the current change key for the item.",
+            )
+        return one
+
+    def _remove(self, one: Occurrence) -> None:
+        if one.original is None:
+            self._store.delete(one.event)
+            return
+        recurrence = one.event.recurrence
+        if recurrence is not None:
+            dropped = (*recurrence.dropped, one.original)
+            others = tuple(other for other in one.event.overrides if other.original != one.original)
+            self._store.put(
+                replace(
+                    one.event,
+                    recurrence=replace(recurrence, dropped=dropped),
+                    overrides=others,
+                )
+            )
+
+    def _account(self) -> Account:
+        return self._diary.ground.mails.account(PROVIDER_B)
+
+
+@contextmanager
+def _validated() -> Iterator[None]:
+    """Word what the store refuses."""
+    try:
+        yield
+    except ValueError:
+        raise event_bodies.invalid("start") from None
+
+
+def _responded(content: Content, account: str, response: str) -> Content:
+    return replace(
+        content,
+        my_response=response,
+        attendees=tuple(
+            replace(guest, response=response)
+            if guest.email.casefold() == account.casefold()
+            else guest
+            for guest in content.attendees
+        ),
+    )

@@ -1,0 +1,274 @@
+"""
+A message in the making: begun, read from JSON or from a stored draft, changed.
+
+Source: wire report 1A.5 to 1A.7.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sandbox.mail.mime import Address, Part
+from sandbox.provider_b.outlook_mail.content import Content
+from sandbox.provider_b.outlook_mail.messages import MEMBERS
+from sandbox.provider_b.responses import Refusal
+
+_BREAKS = re.compile(r"[\r\n\x00]+")
+
+FILE = "#microsoft.graph.fileAttachment"
+ITEM = "#microsoft.graph.itemAttachment"
+_READ_ONLY = frozenset(
+    (
+        "id",
+        "bodyPreview",
+        "changeKey",
+        "conversationId",
+        "conversationIndex",
+        "createdDateTime",
+        "hasAttachments",
+        "isDraft",
+        "lastModifiedDateTime",
+        "parentFolderId",
+        "receivedDateTime",
+        "sentDateTime",
+        "uniqueBody",
+        "webLink",
+    )
+)
+_PEOPLE = {
+    "toRecipients": "to",
+    "ccRecipients": "cc",
+    "bccRecipients": "bcc",
+    "replyTo": "reply_to",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """An attachment; *content_id* without angle brackets."""
+
+    name: str
+    content_type: str
+    data: bytes
+    inline: bool = False
+    content_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """
+    A message before it is written down.
+
+    Attributes:
+        body_type: "html" or "text".
+        message_id, in_reply_to, references: With angle brackets; may be empty.
+        headers: Further headers, as the client gave them.
+        sender: Set when the client named one.
+    """
+
+    subject: str = ""
+    body: str = ""
+    body_type: str = "html"
+    to: tuple[Address, ...] = ()
+    cc: tuple[Address, ...] = ()
+    bcc: tuple[Address, ...] = ()
+    reply_to: tuple[Address, ...] = ()
+    importance: str = "normal"
+    message_id: str = ""
+    in_reply_to: str = ""
+    references: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    files: tuple[File, ...] = ()
+    sender: Address | None = None
+
+    @property
+    def everyone(self) -> tuple[Address, ...]:
+        return (*self.to, *self.cc, *self.bcc)
+
+
+def of_content(content: Content) -> Letter:
+    """Read a stored draft back."""
+    tree = content.tree
+    html = tree.body("html") is not None
+    return Letter(
+        subject=tree.header("Subject") or "",
+        body=content.html if html else content.text,
+        body_type="html" if html else "text",
+        to=content.people("To"),
+        cc=content.people("Cc"),
+        bcc=content.people("Bcc"),
+        reply_to=content.people("Reply-To"),
+        importance=content.importance,
+        message_id=tree.header("Message-ID") or "",
+        in_reply_to=tree.header("In-Reply-To") or "",
+        references=tree.header("References") or "",
+        headers=tuple(
+            (one.name, one.text) for one in tree.headers if one.name.lower().startswith("x-")
+        ),
+        files=tuple(of_part(part) for part in content.attachments),
+    )
+
+
+def of_part(part: Part) -> File:
+    """Take an attachment over from a stored message."""
+    return File(
+        name=part.filename,
+        content_type=part.content_type,
+        data=part.data,
+        inline=part.is_inline,
+        content_id=part.content_id,
+    )
+
+
+def changed(letter: Letter, message: Mapping[str, Any]) -> Letter:
+    """
+    Apply the members of a JSON `message` to *letter*; read-only ones are passed over.
+
+    Raises:
+        Refusal: RequestBodyRead, when a member is unknown or of the wrong form.
+    """
+    for name, value in message.items():
+        if "@" in name or name in _READ_ONLY:
+            continue
+        if name not in MEMBERS and name not in ("attachments", "extensions"):
+            raise Refusal(
+                400,
+                "RequestBodyRead",
+                f"The property '{name}' does not exist on type 'microsoft.graph.message'. Make "
+                "sure to only use property names that are defined by the type.",
+            )
+        letter = _applied(letter, name, value)
+    return letter
+
+
+def attachment(value: Any) -> File:
+    """
+    Read a JSON attachment.
+
+    Raises:
+        Refusal: It is not a file with a name and base64 content.
+    """
+    if not isinstance(value, dict) or value.get("@odata.type", FILE) != FILE:
+        raise _unreadable("attachments")
+    name, content = value.get("name"), value.get("contentBytes", "")
+    if not isinstance(name, str) or not name or not isinstance(content, str):
+        raise Refusal(400, "ErrorRequiredPropertyMissing", "Required property is missing.")
+    try:
+        data = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise Refusal(
+            400, "RequestBodyRead", "Cannot convert the literal to the expected type 'Edm.Binary'."
+        ) from None
+    return File(
+        name=name,
+        content_type=str(value.get("contentType") or "application/octet-stream"),
+        data=data,
+        inline=value.get("isInline") is True,
+        content_id=str(value.get("contentId") or ""),
+    )
+
+
+def people(values: Any) -> tuple[Address, ...]:
+    """
+    Read a JSON recipient collection.
+
+    Raises:
+        Refusal: It is not one.
+    """
+    if not isinstance(values, list):
+        raise _unreadable("recipients")
+    return tuple(person(value) for value in values)
+
+
+def person(value: Any) -> Address:
+    """
+    Read a JSON recipient.
+
+    Raises:
+        Refusal: It is not one.
+    """
+    inner = value.get("emailAddress") if isinstance(value, dict) else None
+    if not isinstance(inner, dict) or set(inner) - {"address", "name", "@odata.type"}:
+        raise _unreadable("emailAddress")
+    address, name = inner.get("address") or "", inner.get("name") or ""
+    if not isinstance(address, str) or not isinstance(name, str):
+        raise _unreadable("emailAddress")
+    return Address(_BREAKS.sub(" ", name), _BREAKS.sub("", address).strip())
+
+
+def body_of(value: Any) -> tuple[str, str]:
+    """
+    Read a JSON body as (type, content).
+
+    Raises:
+        Refusal: It is not one.
+    """
+    kind = value.get("contentType", "text") if isinstance(value, dict) else None
+    content = value.get("content", "") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind.lower() not in ("html", "text"):
+        raise _unreadable("body")
+    if content is not None and not isinstance(content, str):
+        raise _unreadable("body")
+    return kind.lower(), content or ""
+
+
+def _applied(letter: Letter, name: str, value: Any) -> Letter:
+    if name in _PEOPLE:
+        found: dict[str, Any] = {_PEOPLE[name]: people(value or [])}
+        return replace(letter, **found)
+    if name == "body":
+        kind, content = body_of(value)
+        return replace(letter, body_type=kind, body=content)
+    if name == "importance":
+        return replace(letter, importance=_importance(value))
+    if name in ("subject", "internetMessageId"):
+        if value is not None and not isinstance(value, str):
+            raise _unreadable(name)
+        text = _BREAKS.sub(" ", value or "")
+        if name == "subject":
+            return replace(letter, subject=text)
+        return replace(letter, message_id=text)
+    if name in ("from", "sender") and value is not None:
+        return replace(letter, sender=person(value))
+    if name == "attachments":
+        return replace(letter, files=tuple(attachment(one) for one in value or []))
+    if name == "internetMessageHeaders":
+        return replace(letter, headers=tuple(_own_header(one) for one in value or []))
+    return letter
+
+
+def _importance(value: Any) -> str:
+    word = value.lower() if isinstance(value, str) else ""
+    if word not in ("low", "normal", "high"):
+        raise Refusal(
+            400,
+            "RequestBodyRead",
+            f"Cannot convert the literal '{value}' to the expected type "
+            "'microsoft.graph.importance'.",
+        )
+    return word
+
+
+def _own_header(value: Any) -> tuple[str, str]:
+    name = value.get("name") if isinstance(value, dict) else None
+    text = value.get("value") if isinstance(value, dict) else None
+    if not isinstance(name, str) or not isinstance(text, str):
+        raise _unreadable("internetMessageHeaders")
+    if not re.fullmatch(r"(?i)x-[\w-]+", name, re.ASCII):
+        raise Refusal(
+            400,
+            "InvalidInternetMessageHeader",
+            f"The internet message header name '{name}' should start with 'x-' or 'X-'.",
+        )
+    return name, _BREAKS.sub(" ", text)
+
+
+def _unreadable(name: str) -> Refusal:
+    return Refusal(
+        400,
+        "RequestBodyRead",
+        f"When trying to read the value of '{name}', a node of the wrong kind was found.",
+    )

@@ -1,0 +1,166 @@
+"""
+What the raw bytes of a message say, as members of the wire's `message` record.
+
+Everything is worked out when it is first asked for, and kept.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any
+
+from sandbox.mail.mime import Address, Part, Trees
+from sandbox.mail.store import StoredMail
+from sandbox.provider_b.outlook_mail import bodies, search
+
+Json = dict[str, Any]
+
+_MOST_KEPT = 8192
+
+
+class Content:
+    """What the raw bytes of a message say; every member is worked out once."""
+
+    def __init__(self, tree: Part) -> None:
+        self.tree = tree
+        self._members: dict[str, Any] = {}
+
+    def member(self, name: str) -> Any:
+        """Return a member of the record that depends on nothing else; None when it has none."""
+        if name not in self._members:
+            made = _FROM_CONTENT.get(name)
+            self._members[name] = made(self) if made is not None else None
+        return self._members[name]
+
+    @cached_property
+    def text(self) -> str:
+        """The body as text; HTML is converted when there is no text."""
+        part = self.tree.body("plain")
+        return part.text if part is not None else bodies.to_text(self.html)
+
+    @cached_property
+    def html(self) -> str:
+        """The body as HTML; text is wrapped when there is no HTML."""
+        part = self.tree.body("html")
+        if part is not None:
+            return part.text
+        plain = self.tree.body("plain")
+        return bodies.to_html(plain.text if plain is not None else "")
+
+    @cached_property
+    def text_from_best(self) -> str:
+        """The readable text of the richest body, as previews and conversions use it."""
+        return bodies.to_text(self.html) if self.tree.body("html") is not None else self.text
+
+    @cached_property
+    def preview(self) -> str:
+        return bodies.preview(self.text_from_best)
+
+    @cached_property
+    def attachments(self) -> tuple[Part, ...]:
+        """Every leaf that is no body: named files, attached messages, inline images."""
+        return tuple(part for part in self.tree.own() if _attached(part))
+
+    @cached_property
+    def has_attachments(self) -> bool:
+        """Whether anything is attached that does not belong into the body."""
+        return any(not part.is_inline for part in self.attachments)
+
+    @cached_property
+    def sent_ms(self) -> int | None:
+        """The time of the Date header, None when it has none that can be read."""
+        try:
+            moment = parsedate_to_datetime(self.tree.header("Date") or "")
+            aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return int(aware.timestamp() * 1000)
+        except (ValueError, TypeError, OverflowError):
+            return None
+
+    @cached_property
+    def importance(self) -> str:
+        """`Importance`, else `X-Priority`, else normal."""
+        named = (self.tree.header("Importance") or "").strip().lower()
+        if named in ("low", "normal", "high"):
+            return named
+        priority = (self.tree.header("X-Priority") or "3").strip()[:1]
+        return {"1": "high", "2": "high", "4": "low", "5": "low"}.get(priority, "normal")
+
+    def people(self, header: str) -> tuple[Address, ...]:
+        return self.tree.addresses(header)
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The words of the search index."""
+        found = {name: self._people_words(name) for name in ("from", "to", "cc", "bcc")}
+        found["subject"] = search.words(self.tree.header("Subject") or "")
+        found["body"] = search.words(self.text_from_best)
+        found["attachment"] = search.words(" ".join(part.filename for part in self.attachments))
+        return found
+
+    def _people_words(self, header: str) -> str:
+        return search.words(" ".join(f"{one.name} {one.address}" for one in self.people(header)))
+
+
+class Contents:
+    """The contents of stored messages, the ones used last kept."""
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees = trees
+        self._kept: OrderedDict[int, tuple[bytes, Content]] = OrderedDict()
+
+    def __call__(self, mail: StoredMail) -> Content:
+        """Return what *mail* says, reading it the first time only."""
+        kept = self._kept.get(mail.seq)
+        if kept is not None and kept[0] is mail.raw:
+            self._kept.move_to_end(mail.seq)
+            return kept[1]
+        content = Content(self._trees.of(mail))
+        self._kept[mail.seq] = (mail.raw, content)
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return content
+
+
+def recipients(people: Sequence[Address]) -> list[Json]:
+    """Write addresses as the wire's recipients; a missing name is the address."""
+    return [_recipient(one) for one in people]
+
+
+def _recipient(person: Address) -> Json:
+    return {"emailAddress": {"name": person.name or person.address, "address": person.address}}
+
+
+def _author(content: Content, *headers: str) -> Json | None:
+    for header in headers:
+        found = content.people(header)
+        if found:
+            return _recipient(found[0])
+    return None
+
+
+def _attached(part: Part) -> bool:
+    if part.is_multipart:
+        return False
+    return part.is_attachment or not part.content_type.startswith("text/")
+
+
+_FROM_CONTENT: Mapping[str, Any] = {
+    "hasAttachments": lambda content: content.has_attachments,
+    "internetMessageId": lambda content: content.tree.header("Message-ID"),
+    "subject": lambda content: content.tree.header("Subject") or "",
+    "bodyPreview": lambda content: content.preview,
+    "importance": lambda content: content.importance,
+    "internetMessageHeaders": lambda content: [
+        {"name": one.name, "value": one.raw} for one in content.tree.headers
+    ],
+    "body": lambda content: {"contentType": "html", "content": content.html},
+    "uniqueBody": lambda content: {"contentType": "html", "content": content.html},
+    "sender": lambda content: _author(content, "Sender", "From"),
+    "from": lambda content: _author(content, "From", "Sender"),
+    "toRecipients": lambda content: recipients(content.people("To")),
+    "ccRecipients": lambda content: recipients(content.people("Cc")),
+    "bccRecipients": lambda content: recipients(content.people("Bcc")),
+    "replyTo": lambda content: recipients(content.people("Reply-To")),
+}

@@ -1,0 +1,103 @@
+"""The mail folder endpoints: list, get, make, with counts. Source: wire report 1A.8."""
+
+from typing import Any
+
+from sandbox.asgi import Answer
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.provider_b.endpoint import Call, Door
+from sandbox.provider_b.odata import query_options
+from sandbox.provider_b.odata.schema import Kind, Shape
+from sandbox.provider_b.outlook_mail.folders import ROOT, Folder, FolderExists, folder_id
+from sandbox.provider_b.outlook_mail.mailbox import READ_BASIC, WRITE, Box
+from sandbox.provider_b.responses import Refusal, ok
+
+_SHAPE = Shape(
+    name="microsoft.graph.mailFolder",
+    members={
+        "id": Kind.STRING,
+        "displayName": Kind.STRING,
+        "parentFolderId": Kind.STRING,
+        "childFolderCount": Kind.NUMBER,
+        "unreadItemCount": Kind.NUMBER,
+        "totalItemCount": Kind.NUMBER,
+        "isHidden": Kind.BOOLEAN,
+    },
+    exact=frozenset(("id", "parentFolderId")),
+)
+_DEFAULT_TOP = 10
+
+
+class MailFolders:
+    """The endpoints of folders."""
+
+    def __init__(self, box: Box) -> None:
+        self._box = box
+
+    def join(self, door: Door) -> None:
+        """Add the routes."""
+        add = door.routes.add
+        add("GET", "/mailFolders", self.list)
+        add("POST", "/mailFolders", self.create)
+        add("GET", "/mailFolders/{folder}", self.get)
+        add("GET", "/mailFolders/{folder}/childFolders", self.list)
+        add("POST", "/mailFolders/{folder}/childFolders", self.create)
+
+    def list(self, call: Call, folder: str = ROOT) -> Answer:
+        """``GET /mailFolders`` and ``…/childFolders``."""
+        call.needs(*READ_BASIC)
+        options = query_options.read(call.request.query, _SHAPE, expandable={}, max_top=1000)
+        below = self._box.folders.below(self._box.folder_key(folder))
+        found = query_options.applied([self._record(one) for one in below], options)
+        top = options.top or call.page_size or _DEFAULT_TOP
+        start = options.skip or 0
+        body: dict[str, Any] = {"@odata.context": call.context("mailFolders")}
+        if options.count:
+            body["@odata.count"] = len(found)
+        body["value"] = [
+            query_options.selected(one, options.select) for one in found[start : start + top]
+        ]
+        if start + top < len(found):
+            body["@odata.nextLink"] = query_options.next_link(
+                call.url, call.request.query, skip=start + top
+            )
+        return ok(body)
+
+    def get(self, call: Call, folder: str) -> Answer:
+        """``GET /mailFolders/{id or well-known name}``."""
+        call.needs(*READ_BASIC)
+        options = query_options.read(call.request.query, _SHAPE, expandable={})
+        self._box.folder_key(folder)
+        found = self._box.folders.find(folder)
+        record = self._record(found) if found is not None else {}
+        context = {"@odata.context": call.context("mailFolders/$entity")}
+        return ok({**context, **query_options.selected(record, options.select)})
+
+    def create(self, call: Call, folder: str = ROOT) -> Answer:
+        """``POST /mailFolders`` and ``…/childFolders``: 201, or 409 when the name is taken."""
+        call.needs(*WRITE)
+        parent = self._box.folder_key(folder)
+        name = call.json().get("displayName")
+        if not isinstance(name, str) or not name.strip():
+            raise Refusal(400, "ErrorInvalidParameter", "The folder's displayName is missing.")
+        try:
+            made = self._box.folders.add(name, parent)
+        except FolderExists:
+            raise Refusal(
+                409, "ErrorFolderExists", "A folder with the specified name already exists."
+            ) from None
+        context = {"@odata.context": call.context("mailFolders/$entity")}
+        return ok({**context, **self._record(made)}, 201)
+
+    def _record(self, folder: Folder) -> dict[str, Any]:
+        inside = [
+            mail for mail in self._box.ground.mails.all(PROVIDER_B) if mail.folder == folder.key
+        ]
+        return {
+            "id": folder.id,
+            "displayName": folder.name,
+            "parentFolderId": folder_id(folder.parent or ROOT),
+            "childFolderCount": len(self._box.folders.below(folder.key)),
+            "unreadItemCount": sum(not mail.is_read for mail in inside),
+            "totalItemCount": len(inside),
+            "isHidden": False,
+        }

@@ -1,0 +1,118 @@
+"""
+Mail folders: the well-known ones, and those a client made.
+
+Folder ids are the same in both id spaces: containers keep their ids. Source: wire report 1A.8.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import shake_256
+from types import MappingProxyType
+
+from sandbox.storage.database import Store
+
+ROOT = "msgfolderroot"
+OUTBOX = "outbox"
+
+# The wire's word for a folder, and the mail store's.
+WELL_KNOWN: Mapping[str, str] = MappingProxyType(
+    {
+        "archive": "archive",
+        "deleteditems": "trash",
+        "drafts": "drafts",
+        "inbox": "inbox",
+        "junkemail": "spam",
+        "outbox": OUTBOX,
+        "sentitems": "sent",
+        "msgfolderroot": ROOT,
+    }
+)
+_NAMES: Mapping[str, str] = {
+    "archive": "Archive",
+    "trash": "Deleted Items",
+    "drafts": "Drafts",
+    "inbox": "Inbox",
+    "spam": "Junk Email",
+    OUTBOX: "Outbox",
+    "sent": "Sent Items",
+    ROOT: "Top of Information Store",
+}
+_TABLE = """CREATE TABLE IF NOT EXISTS mail_folder (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, parent TEXT NOT NULL,
+    UNIQUE (parent, name)) STRICT"""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """
+    A folder.
+
+    Attributes:
+        key: The mail store's word for it.
+        parent: The key of the folder above; empty for the root.
+    """
+
+    key: str
+    name: str
+    parent: str
+
+    @property
+    def id(self) -> str:
+        return folder_id(self.key)
+
+
+@cache
+def folder_id(key: str) -> str:
+    """Return the wire's id of the folder that the mail store calls *key*."""
+    digest = urlsafe_b64encode(shake_256(f"folder/{key}".encode()).digest(51)).decode()
+    return f"AAMkAGNDM4YTQ0ZDAtYjU2Yy00ZWEy-{digest}AAA="
+
+
+class FolderExists(Exception):
+    """The parent has a folder of this name (any case)."""
+
+
+class Folders:
+    """The folders of provider B's mailbox; made ones are kept in *db*."""
+
+    def __init__(self, db: Store) -> None:
+        self._db = db
+        db.define(_TABLE)
+
+    def all(self) -> tuple[Folder, ...]:
+        """Return every folder but the root, well-known ones first."""
+        known = tuple(Folder(key, _NAMES[key], ROOT) for key in WELL_KNOWN.values() if key != ROOT)
+        rows = self._db.rows("SELECT number, name, parent FROM mail_folder ORDER BY number")
+        made = (
+            Folder(f"folder:{int(number or 0)}", str(name), str(above))
+            for number, name, above in rows
+        )
+        return (*known, *made)
+
+    def below(self, key: str) -> tuple[Folder, ...]:
+        """Return the direct children of a folder."""
+        return tuple(folder for folder in self.all() if folder.parent == key)
+
+    def find(self, reference: str) -> Folder | None:
+        """Return a folder by its id or well-known name (any case)."""
+        key = WELL_KNOWN.get(reference.lower())
+        if key == ROOT or reference == folder_id(ROOT):
+            return Folder(ROOT, _NAMES[ROOT], "")
+        return next((one for one in self.all() if key == one.key or one.id == reference), None)
+
+    def add(self, name: str, parent: str) -> Folder:
+        """
+        Make a folder.
+
+        Raises:
+            FolderExists: There is one of this name already.
+        """
+        if any(one.name.casefold() == name.casefold() for one in self.below(parent)):
+            raise FolderExists(name)
+        number = self._db.next("mail-folder")
+        self._db.run(
+            "INSERT INTO mail_folder (number, name, parent) VALUES (?, ?, ?)", number, name, parent
+        )
+        return Folder(f"folder:{number}", name, parent)

@@ -1,0 +1,208 @@
+"""
+Lists of messages in their two modes: `$filter` with `$orderby`, or `$search`.
+
+The result of one question is kept until the mailbox changes, so that its pages cost no second
+search. Source: wire report 1A.2.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from sandbox.asgi import Answer
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.mail.store import MailStore, StoredMail
+from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.odata import query_options
+from sandbox.provider_b.odata.query_options import Options
+from sandbox.provider_b.odata.schema import QueryError
+from sandbox.provider_b.outlook_mail import attachments, search
+from sandbox.provider_b.outlook_mail.content import Contents
+from sandbox.provider_b.outlook_mail.messages import (
+    BODY_MEMBERS,
+    MEMBERS,
+    ONLY_WHEN_SELECTED,
+    SHAPE,
+    View,
+)
+from sandbox.provider_b.responses import ok
+
+DEFAULT_TOP = 10
+MAX_TOP = 1000
+MAX_FOUND = 1000  # results of one $search over all its pages
+MAX_CLAUSES = 15  # our guess: upstream calls longer filters too complex without naming a number
+_MOST_KEPT = 16
+
+_NEWEST_FIRST = (query_options.Order(path="receivedDateTime", descending=True),)
+
+Question = tuple[str | None, ...]
+
+
+class Listing:
+    """Answers lists over the messages of provider B's mailbox."""
+
+    def __init__(self, mails: MailStore, contents: Contents) -> None:
+        self._mails = mails
+        self._contents = contents
+        self._kept: OrderedDict[Question, Sequence[View]] = OrderedDict()
+        self._kept_at = -1
+        self._index: dict[int, tuple[bytes, search.Searchable]] = {}
+
+    def options(self, call: Call) -> Options:
+        """
+        Read the options of a call on messages.
+
+        Raises:
+            QueryError: One is refused.
+        """
+        return query_options.read(
+            call.request.query,
+            SHAPE,
+            expandable={"attachments": attachments.SHAPE},
+            max_top=MAX_TOP,
+        )
+
+    def page(self, call: Call, folder: str | None) -> Answer:
+        """
+        Answer one page of the messages in *folder* (None: of the whole mailbox).
+
+        Raises:
+            QueryError: The options are refused, or do not go together.
+        """
+        options = self.options(call)
+        found = self._found(call, options, folder)
+        top = options.top or min(call.page_size or DEFAULT_TOP, MAX_TOP)
+        start = _start(options)
+        shown = found[start : start + top]
+        body: dict[str, Any] = {"@odata.context": call.context("messages")}
+        if options.count and options.search is None:
+            body["@odata.count"] = len(found)
+        body["value"] = [self.record(call, view, options) for view in shown]
+        if start + top < len(found):
+            body["@odata.nextLink"] = _next(call, options, start + top)
+        return ok(body)
+
+    def count(self, call: Call, folder: str | None) -> int:
+        """Count the messages that pass the call's filter."""
+        return len(self._found(call, self.options(call), folder))
+
+    def record(self, call: Call, view: View, options: Options) -> dict[str, Any]:
+        """Write one message as *options* ask for it."""
+        names = wanted(options.select)
+        if not can_read_bodies(call):
+            names = [name for name in names if name not in BODY_MEMBERS]
+        record = view.record(names, immutable=call.immutable, body_type=call.body_type)
+        inner = options.expand.get("attachments")
+        if inner is not None:
+            path = f"messages('{record['id']}')/attachments"
+            record["attachments@odata.context"] = call.context(path)
+            record["attachments"] = attachments.listed(view, inner, immutable=call.immutable)
+        return record
+
+    def view(self, mail: StoredMail) -> View:
+        """Return a message as a record."""
+        return View(mail, self._contents)
+
+    def _found(self, call: Call, options: Options, folder: str | None) -> Sequence[View]:
+        _check_modes(options)
+        if self._kept_at != self._mails.change():
+            self._kept.clear()
+            self._kept_at = self._mails.change()
+        given = {name.lower(): value for name, value in call.request.query}
+        asked = (given.get(name, "") for name in ("$filter", "$orderby", "$search"))
+        question = (folder, *asked)
+        found = self._kept.get(question)
+        if found is None:
+            found = self._kept[question] = self._asked(options, folder)
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return found
+
+    def _asked(self, options: Options, folder: str | None) -> Sequence[View]:
+        views = [
+            self.view(mail)
+            for mail in self._mails.all(PROVIDER_B)
+            if folder is None or mail.folder == folder
+        ]
+        if options.search is not None:
+            test = search.parse(options.search)
+            hits = [view for view in views if test(self._indexed(view))]
+            hits.sort(key=lambda view: str(view.get("sentDateTime")), reverse=True)
+            return hits[:MAX_FOUND]
+        if options.filter is not None:
+            views = [view for view in views if options.filter.matches(view)]
+            if not options.orderby:
+                # Upstream promises no order here: the order of arrival is as good as any.
+                views.sort(key=lambda view: view.mail.seq)
+        if options.orderby == _NEWEST_FIRST:
+            return views  # the store's own order
+        return query_options.ordered(views, options.orderby)
+
+    def _indexed(self, view: View) -> search.Searchable:
+        kept = self._index.get(view.mail.seq)
+        if kept is None or kept[0] is not view.mail.raw:
+            kept = self._index[view.mail.seq] = (view.mail.raw, view.searchable())
+        return kept[1]
+
+
+def wanted(select: Sequence[str]) -> list[str]:
+    """Name the members to write, in the order of the wire."""
+    if not select or "*" in select:
+        return [name for name in MEMBERS if name not in ONLY_WHEN_SELECTED]
+    chosen = {path.partition("/")[0] for path in select}
+    return [name for name in MEMBERS if name in chosen]
+
+
+def can_read_bodies(call: Call) -> bool:
+    """Whether the token goes beyond the basic mail permission."""
+    grant = call.request.grant
+    names = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
+    return bool(names & {"Mail.Read", "Mail.ReadWrite"})
+
+
+def _check_modes(options: Options) -> None:
+    if options.search is not None:
+        for name, given, word in (
+            ("$orderBy", bool(options.orderby), "SearchWithOrderBy"),
+            ("$filter", options.filter is not None, "SearchWithFilter"),
+            ("$skip", options.skip is not None, "SearchWithSkip"),
+        ):
+            if given:
+                raise QueryError(
+                    f"The query parameter '{name}' is not supported with '$search'.", code=word
+                )
+        return
+    if options.filter is None:
+        return
+    for path in options.filter.properties:
+        if path in ("toRecipients", "ccRecipients", "bccRecipients", "replyTo"):
+            raise QueryError(
+                "The query filter contains one or more invalid nodes.",
+                code="ErrorInvalidUrlQueryFilter",
+            )
+    paths = tuple(order.path for order in options.orderby)
+    in_step = options.filter.properties[: len(paths)] == paths
+    if not in_step or options.filter.clauses > MAX_CLAUSES:
+        raise QueryError(
+            "The restriction or sort order is too complex for this operation.",
+            code="InefficientFilter",
+        )
+
+
+def _start(options: Options) -> int:
+    if options.search is None:
+        return options.skip or 0
+    if options.skip_token is None:
+        return 0
+    try:
+        return int(urlsafe_b64decode(options.skip_token + "==").decode().removeprefix("s"))
+    except ValueError:
+        raise QueryError("Badly formed token.", code="BadRequest") from None
+
+
+def _next(call: Call, options: Options, start: int) -> str:
+    if options.search is None:
+        return query_options.next_link(call.url, call.request.query, skip=start)
+    token = urlsafe_b64encode(f"s{start}".encode()).decode().rstrip("=")
+    return query_options.next_link(call.url, call.request.query, skiptoken=token)

@@ -1,0 +1,71 @@
+"""Provider B's mailbox, as every mail endpoint finds things in it."""
+
+import re
+from dataclasses import dataclass
+
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.mail.store import StoredMail
+from sandbox.provider_b.outlook_mail.content import Contents
+from sandbox.provider_b.outlook_mail.folders import Folders
+from sandbox.provider_b.outlook_mail.messages import View
+from sandbox.provider_b.responses import malformed_id, not_found
+from sandbox.state import Ground
+
+# Permissions: one of each row is enough.
+READ = ("Mail.Read", "Mail.ReadWrite")
+READ_BASIC = (*READ, "Mail.ReadBasic", "Mail.ReadBasic.All")
+WRITE = ("Mail.ReadWrite",)
+SEND = ("Mail.Send",)
+
+# Plain and immutable ids, of messages, folders and attachments alike.
+_ID = re.compile(r"^AA[MkQ][A-Za-z0-9+/_=-]{60,}$", re.ASCII)
+
+
+def check_id(text: str) -> None:
+    """
+    Refuse an id that no item could have.
+
+    Raises:
+        Refusal: ErrorInvalidIdMalformed.
+    """
+    if not _ID.match(text):
+        raise malformed_id()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """Provider B's mailbox, as every endpoint finds things in it."""
+
+    ground: Ground
+    contents: Contents
+    folders: Folders
+
+    def mail(self, message_id: str) -> StoredMail:
+        """
+        Find a message by an id of either space.
+
+        Raises:
+            Refusal: The id is malformed, or names nothing.
+        """
+        check_id(message_id)
+        found = self.ground.mails.find(PROVIDER_B, message_id)
+        if found is None:
+            raise not_found()
+        return found
+
+    def view(self, mail: StoredMail) -> View:
+        """Return a message as a record."""
+        return View(mail, self.contents)
+
+    def folder_key(self, reference: str) -> str:
+        """
+        Return the mail store's word for a folder given by id or well-known name.
+
+        Raises:
+            Refusal: There is no such folder.
+        """
+        found = self.folders.find(reference)
+        if found is None:
+            check_id(reference)
+            raise not_found()
+        return found.key

@@ -1,0 +1,96 @@
+"""
+Answers and forwards as drafts: who they go to, what they quote.
+
+A comment is put in front of the quoted original. Source: wire report 1A.6, 1A.7.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from html import escape
+
+from sandbox.mail.mime import Address
+from sandbox.mail.store import StoredMail
+from sandbox.provider_b.outlook_mail import bodies
+from sandbox.provider_b.outlook_mail.compose import Letter, of_part
+from sandbox.provider_b.outlook_mail.content import Content
+
+
+def reply(
+    content: Content, mail: StoredMail, *, account: str, comment: str, everyone: bool
+) -> Letter:
+    """
+    Begin an answer to a message.
+
+    It goes to Reply-To, else From; when that is only the account itself, to the original To. With
+    *everyone* the original To and Cc come along, without the account.
+    """
+    to = content.people("Reply-To") or content.people("From")
+    if all(_same(one, account) for one in to):
+        to = content.people("To")
+    cc: tuple[Address, ...] = ()
+    if everyone:
+        to = _without(account, (*to, *content.people("To")))
+        cc = _without(account, content.people("Cc"), but=to)
+    return Letter(
+        to=to,
+        cc=cc,
+        subject=_prefixed("RE:", content.tree.header("Subject") or ""),
+        body=_quoted(content, mail, comment),
+        in_reply_to=content.tree.header("Message-ID") or "",
+        references=_references(content),
+    )
+
+
+def forward(content: Content, mail: StoredMail, *, comment: str) -> Letter:
+    """Begin a forward: the original is quoted and its attachments are kept."""
+    return Letter(
+        subject=_prefixed("FW:", content.tree.header("Subject") or ""),
+        body=_quoted(content, mail, comment),
+        references=_references(content),
+        files=tuple(of_part(part) for part in content.attachments),
+    )
+
+
+def _without(
+    account: str, people: Iterable[Address], *, but: Iterable[Address] = ()
+) -> tuple[Address, ...]:
+    taken = {account.casefold(), *(one.address.casefold() for one in but)}
+    kept = []
+    for one in people:
+        if one.address.casefold() not in taken:
+            taken.add(one.address.casefold())
+            kept.append(one)
+    return tuple(kept)
+
+
+def _same(person: Address, account: str) -> bool:
+    return person.address.casefold() == account.casefold()
+
+
+def _prefixed(prefix: str, subject: str) -> str:
+    return subject if subject.lower().startswith(prefix.lower()) else f"{prefix} {subject}"
+
+
+def _references(content: Content) -> str:
+    earlier = (content.tree.header("References") or "").split()
+    own = (content.tree.header("Message-ID") or "").split()
+    return " ".join(dict.fromkeys((*earlier, *own)))
+
+
+def _quoted(content: Content, mail: StoredMail, comment: str) -> str:
+    moment = datetime.fromtimestamp(mail.received_ms / 1000, UTC)
+    rows = (
+        ("From", _names(content.people("From"))),
+        ("Sent", moment.strftime("%A, %B %-d, %Y %-I:%M:%S %p")),
+        ("To", _names(content.people("To"))),
+        ("Cc", _names(content.people("Cc"))),
+        ("Subject", content.tree.header("Subject") or ""),
+    )
+    lines = "<br>\r\n".join(f"<b>{name}:</b> {escape(text)}" for name, text in rows if text)
+    words = "<br>\r\n".join(escape(line) for line in comment.splitlines())
+    start = f'<div dir="ltr">{words}</div><hr><div id="divRplyFwdMsg" dir="ltr">{lines}</div><br>'
+    return bodies.before(content.html, start)
+
+
+def _names(people: Iterable[Address]) -> str:
+    return "; ".join(f"{one.name} <{one.address}>" if one.name else one.address for one in people)

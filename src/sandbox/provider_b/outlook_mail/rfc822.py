@@ -1,0 +1,115 @@
+"""
+A letter as RFC 5322 bytes.
+
+Headers are encoded here rather than by the standard library, so that text that looks like an
+encoded word stays that text.
+"""
+
+import base64
+import re
+from collections.abc import Iterable
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+
+from sandbox.mail.mime import Address
+from sandbox.provider_b.outlook_mail.compose import File, Letter
+
+_BREAKS = re.compile(r"[\r\n\x00]+")
+_TYPE = re.compile(r"^[\w.+-]+/[\w.+-]+$", re.ASCII)
+_PLAIN = re.compile(r"^[\x20-\x7e]*$")
+_DATE = re.compile(rb"(?im)^date:.*(?:\r?\n[ \t].*)*(?:\r?\n|\Z)")
+_WORD_BYTES = 42  # 56 characters of base64: with its frame an encoded word stays below 75
+
+
+def written(letter: Letter) -> bytes:
+    """Write *letter* as RFC 5322, without From and Date: those come when it is sent."""
+    body = EmailMessage(policy=policy.SMTP)
+    body.set_content(
+        letter.body.encode("utf-8", "replace"),
+        maintype="text",
+        subtype="html" if letter.body_type == "html" else "plain",
+        cte="base64",
+        params={"charset": "utf-8"},
+    )
+    for file in letter.files:
+        _attach(body, file)
+    return _head(letter) + body.as_bytes()
+
+
+def stamped(raw: bytes, *, sender: Address, date: str, message_id: str) -> bytes:
+    """
+    Make *raw* ready to leave: the time of sending replaces any other, and a From and a Message-ID
+    are put in front where there are none.
+    """
+    last = re.search(rb"(\r?\n)\r?\n", raw)
+    end = last.end(1) if last else len(raw)
+    head, rest = raw[:end], raw[end:]
+    head = _DATE.sub(b"", head)
+    lines = f"Date: {date}\r\n"
+    for name, value in (("From", _person(sender)), ("Message-ID", message_id)):
+        if not re.search(rb"(?im)^" + name.encode() + rb":", head):
+            lines = f"{name}: {value}\r\n{lines}"
+    return lines.encode() + head + rest
+
+
+def _head(letter: Letter) -> bytes:
+    lines = [
+        ("From", _person(letter.sender) if letter.sender else ""),
+        ("To", _people(letter.to)),
+        ("Cc", _people(letter.cc)),
+        ("Bcc", _people(letter.bcc)),
+        ("Reply-To", _people(letter.reply_to)),
+        ("Subject", _encoded(letter.subject)),
+        ("Message-ID", letter.message_id),
+        ("In-Reply-To", letter.in_reply_to),
+        ("References", letter.references.replace(" ", "\r\n ")),
+        ("Importance", "" if letter.importance == "normal" else letter.importance),
+        *((name, _encoded(value)) for name, value in letter.headers),
+    ]
+    text = "".join(f"{name}: {value}\r\n" for name, value in lines if value)
+    return text.encode("utf-8", "replace")
+
+
+def _people(found: Iterable[Address]) -> str:
+    return ",\r\n ".join(_person(one) for one in found)
+
+
+def _person(person: Address) -> str:
+    if not person.name:
+        return person.address
+    if _PLAIN.match(person.name) and "=?" not in person.name:
+        quoted = re.sub(r'(["\\])', r"\\\1", person.name)
+        return f'"{quoted}" <{person.address}>'
+    return f"{_encoded(person.name)} <{person.address}>"
+
+
+def _encoded(text: str) -> str:
+    """Leave plain text alone and write anything else as base64 encoded words."""
+    if _PLAIN.match(text) and "=?" not in text and len(text) < 900:
+        return text
+    chunks, chunk = [], b""
+    for letter in text:
+        piece = letter.encode("utf-8", "replace")
+        if len(chunk) + len(piece) > _WORD_BYTES:
+            chunks.append(chunk)
+            chunk = b""
+        chunk += piece
+    chunks.append(chunk)
+    return "\r\n ".join(f"=?utf-8?B?{base64.b64encode(part).decode()}?=" for part in chunks)
+
+
+def _attach(message: EmailMessage, file: File) -> None:
+    where = "inline" if file.inline else "attachment"
+    name = _BREAKS.sub(" ", file.name)
+    cid = f"<{_BREAKS.sub('', file.content_id)}>" if file.content_id else None
+    if file.content_type == "message/rfc822":
+        inner = message_from_bytes(file.data, policy=policy.SMTP)
+        message.add_attachment(inner, disposition=where, filename=name or None, cid=cid)
+        return
+    kind = file.content_type if _TYPE.match(file.content_type) else "application/octet-stream"
+    main, _, sub = kind.partition("/")
+    if main in ("message", "multipart"):
+        main, sub = "application", "octet-stream"
+    message.add_attachment(
+        file.data, maintype=main, subtype=sub, disposition=where, filename=name or None, cid=cid
+    )

@@ -1,0 +1,202 @@
+"""
+The mail wire of provider B: reading, changing, moving and deleting messages.
+
+Source: wire report 1A.2 to 1A.4, 1A.8, 1A.9.
+"""
+
+from typing import Any
+
+from sandbox.asgi import Answer, Handler
+from sandbox.mail.ids import PROVIDER_B
+from sandbox.mail.mime import Part
+from sandbox.mail.store import StoredMail
+from sandbox.provider_b import directory
+from sandbox.provider_b.endpoint import Call, Door
+from sandbox.provider_b.odata import query_options
+from sandbox.provider_b.outlook_mail import attachments, changes, folder_endpoints, sending
+from sandbox.provider_b.outlook_mail.content import Contents
+from sandbox.provider_b.outlook_mail.folders import Folders
+from sandbox.provider_b.outlook_mail.listing import Listing
+from sandbox.provider_b.outlook_mail.mailbox import READ, READ_BASIC, WRITE, Box, check_id
+from sandbox.provider_b.outlook_mail.messages import etag
+from sandbox.provider_b.responses import Refusal, empty, not_found, ok
+from sandbox.state import Ground
+
+
+def open_wire(ground: Ground) -> Handler:
+    """Return the wire of mail, folders and the directory below ``/v1.0``."""
+    door = Door(ground)
+    contents = Contents(ground.trees)
+    folders = Folders(ground.store)
+    box = Box(ground=ground, contents=contents, folders=folders)
+    endpoints = Messages(box, Listing(ground.mails, contents))
+    endpoints.join(door)
+    sending.Sending(box, endpoints.answer_with).join(door)
+    folder_endpoints.MailFolders(box).join(door)
+    directory.Directory(ground).join(door)
+    return door.handler()
+
+
+class Messages:
+    """
+    The endpoints of single messages and of their lists.
+
+    Attributes:
+        listing: Answers lists.
+    """
+
+    def __init__(self, box: Box, listing: Listing) -> None:
+        self._box = box
+        self._mails = box.ground.mails
+        self.listing = listing
+
+    def join(self, door: Door) -> None:
+        """Add the routes."""
+        add = door.routes.add
+        for root in ("/messages", "/mailFolders/{folder}/messages"):
+            add("GET", root, self.list)
+            add("GET", f"{root}/$count", self.count)
+            add("GET", f"{root}/{{message}}", self.get)
+            add("PATCH", f"{root}/{{message}}", self.patch)
+            add("DELETE", f"{root}/{{message}}", self.delete)
+            add("POST", f"{root}/{{message}}/permanentDelete", self.delete)
+            add("GET", f"{root}/{{message}}/$value", self.mime)
+            add("POST", f"{root}/{{message}}/move", self.move)
+            add("POST", f"{root}/{{message}}/copy", self.copy)
+            add("GET", f"{root}/{{message}}/attachments", self.attachments)
+            add("GET", f"{root}/{{message}}/attachments/{{attachment}}", self.attachment)
+            add("GET", f"{root}/{{message}}/attachments/{{attachment}}/$value", self.content)
+
+    def list(self, call: Call, folder: str = "") -> Answer:
+        """``GET …/messages``."""
+        call.needs(*READ_BASIC)
+        return self.listing.page(call, self._box.folder_key(folder) if folder else None)
+
+    def count(self, call: Call, folder: str = "") -> Answer:
+        """``GET …/messages/$count``: the number as plain text."""
+        call.needs(*READ_BASIC)
+        number = self.listing.count(call, self._box.folder_key(folder) if folder else None)
+        return Answer(body=str(number).encode(), headers={"content-type": "text/plain"})
+
+    def get(self, call: Call, message: str, folder: str = "") -> Answer:
+        """``GET …/messages/{id}``."""
+        call.needs(*READ_BASIC)
+        return self.answer_with(call, self._mail(message, folder))
+
+    def patch(self, call: Call, message: str, folder: str = "") -> Answer:
+        """``PATCH …/messages/{id}``: any message's state, and everything of a draft."""
+        call.needs(*WRITE)
+        mail = self._mail(message, folder)
+        changes.check_tag(call, mail)
+        wanted = {name: value for name, value in call.json().items() if "@" not in name}
+        changes.check_settable(mail, wanted)
+        raw = changes.rewritten(mail, self._box.contents(mail), wanted)
+        changed = self._mails.update(PROVIDER_B, mail.id, **changes.state(wanted), raw=raw)
+        return self.answer_with(call, changed)
+
+    def delete(self, call: Call, message: str, folder: str = "") -> Answer:
+        """``DELETE …/messages/{id}``: gone from every folder a client sees."""
+        call.needs(*WRITE)
+        mail = self._mail(message, folder)
+        changes.check_tag(call, mail)
+        self._mails.delete(PROVIDER_B, mail.id)
+        return empty(204)
+
+    def mime(self, call: Call, message: str, folder: str = "") -> Answer:
+        """``GET …/messages/{id}/$value``: the message as MIME."""
+        call.needs(*READ)
+        mail = self._mail(message, folder)
+        return Answer(body=mail.raw, headers={"content-type": "text/plain"})
+
+    def move(self, call: Call, message: str, folder: str = "") -> Answer:
+        """``POST …/move``: the plain id changes, the immutable one stays."""
+        call.needs(*WRITE)
+        mail = self._mail(message, folder)
+        target = self._box.folder_key(_destination(call))
+        moved = self._mails.update(PROVIDER_B, mail.id, folder=target, new_id=True)
+        return self.answer_with(call, moved, status=201)
+
+    def copy(self, call: Call, message: str, folder: str = "") -> Answer:
+        """``POST …/copy``: a message of its own, in the same conversation."""
+        call.needs(*WRITE)
+        mail = self._mail(message, folder)
+        target = self._box.folder_key(_destination(call))
+        copied = self._mails.add(
+            PROVIDER_B,
+            mail.raw,
+            folder="archive",  # the store files new mail in its own folders only
+            labels=mail.labels,
+            is_read=mail.is_read,
+            is_starred=mail.is_starred,
+            received_ms=mail.received_ms,
+            thread_id=mail.thread_id,
+        )
+        copied = self._mails.update(PROVIDER_B, copied.id, folder=target)
+        return self.answer_with(call, copied, status=201)
+
+    def attachments(self, call: Call, message: str, folder: str = "") -> Answer:
+        """``GET …/attachments``."""
+        call.needs(*READ)
+        view = self._box.view(self._mail(message, folder))
+        options = query_options.read(call.request.query, attachments.SHAPE, expandable={})
+        body: dict[str, Any] = {
+            "@odata.context": call.context(f"messages('{message}')/attachments")
+        }
+        if options.count:
+            body["@odata.count"] = len(view.content.attachments)
+        body["value"] = attachments.listed(view, options, immutable=call.immutable)
+        return ok(body)
+
+    def attachment(self, call: Call, message: str, attachment: str, folder: str = "") -> Answer:
+        """``GET …/attachments/{id}``."""
+        mail, part = self._part(call, message, attachment, folder)
+        options = query_options.read(call.request.query, attachments.SHAPE, expandable={})
+        context = call.context(f"messages('{message}')/attachments/$entity")
+        record = attachments.record(mail, part, options, immutable=call.immutable)
+        return ok({"@odata.context": context, **record})
+
+    def content(self, call: Call, message: str, attachment: str, folder: str = "") -> Answer:
+        """``GET …/attachments/{id}/$value``: the bytes."""
+        _, part = self._part(call, message, attachment, folder)
+        return Answer(body=part.data, headers={"content-type": part.content_type})
+
+    def answer_with(self, call: Call, mail: StoredMail, *, status: int = 200) -> Answer:
+        """Answer with one message, as the call's options ask for it."""
+        view = self.listing.view(mail)
+        record = self.listing.record(call, view, self.listing.options(call))
+        headers = {"etag": etag(mail)}
+        if status == 201:
+            headers["location"] = (
+                f"{call.request.public}/v1.0/users('{call.user.id}')/messages('{record['id']}')"
+            )
+        context = {"@odata.context": call.context("messages/$entity")}
+        return ok({**context, **record}, status, headers)
+
+    def _mail(self, message: str, folder: str) -> StoredMail:
+        mail = self._box.mail(message)
+        if folder and mail.folder != self._box.folder_key(folder):
+            raise not_found()
+        return mail
+
+    def _part(
+        self, call: Call, message: str, attachment: str, folder: str
+    ) -> tuple[StoredMail, Part]:
+        call.needs(*READ)
+        mail = self._mail(message, folder)
+        check_id(attachment)
+        part = attachments.find(self._box.view(mail), attachment)
+        if part is None:
+            raise not_found()
+        return mail, part
+
+
+def _destination(call: Call) -> str:
+    wanted = call.json()
+    target = next(
+        (value for name, value in wanted.items() if name.lower() == "destinationid"), None
+    )
+    if not isinstance(target, str) or not target:
+        raise Refusal(
+            400, "ErrorInvalidRequest", "The parameter DestinationId is missing from the request."
+        )
+    return target

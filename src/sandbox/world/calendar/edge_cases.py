@@ -1,0 +1,171 @@
+"""
+What a plan of ordinary meetings lacks and real calendars have: no title, no length, too many
+guests, other clocks, a night that moves.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+
+from sandbox.calendar.records import Content, Guest, NewEvent, Recurrence, When, by_clock
+from sandbox.mail.ids import PROVIDER_A
+from sandbox.world.mail.deliveries import Desk, pick
+from sandbox.world.people import CAST
+
+_HOME = "Europe/Stockholm"
+_NEW_YORK = "America/New_York"
+_MANY = 40
+_ANSWERS = ("accepted", "needsAction", "declined", "tentative")
+_DANA = Guest(email="dana.ruiz@hudson-boats.example", name="Dana Ruiz", response="accepted")
+
+
+def oddities(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
+    """Yield (key of the calendar, event) for *desk*, the same for the same day."""
+    yield from _yard(desk) if desk.mailbox == PROVIDER_A else _studio(desk)
+
+
+def _yard(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
+    days = _Days(desk.today)
+    me = Guest(email=desk.account, name=desk.me.name, response="accepted")
+    yield (
+        "yard",
+        NewEvent(
+            uid="no-title@planner.harbourlight.example",
+            content=Content(start=days.at(6, "10:00"), end=days.at(6, "10:30"), organiser=me),
+        ),
+    )
+    yield (
+        "slip",
+        NewEvent(
+            uid="gate@planner.harbourlight.example",
+            content=Content(
+                title="Tide gate opens",
+                start=days.at(2, "12:00"),
+                end=days.at(2, "12:00"),
+                organiser=me,
+            ),
+        ),
+    )
+    yield (
+        "yard",
+        NewEvent(
+            uid="hudson@planner.harbourlight.example",
+            content=Content(
+                title="Hudson boats: call",
+                description="<p>Ask for the <b>keel plan</b> &amp; the price of spruce.</p>",
+                is_html=True,
+                start=days.at(-200, "10:00", _NEW_YORK, weekday=2),
+                end=days.at(-200, "10:45", _NEW_YORK, weekday=2),
+                organiser=_DANA,
+                attendees=(_DANA, me),
+                video_link="https://meet.hudson-boats.example/nora",
+                reminder=5,
+            ),
+            # It follows the clocks of New York, which change on other days than ours.
+            recurrence=Recurrence(rules=("FREQ=WEEKLY;BYDAY=WE",)),
+        ),
+    )
+    yield (
+        "yard",
+        _crowd(desk, days.at(8, "15:00"), days.at(8, "16:30"), "Season opening: all hands"),
+    )
+
+
+def _studio(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
+    days = _Days(desk.today)
+    me = Guest(email=desk.account, name=desk.me.name, response="accepted")
+    yield (
+        "family",
+        NewEvent(
+            uid="untitled@planner.harbourlight.example",
+            content=Content(start=days.at(7, "19:00"), end=days.at(7, "20:00"), organiser=me),
+        ),
+    )
+    yield (
+        "sites",
+        NewEvent(
+            uid="flight@planner.harbourlight.example",
+            content=Content(
+                title="Flight to New York",
+                location="Terminal 5",
+                start=days.at(17, "10:20"),
+                end=days.at(17, "13:05", _NEW_YORK),
+                shows_as="oof",
+                categories=("Travel",),
+                organiser=me,
+            ),
+        ),
+    )
+    yield (
+        "studio",
+        NewEvent(
+            uid="keys@planner.harbourlight.example",
+            content=Content(
+                title="Hand in the keys",
+                start=days.at(3, "17:00"),
+                end=days.at(3, "17:00"),
+                shows_as="free",
+                organiser=me,
+            ),
+        ),
+    )
+    start = days.at(-20, "07:30", "UTC")
+    yield (
+        "studio",
+        NewEvent(
+            uid="server@planner.harbourlight.example",
+            content=Content(
+                title="Server window",
+                start=start,
+                end=start.later(timedelta(minutes=30)),
+                organiser=me,
+                shows_as="free",
+            ),
+            recurrence=Recurrence(
+                rules=("FREQ=DAILY;INTERVAL=7;COUNT=8",),
+                added=(start.later(timedelta(days=24)),),
+                dropped=(start.later(timedelta(days=14)),),
+            ),
+        ),
+    )
+    yield "studio", _crowd(desk, days.at(9, "14:00"), days.at(9, "15:00"), "Open studio, everyone")
+
+
+@dataclass(frozen=True, slots=True)
+class _Days:
+    today: date
+
+    def at(self, days: int, clock: str, zone: str = _HOME, *, weekday: int | None = None) -> When:
+        """Return a time *days* from today, or on the next *weekday* (Monday is 0) after that."""
+        day = self.today + timedelta(days=days)
+        if weekday is not None:
+            day += timedelta(days=(weekday - day.weekday()) % 7)
+        return by_clock(datetime.combine(day, time.fromisoformat(clock)), zone)
+
+
+def _crowd(desk: Desk, start: When, end: When, title: str) -> NewEvent:
+    """Return a meeting of `_MANY` guests, Nora among them."""
+    me = Guest(email=desk.account, name=desk.me.name, response="accepted")
+    others = [person for person in CAST.values() if not person.key.startswith("nora")]
+    guests = [
+        Guest(
+            email=person.email,
+            name=person.name,
+            response=pick(_ANSWERS, title, person.key),
+            is_optional=number % 5 == 4,
+        )
+        for number, person in enumerate(others[: _MANY - 1])
+    ]
+    return NewEvent(
+        uid=f"{desk.mailbox}-crowd@planner.harbourlight.example",
+        content=Content(
+            title=title,
+            description="Bring somebody who has never been on a boat.",
+            location="Sail loft",
+            start=start,
+            end=end,
+            organiser=me,
+            attendees=(me, *guests),
+            reminder=30,
+        ),
+    )

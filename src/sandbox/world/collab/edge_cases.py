@@ -1,0 +1,111 @@
+"""What makes programs stumble: odd names, notebooks, locks, unreadable labels, tight libraries."""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+
+import msgspec
+
+from sandbox.collab import records as r
+from sandbox.collab.builders import Maker
+from sandbox.collab.files.blobs import quick_hash
+from sandbox.world.people import STUDIO_ACCOUNT
+
+NOTHING = quick_hash(b"")
+_JONAS = "jonas@harbourlight.example"
+# Names that upstream takes and that programs get wrong.
+NAMES = (
+    "100% oak.txt", "a & b + c.txt", "it's here.txt", "#1 list.txt", "semi;colon, comma.txt",
+    "Ångström 船.txt", "e\u0301 decomposed.txt", "\u202eright to left.txt", "emoji 🛶.txt",
+    "dots...in...name.tar.gz", ".hidden", "no ending", "UPPER.PDF", "two  blanks.txt",
+    "plus+sign.csv", "[brackets] {braces}.txt", "at@sign.txt", "equals=1.txt", "caret^.txt",
+    "tilde~.txt", "%2Fslash.txt", "long " + "x" * 200 + ".txt",
+)  # fmt: skip
+
+
+def fill(
+    make: Maker, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
+) -> None:
+    """Make them all."""
+    _company(make, sites[""], day)
+    _regatta(make, sites["/sites/regatta"])
+    _tight(make, sites["/sites/office"])
+    _personal(make, sites, labels, day)
+    _closed(make, sites["/sites/council"])
+
+
+def _company(make: Maker, site: r.Site, day: date) -> None:
+    root = make.library(site, "Documents", segment="Shared Documents")
+    make.library(site, "Site Pages", is_system=True)
+    handbook = make.folder(root, "Handbook")
+    for chapter, title in enumerate(("Welcome", "Safety", "Labels", "Holidays", "Tools"), 1):
+        when = f"{(day - timedelta(days=10 * chapter)).isoformat()}T10:00:00Z"
+        make.file(
+            handbook,
+            f"{chapter} {title}.docx",
+            ("docx", f"{title} at Harbourlight", "Ask Linnea."),
+            modified=when,
+            description=f"Chapter {chapter}",
+        )
+    make.notebook(root, "Ideas", modified=f"{day.isoformat()}T06:00:00Z")
+    shared = make.file(root, "Price list.pdf", ("pdf", "Prices", "Winter storage by the metre"))
+    make.share(shared, "link", "read", scope="anonymous", view="view")
+    make.share(shared, "link", "write", scope="organization", view="edit")
+    make.share(shared, "user", "write", to=("henrik@harbourlight-studio.example",))
+    make.share(shared, "group", "read", to=("team.yard@harbourlight.example",))
+    make.share(shared, "user", "read", to=("karin.wessel@oldtown-harbour.example",))
+
+
+def _regatta(make: Maker, site: r.Site) -> None:
+    root = make.library(site, "Dokument", segment="Delade dokument")
+    folder = make.folder(root, "Odd names & signs #1 (100%)")
+    for name in NAMES:
+        make.file(folder, name, ("text", f"This file is called {name}."))
+    make.folder(folder, "empty")
+    make.add(
+        msgspec.structs.replace(
+            make.file(root, "empty", ("text",), mime=""), size=0, source=(), quick_hash=NOTHING
+        )
+    )
+    deep = root
+    for level in range(1, 13):
+        deep = make.folder(deep, f"level {level}")
+    make.file(deep, "bottom.txt", ("text", "Twelve folders down."))
+
+
+def _tight(make: Maker, site: r.Site) -> None:
+    root = make.library(site, "Archive", description="Nearly full", quota=24_000)
+    make.file(root, "old ledgers.txt", ("text", *("an old ledger line" for _ in range(1200))))
+
+
+def _personal(
+    make: Maker, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
+) -> None:
+    for site in sites.values():
+        if not site.owner:
+            continue
+        root = make.library(site, "Documents", quota=1 << 30)
+        when = f"{(day - timedelta(days=3)).isoformat()}T18:20:00Z"
+        own = {"author": site.owner, "editor": site.owner, "created": when, "modified": when}
+        folder = make.folder(root, "Notes", **own)
+        make.file(folder, "todo.md", ("text", "# To do", "", "- call the harbour master"), **own)
+        if site.owner == _JONAS:
+            lent = make.file(root, "Lines of Vesper.pdf", ("pdf", "Lines of Vesper"), **own)
+            make.share(lent, "user", "write", to=(STUDIO_ACCOUNT,))
+            continue
+        broken = make.file(
+            root, "Bank agreement.docx", ("docx", "The agreement with the bank"), **own
+        )
+        make.add(
+            msgspec.structs.replace(
+                broken,
+                label=labels["Highly confidential"].id,
+                label_trouble="fileDoubleKeyEncrypted",
+            )
+        )
+        held = make.file(root, "Budget.xlsx", ("xlsx", "month;sum", "1;12000"), **own)
+        make.add(msgspec.structs.replace(held, is_locked=True))
+
+
+def _closed(make: Maker, site: r.Site) -> None:
+    root = make.library(site, "Minutes")
+    make.file(root, "Minutes May.docx", ("docx", "What the council spoke about"), author=_JONAS)

@@ -1,0 +1,156 @@
+"""
+The demo world's collaboration content: the sites of Harbourlight and what lies in them.
+
+The same day gives the same content: nothing here looks at a clock or at chance.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from types import MappingProxyType
+
+from sandbox.collab import records as r
+from sandbox.collab.builders import Maker
+from sandbox.collab.store import Shelf
+from sandbox.storage.database import Store
+from sandbox.world.collab import edge_cases, labels, lists, project_files
+from sandbox.world.people import CAST, STUDIO_ACCOUNT
+
+HOST, PEOPLE = "harbourlight.example", "people.harbourlight.example"
+APPLICATION = "access-gateway"  # the client whose sites are selected ones
+SELECTED_PATHS = ("/sites/studio", "/sites/store")  # the first may be written to, the other read
+
+_SEEDED = "world:collab"  # meta key: the day the world was made for
+_JONAS = "jonas@harbourlight.example"
+_YARD_PEOPLE = (_JONAS, "mikael@harbourlight.example", "astrid@harbourlight.example")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollabFacts:
+    """
+    What the collaboration world holds.
+
+    Attributes:
+        day: The day it was made for (UTC).
+        created: Whether this call wrote it, rather than an earlier one.
+        sites: A site's path to its id; the root site's is "".
+        subjects: An id (raw) for every kind of rule, and of things that behave oddly; see
+            `SUBJECTS`.
+    """
+
+    day: date
+    created: bool
+    sites: Mapping[str, str]
+    subjects: Mapping[str, str]
+
+    @property
+    def selected_site_ids(self) -> tuple[str, ...]:
+        """The sites that were granted to the application."""
+        return tuple(self.sites[path] for path in SELECTED_PATHS)
+
+
+def seed(store: Store, shelf: Shelf, now: datetime | None = None) -> CollabFacts:
+    """Write the content once; later calls leave the shelf alone and say what it holds."""
+    day = (now or datetime.now(UTC)).astimezone(UTC).date()
+    shelf.refresh()
+    kept = store.meta(_SEEDED)
+    if kept is None:
+        with store.transaction():
+            _fill(shelf, day)
+            store.set_meta(_SEEDED, day.isoformat())
+    return CollabFacts(
+        day=day if kept is None else date.fromisoformat(kept),
+        created=kept is None,
+        sites=MappingProxyType({site.path: site.id for site in shelf.every(r.Site)}),
+        subjects=MappingProxyType(_subjects(shelf)),
+    )
+
+
+def _fill(shelf: Shelf, day: date) -> None:
+    started = f"{day.year - 3}-04-01T07:30:00Z"
+    make = Maker(shelf, when=started, author=STUDIO_ACCOUNT)
+    make.people({person.email: person.name for person in CAST.values()})
+    label_ids = labels.catalogue(make)
+    sites = _sites(make)
+    project_files.fill(make, sites, label_ids, day)
+    lists.fill(make, sites, day)
+    edge_cases.fill(make, sites, label_ids, day)
+    for path, role in zip(SELECTED_PATHS, ("write", "read"), strict=True):
+        make.add(r.SiteGrant(site_id=sites[path].id, application=APPLICATION, role=role))
+    make.keep()
+
+
+def _sites(make: Maker) -> dict[str, r.Site]:
+    teams = (
+        ("", "Harbourlight", "Boats and houses at the water: the whole company", "anonymous"),
+        ("/sites/yard", "Yard", "Building and restoring wooden boats", "anonymous"),
+        ("/sites/studio", "Studio", "Houses at the water, from sketch to key", "organization"),
+        ("/sites/office", "Office", "Contracts, people and accounts", ""),
+        ("/sites/store", "Store", "Timber, fittings and where they went", "organization"),
+        ("/sites/regatta", "Sommarregatta 2026 ⛵", "The summer regatta, åäö and all", "anonymous"),
+    )
+    made = {
+        path: make.site(
+            HOST,
+            path,
+            title,
+            description=text,
+            sharing=sharing,
+            followers=(STUDIO_ACCOUNT,) if path in ("/sites/yard", "/sites/studio") else (),
+        )
+        for path, title, text, sharing in teams
+    }
+    made["/sites/council"] = make.site(
+        HOST, "/sites/council", "Works council", members=_YARD_PEOPLE, sharing=""
+    )
+    for owner, title in ((STUDIO_ACCOUNT, "Nora Lindqvist"), (_JONAS, "Jonas Ekström")):
+        path = f"/personal/{owner.replace('@', '_').replace('.', '_')}"
+        made[path] = make.site(PEOPLE, path, title, owner=owner)
+    return made
+
+
+# What a test or a demo may want to name.
+SUBJECTS: Mapping[str, str] = MappingProxyType(
+    {
+        "site": "the yard's site",
+        "drive": "the yard's library of documents",
+        "second_drive": "the yard's library of drawings",
+        "folder": "the folder of one boat",
+        "file": "a PDF in that folder",
+        "labelled_file": "a file with a label",
+        "unreadable_file": "a file whose label cannot be read",
+        "locked_file": "a file that somebody has checked out",
+        "label": "the label of the labelled file",
+        "list": "the berths",
+        "list_item": "one of them",
+        "large_list": "the 6,000 movements of stock",
+        "content_type": "the content type of urgent work orders",
+    }
+)
+
+
+def _subjects(shelf: Shelf) -> dict[str, str]:
+    site_lists = {one.title: one for one in shelf.every(r.SiteList) if not one.drive_id}
+    drives = {(one.site_id, one.name): one for one in shelf.every(r.Library)}
+    yard = next(site for site in shelf.every(r.Site) if site.path == "/sites/yard")
+    documents = drives[yard.id, "Documents"]
+    items = shelf.items(documents.id)
+    everything = [item for drive in drives.values() for item in shelf.items(drive.id)]
+    boat = next(item for item in items if item.name == project_files.FIRST_BOAT)
+    pdf = next(item for item in shelf.below(boat) if item.mime == "application/pdf")
+    labelled = next(item for item in everything if item.label)
+    return {
+        "site": yard.id,
+        "drive": documents.id,
+        "second_drive": drives[yard.id, "Drawings"].id,
+        "folder": boat.id,
+        "file": pdf.id,
+        "labelled_file": labelled.id,
+        "unreadable_file": next(item.id for item in everything if item.label_trouble),
+        "locked_file": next(item.id for item in everything if item.is_locked),
+        "label": labelled.label,
+        "list": site_lists["Berths"].id,
+        "list_item": "1",
+        "large_list": site_lists["Stock movements"].id,
+        "content_type": lists.URGENT.id,
+    }
