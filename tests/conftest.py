@@ -11,6 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import gateway  # noqa: F401 - replaces sqlite3 by the packaged driver before a test imports it
+
+# The helpers assert too: their failures show values as those of tests do.
+pytest.register_assert_rewrite(
+    *(path.stem for path in (Path(__file__).parent / "helpers").glob("*.py"))
+)
+
 # The suite runs on small shared machines: slowness is not a failure, and no test asserts on time.
 # EXAMPLES=1000 ./run test looks longer for a counterexample.
 settings.register_profile(
@@ -148,6 +155,6 @@ async def client(world, token):
 @pytest.fixture
 async def agendas(world):
     """The world with two calendar accounts, their calendars empty."""
-    import agendaworld
+    import calendar_world
 
-    return await agendaworld.opened(world)
+    return await calendar_world.opened(world)

@@ -3,11 +3,11 @@
 import json
 import sys
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
+from paths import REPOSITORY
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(REPOSITORY))
 
 from benchmarks import bodies, requests, whole
 from benchmarks.corpus import Corpus

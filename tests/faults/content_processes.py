@@ -37,7 +37,7 @@ class Processes:
     Both processes.
 
     Attributes:
-        ids: The API's ids by the names of `contentworld`.
+        ids: The API's ids by the names of `content_world`.
         files: Where the sandbox keeps its bytes.
     """
 
@@ -194,9 +194,9 @@ def _environment(both: Processes) -> dict[str, str]:
 
 
 def serve_sandbox(port: int, folder: Path) -> None:
-    """Serve the content of `contentworld` over a store in *folder*, and tell its ids."""
-    sys.path.insert(0, str(HERE.parents[1]))
-    import contentworld
+    """Serve the content of `content_world` over a store in *folder*, and tell its ids."""
+    sys.path.insert(0, str(HERE.parents[1] / "helpers"))
+    import content_world
 
     from gateway.http.server import bind, run_app
     from sandbox.app import create
@@ -207,11 +207,11 @@ def serve_sandbox(port: int, folder: Path) -> None:
     app = create(folder, public_base=base, content_base=base)
     shelf = app.ground.shelf
     shelf.refresh()
-    make = Maker(shelf, when=contentworld.WHEN, author=ANN)
-    make.people({ANN: "Ann Miller", contentworld.BOB: "Bob Stone"})
-    things, labels = contentworld.fill(make)
+    make = Maker(shelf, when=content_world.WHEN, author=ANN)
+    make.people({ANN: "Ann Miller", content_world.BOB: "Bob Stone"})
+    things, labels = content_world.fill(make)
     make.keep()
-    world = contentworld.ContentWorld(None, make, things, labels)
+    world = content_world.ContentWorld(None, make, things, labels)
     token = app.ground.tokens.issue("collab", ANN, SCOPES)
     told = {"ids": {name: world.id(name) for name in things}, "token": token}
     (folder / "told.json").write_text(json.dumps(told))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers import postgres_server, redis_server
+from database_servers import postgres_server, redis_server
 
 pytestmark = pytest.mark.slow
 

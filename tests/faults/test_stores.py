@@ -15,10 +15,10 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
-from fleet import ADMIN, MESSAGES, prepare, serving, tell, token_of, upstreams
-from rawhttp import request
-from servers import postgres_server, redis_server
-from traffic import crowded, longest, traffic
+from background_traffic import crowded, longest, traffic
+from database_servers import postgres_server, redis_server
+from gateway_processes import ADMIN, MESSAGES, prepare, serving, tell, token_of, upstreams
+from raw_http import request
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,6 @@ how many of each kind are sent.
 """
 
 import os
-from pathlib import Path
 
 import demo_process
 import httpx
@@ -15,11 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis_graphql import mutations, nodes, queries
+from paths import REPOSITORY
 
 pytestmark = pytest.mark.slow
 
 DOCUMENTS = int(os.environ.get("FUZZ_DOCUMENTS", "400"))
-SDL = (Path(__file__).parents[2] / "schema.graphql").read_text()
+SDL = (REPOSITORY / "schema.graphql").read_text()
 TIMES = ["2026-11-20", "2026-11-20T12:00:00Z", "2026-11-20T12:00:00+01:00", "0001-01-01", "soon"]
 SCALARS = {
     "DateTime": st.sampled_from(TIMES).map(nodes.String),

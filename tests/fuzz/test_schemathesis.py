@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import demo_process
-import fuzznames
+import fuzz_ids
 import httpx
 import pytest
 
@@ -70,7 +70,7 @@ def fuzz(folder: Path, demo, token, names, *words: str) -> dict:
     return json.loads((folder / "report.json").read_text())
 
 
-def config(names: fuzznames.Names) -> str:
+def config(names: fuzz_ids.Names) -> str:
     """Write which values parameters mostly take, and where upstream refuses, as TOML."""
     lists, tables = [], []
     for paths, values in names.items():
@@ -99,7 +99,7 @@ def unanswered(report: dict, method: str = "") -> set[str]:
 @pytest.fixture(scope="module")
 def surfaces(demo):
     with client(demo, demo["tokens"]["full"]) as caller:
-        return fuzznames.of_surfaces(caller)
+        return fuzz_ids.of_surfaces(caller)
 
 
 def test_every_answer_of_the_surfaces_is_as_described(tmp_path, demo, surfaces):
@@ -118,7 +118,7 @@ def test_every_masked_answer_is_as_described(tmp_path, demo, surfaces):
 def test_every_answer_of_the_management_api_is_as_described(tmp_path, passing_demo):
     admin_token = passing_demo["adminToken"]
     with client(passing_demo, admin_token) as admin:
-        names = fuzznames.of_management(admin)
+        names = fuzz_ids.of_management(admin)
     report = fuzz(tmp_path, passing_demo, admin_token, names, "--exclude-path-regex", ACCESS)
 
     assert unanswered(report) == set()
@@ -128,7 +128,7 @@ def test_every_answer_of_the_management_api_is_as_described(tmp_path, passing_de
 def test_writes_that_chance_rarely_gets_right_are_answered_as_described(demo, profile):
     token = demo["tokens"][profile]
     with client(demo, token) as caller:
-        writes = fuzznames.right_writes(caller)
+        writes = fuzz_ids.right_writes(caller)
 
     succeed(demo, token, writes)
 
@@ -142,7 +142,7 @@ def test_an_explanation_is_as_described(demo):
     succeed(demo, demo["adminToken"], [explain])
 
 
-def succeed(demo, token, writes: list[fuzznames.Write]) -> None:
+def succeed(demo, token, writes: list[fuzz_ids.Write]) -> None:
     import schemathesis  # late: it is large, and collected with the fast tests
 
     schema = schemathesis.openapi.from_url(f"{demo['baseUrl']}/openapi.json")

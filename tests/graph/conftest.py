@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from agendabook import MemoryIds
+from in_memory_calendars import MemoryIds
 
 from graph.context import Context, Sealer
 from graph.documents.operations import Graph

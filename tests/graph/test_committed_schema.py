@@ -1,7 +1,5 @@
 """The committed `schema.graphql`, and what the schema promises about itself."""
 
-from pathlib import Path
-
 import pytest
 from graphql import (
     build_schema,
@@ -10,13 +8,14 @@ from graphql import (
     is_non_null_type,
     is_object_type,
 )
+from paths import REPOSITORY
 
 from graph import schema
 from graph.masking import masks
 from graph.masking.guards import requirements
 from policy.vocabulary import EmailOp, Surface
 
-COMMITTED = Path(__file__).parents[2] / "schema.graphql"
+COMMITTED = REPOSITORY / "schema.graphql"
 
 
 def test_the_committed_schema_is_the_one_in_the_code():

@@ -14,7 +14,7 @@ import time
 from collections import defaultdict
 
 import uvloop
-from rawhttp import Line
+from raw_http import Line
 
 
 async def call(port, requests, turn, until, took):

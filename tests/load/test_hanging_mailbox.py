@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from fleet import ADMIN, MESSAGES, prepare, serving, token_of, upstreams
-from rawhttp import Line, request
+from gateway_processes import ADMIN, MESSAGES, prepare, serving, token_of, upstreams
+from raw_http import Line, request
 
 from gateway.http.admission_control import STAY_SECONDS
 

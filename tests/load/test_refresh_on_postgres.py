@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
-from fleet import (
+from database_servers import PostgresServer, postgres_server
+from gateway_processes import (
     ADMIN,
     MAIL,
     MESSAGES,
@@ -21,8 +22,7 @@ from fleet import (
     tell,
     upstreams,
 )
-from rawhttp import lines, request
-from servers import PostgresServer, postgres_server
+from raw_http import lines, request
 
 from gateway.auth.token_lookup import open_lookup
 from gateway.connections.credentials import Vault

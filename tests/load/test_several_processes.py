@@ -3,12 +3,12 @@
 import asyncio
 import time
 from collections import Counter
-from pathlib import Path
 
 import httpx
 import pytest
-from fleet import MESSAGES, serving
-from servers import postgres_server, redis_server
+from database_servers import postgres_server, redis_server
+from gateway_processes import MESSAGES, serving
+from paths import REPOSITORY
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +64,6 @@ async def test_silent_and_slow_sockets_do_not_stop_honest_requests(tmp_path):
 
 
 def test_the_compose_file_and_the_image_start_what_there_is():
-    root = Path(__file__).parents[2]
+    root = REPOSITORY
     assert '"serve", "--workers", "2"' in (root / "compose.yaml").read_text()
     assert 'ENTRYPOINT ["python", "-m", "gateway"]' in (root / "Dockerfile").read_text()

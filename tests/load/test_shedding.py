@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import httpx
 import pytest
-from fleet import MESSAGES, prepare, serving, tell, upstreams
-from rawhttp import request
+from gateway_processes import MESSAGES, prepare, serving, tell, upstreams
+from paths import TESTS
+from raw_http import request
 
 pytestmark = pytest.mark.slow
 
@@ -19,16 +19,15 @@ REQUESTS = int(os.environ.get("LOAD_REQUESTS", "2000"))
 TRIES = 4  # a machine that is busy with something else is no reason
 LATENCY = 0.05  # seconds that the upstream takes
 GROWTH = 16 * 1024 * 1024  # bytes of memory, over the whole run
-ROOT = Path(__file__).parents[1]
 
 
 def crowd(port, requests, *, callers=CALLERS):
     """Let them all ask, in a process of their own; return the figures of each status."""
-    script = [sys.executable, str(ROOT / "load" / "callers.py")]
+    script = [sys.executable, str(TESTS / "load" / "callers.py")]
     done = subprocess.run(
         [*script, str(port), str(callers), str(SECONDS)],
         input=json.dumps([one.decode() for one in requests]),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=True,

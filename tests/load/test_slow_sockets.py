@@ -6,9 +6,9 @@ import os
 import time
 
 import pytest
-from fleet import MESSAGES, serving, tell
-from rawhttp import Line, request
-from traffic import longest, traffic
+from background_traffic import longest, traffic
+from gateway_processes import MESSAGES, serving, tell
+from raw_http import Line, request
 
 pytestmark = pytest.mark.slow
 

@@ -13,16 +13,16 @@ import re
 import time
 from collections import Counter
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from fleet import ADMIN, MESSAGES, SECRET, prepare, serving, tell, token_of, upstreams
-from rawhttp import lines, request
-from servers import postgres_server, redis_server
+from database_servers import postgres_server, redis_server
+from gateway_processes import ADMIN, MESSAGES, SECRET, prepare, serving, tell, token_of, upstreams
+from paths import REPOSITORY
+from raw_http import lines, request
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs/guides/several-machines.md"
+PAGE = REPOSITORY / "docs/guides/several-machines.md"
 LIMIT_ROUNDS = int(os.environ.get("LIMIT_ROUNDS", "2"))
 REVOCATION_ROUNDS = int(os.environ.get("REVOCATION_ROUNDS", "30"))
 CALLS = 800

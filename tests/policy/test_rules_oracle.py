@@ -11,8 +11,8 @@ import sys
 from dataclasses import replace
 from random import Random
 
-import ruleoracle
-import ruleworlds
+import generated_rules
+import rule_oracle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,13 +33,13 @@ worlds = settings(
 
 def agreed(world):
     """Hold the engine's verdicts against the oracle's; return how many there were."""
-    parents = ruleworlds.parents_of(world.things)
-    known = [ruleworlds.facts(thing, parents) for thing in world.things]
+    parents = generated_rules.parents_of(world.things)
+    known = [generated_rules.facts(thing, parents) for thing in world.things]
     compiled = [
         RuleSet.compile(rules, allow_by_default=allow_all) for allow_all, rules in world.policies
     ]
     count = 0
-    for policy, thing, allowed in ruleoracle.verdicts(world):
+    for policy, thing, allowed in rule_oracle.verdicts(world):
         decided = compiled[policy].decide(known[thing])
         assert decided.allowed is allowed, (world.policies[policy], world.things[thing], decided)
         count += 1
@@ -49,7 +49,7 @@ def agreed(world):
 def test_it_decides_like_the_contract_in_seeded_worlds():
     chance, count = Random(SEED), 0
     while count < DECISIONS:
-        count += agreed(ruleworlds.world(chance, policies=30))
+        count += agreed(generated_rules.world(chance, policies=30))
 
     assert count >= DECISIONS
 
@@ -60,7 +60,7 @@ def test_it_decides_like_the_contract_in_hypothesis_worlds():
     @worlds
     @given(chances)
     def agree(chance):
-        counts.append(agreed(ruleworlds.world(chance, policies=3)))
+        counts.append(agreed(generated_rules.world(chance, policies=3)))
 
     agree()
 
@@ -86,11 +86,11 @@ def test_adding_a_block_dropping_an_allow_and_losing_a_fact_never_grant():
 def narrowed(chance):
     """Narrow a world's rules and lose its facts; return how many pairs were compared."""
     pairs = 0
-    world = ruleworlds.world(chance, policies=3)
-    parents = ruleworlds.parents_of(world.things)
+    world = generated_rules.world(chance, policies=3)
+    parents = generated_rules.parents_of(world.things)
     for allow_all, rules in world.policies:
         before = RuleSet.compile(rules, allow_by_default=allow_all)
-        block = ruleworlds.rule(chance, world.things, 99, RuleAction.BLOCK)
+        block = generated_rules.rule(chance, world.things, 99, RuleAction.BLOCK)
         dropped = chance.choice(rules) if rules else None
         fewer = [one for one in rules if one is not dropped or one.action is RuleAction.BLOCK]
         narrower = [
@@ -99,13 +99,13 @@ def narrowed(chance):
             RuleSet.compile(rules, allow_by_default=False),
         ]
         for thing in world.things:
-            known = ruleworlds.facts(thing, parents)
+            known = generated_rules.facts(thing, parents)
             if before.decide(known).allowed:
                 continue
             assert not any(one.decide(known).allowed for one in narrower)
-            for fact in ruleworlds.FACTS:
-                assert not before.decide(ruleworlds.lose(known, fact)).allowed
-            pairs += len(narrower) + len(ruleworlds.FACTS)
+            for fact in generated_rules.FACTS:
+                assert not before.decide(generated_rules.lose(known, fact)).allowed
+            pairs += len(narrower) + len(generated_rules.FACTS)
     return pairs
 
 
@@ -113,9 +113,9 @@ def narrowed(chance):
 @given(chances)
 def test_a_place_that_may_hold_nothing_visible_holds_nothing_visible(chance):
     """It must never hide what is allowed: refusing to list needs that nothing below is visible."""
-    world = ruleworlds.world(chance, policies=4, lose=0.0)
-    parents = ruleworlds.parents_of(world.things)
-    known = [ruleworlds.facts(thing, parents) for thing in world.things]
+    world = generated_rules.world(chance, policies=4, lose=0.0)
+    parents = generated_rules.parents_of(world.things)
+    known = [generated_rules.facts(thing, parents) for thing in world.things]
     for allow_all, rules in world.policies:
         compiled = RuleSet.compile(rules, allow_by_default=allow_all)
         for place, container in zip(world.things, known, strict=True):
@@ -144,24 +144,24 @@ def lies_in(one, place):
 def test_the_order_of_rules_does_not_matter():
     chance = Random(7)
     for _ in range(50):
-        world = ruleworlds.world(chance)
-        parents = ruleworlds.parents_of(world.things)
+        world = generated_rules.world(chance)
+        parents = generated_rules.parents_of(world.things)
         for allow_all, rules in world.policies:
             shuffled: list[Rule] = list(rules)
             chance.shuffle(shuffled)
             first = RuleSet.compile(rules, allow_by_default=allow_all)
             second = RuleSet.compile(shuffled, allow_by_default=allow_all)
             for thing in world.things:
-                known = ruleworlds.facts(thing, parents)
+                known = generated_rules.facts(thing, parents)
                 assert first.decide(known) == second.decide(known)
 
 
 def test_both_forms_of_the_oracle_say_the_same():
     chance = Random(11)
     for _ in range(5):
-        world = ruleworlds.world(chance)
-        quick = list(ruleoracle.verdicts(world))
-        assert quick == list(ruleoracle.verdicts(world, quick=False))
+        world = generated_rules.world(chance)
+        quick = list(rule_oracle.verdicts(world))
+        assert quick == list(rule_oracle.verdicts(world, quick=False))
 
 
 def test_every_kind_of_rule_and_loss_takes_part():
@@ -170,19 +170,19 @@ def test_every_kind_of_rule_and_loss_takes_part():
     met, lost = set(), set()
     reasons = set()
     for _ in range(60):
-        world = ruleworlds.world(chance)
-        parents = ruleworlds.parents_of(world.things)
+        world = generated_rules.world(chance)
+        parents = generated_rules.parents_of(world.things)
         for allow_all, rules in world.policies:
             compiled = RuleSet.compile(rules, allow_by_default=allow_all)
             for thing in world.things:
-                decided = compiled.decide(ruleworlds.facts(thing, parents))
+                decided = compiled.decide(generated_rules.facts(thing, parents))
                 reasons.add((decided.reason, decided.allowed))
                 lost |= thing.lost
                 if decided.reason is Reason.RULE:
                     rule = next(one for one in rules if one.id == decided.rule_id)
                     met.add((rule.rule_type, rule.action, ":" in rule.pattern))
 
-    assert lost == set(ruleworlds.FACTS)
+    assert lost == set(generated_rules.FACTS)
     assert len(met) == 2 * (9 + 3)  # both actions; three types have two forms
     assert reasons == {
         (Reason.RULE, True),
@@ -195,10 +195,10 @@ def test_every_kind_of_rule_and_loss_takes_part():
 
 def test_a_thing_that_loses_every_fact_is_blocked_by_any_block():
     chance = Random(3)
-    world = ruleworlds.world(chance)
+    world = generated_rules.world(chance)
     for thing in world.things:
-        bare = replace(thing, lost=frozenset(ruleworlds.FACTS))
-        block = ruleworlds.rule(chance, world.things, 1, RuleAction.BLOCK)
+        bare = replace(thing, lost=frozenset(generated_rules.FACTS))
+        block = generated_rules.rule(chance, world.things, 1, RuleAction.BLOCK)
         compiled = RuleSet.compile([block], allow_by_default=True)
-        known = ruleworlds.facts(bare, ruleworlds.parents_of(world.things))
+        known = generated_rules.facts(bare, generated_rules.parents_of(world.things))
         assert not compiled.decide(known).allowed

@@ -1,18 +1,12 @@
-"""Makes the modules beside the tests importable, and opens mailboxes over the sandbox."""
-
-import sys
-from pathlib import Path
+"""Mailboxes and content over the sandbox upstreams."""
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # for the modules beside the tests
-pytest.register_assert_rewrite("mailworld", "port_contract", "collabworld")
 
 
 @pytest.fixture(params=["PROVIDER_A", "PROVIDER_B"])
 async def account(request):
     """An empty mailbox of each provider, with the connector under test open on it."""
-    from mailworld import opened
+    from mail_upstreams import opened
 
     async with opened(request.param) as account:
         yield account
@@ -20,7 +14,7 @@ async def account(request):
 
 @pytest.fixture
 async def account_a():
-    from mailworld import opened
+    from mail_upstreams import opened
 
     async with opened("PROVIDER_A") as account:
         yield account
@@ -28,7 +22,7 @@ async def account_a():
 
 @pytest.fixture
 async def account_b():
-    from mailworld import opened
+    from mail_upstreams import opened
 
     async with opened("PROVIDER_B") as account:
         yield account
@@ -36,8 +30,8 @@ async def account_b():
 
 @pytest.fixture
 async def tenant():
-    """A small tenant of collaboration content; see `collabworld`."""
-    from collabworld import opened
+    """A small tenant of collaboration content; see `collab_upstream`."""
+    from collab_upstream import opened
 
     async with opened() as tenant:
         yield tenant

@@ -1,7 +1,7 @@
 """Every mail connector of the registry keeps the contract of its port."""
 
-from mailworld import ACCOUNTS
-from port_contract import *  # noqa: F403 - its tests are run from here
+from mail_port_contract import *  # noqa: F403 - its tests are run from here
+from mail_upstreams import ACCOUNTS
 
 from providers.registry import MAIL_PROVIDERS
 

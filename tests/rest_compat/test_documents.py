@@ -1,7 +1,6 @@
 """Documents, schema, table and contract say the same thing."""
 
 import re
-from pathlib import Path
 
 import pytest
 from graphql import (
@@ -11,13 +10,14 @@ from graphql import (
     print_ast,
     validate,
 )
+from paths import SHARED
 
 from graph import schema
 from graph.masking import guards
 from rest_compat import documents
 from rest_compat.table import ENDPOINTS, Endpoint
 
-CONTRACT = Path(__file__).parents[3] / "shared" / "spec" / "access-api.md"
+CONTRACT = SHARED / "spec" / "access-api.md"
 
 rows = pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: f"{row.method} {row.path}")
 

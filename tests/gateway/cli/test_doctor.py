@@ -5,7 +5,7 @@ import socket
 import stat
 
 import pytest
-from servers import redis_server
+from database_servers import redis_server
 
 from gateway.secrets.keyring import Keyring, place
 from gateway.store import sqlite, timestamps

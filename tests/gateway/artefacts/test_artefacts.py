@@ -1,0 +1,64 @@
+"""The committed artefacts are what the code builds; `./run schema` writes them."""
+
+import orjson
+import pytest
+from paths import REPOSITORY
+
+from gateway.artefacts import __main__
+from rest_compat.table import ENDPOINTS
+
+ROOT = REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def openapi():
+    return __main__.ARTEFACTS["openapi.json"]()
+
+
+@pytest.mark.parametrize("name", __main__.ARTEFACTS)
+def test_it_is_committed_as_built(name):
+    assert (ROOT / name).read_text("utf-8") == __main__.ARTEFACTS[name]()
+
+
+def test_every_row_is_described_under_an_id_of_its_own(openapi):
+    paths = orjson.loads(openapi)["paths"]
+    described = {
+        (method.upper(), path): operation["operationId"]
+        for path, operations in paths.items()
+        for method, operation in operations.items()
+    }
+
+    assert set(described) == {(row.method, row.path) for row in ENDPOINTS}
+    assert len(set(described.values())) == len(ENDPOINTS)
+
+
+def test_every_reference_leads_somewhere(openapi):
+    document = orjson.loads(openapi)
+    for reference in {part.split('"')[0] for part in openapi.split('"$ref": "#/components/')[1:]}:
+        kind, name = reference.split("/")
+        assert name in document["components"][kind]
+
+
+def test_no_component_lies_idle(openapi):
+    components = orjson.loads(openapi)["components"]
+    for kind in ("schemas", "headers", "parameters", "responses"):
+        idle = [name for name in components[kind] if f'"#/components/{kind}/{name}"' not in openapi]
+        assert idle == []
+
+
+async def test_the_served_description_has_the_management_api_in_our_words(world):
+    async with world.client() as client:
+        response = await client.get("/openapi.json")
+
+    document = response.json()
+    rotate = document["paths"]["/api/access-tokens/{tokenId}/rotate"]["post"]
+    assert rotate["operationId"] == "rotateToken"
+    assert rotate["security"] == [{"adminToken": []}]
+    assert [parameter["name"] for parameter in rotate["parameters"]] == ["tokenId"]
+    assert "422" not in rotate["responses"]
+    ids = [one["operationId"] for path in document["paths"].values() for one in path.values()]
+    assert len(ids) == len(set(ids))
+    references = set(response.text.split('"$ref":"#/components/')[1:])
+    for reference in references:
+        kind, name = reference.split('"')[0].split("/")
+        assert name in document["components"][kind]

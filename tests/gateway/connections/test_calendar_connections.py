@@ -1,0 +1,51 @@
+"""Calendar connections as the management API sees them."""
+
+import pytest
+
+PROVIDERS = ["PROVIDER_A", "PROVIDER_B"]
+
+
+async def probed(agendas, provider):
+    connection = agendas.connections[provider]
+    answer = await agendas.world.admin.post(f"/api/connections/{connection}/test")
+    assert answer.status_code == 200, answer.text
+    return {**answer.json(), "latencyMs": 0}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_a_connection_that_works_says_so_after_one_read(agendas, provider):
+    assert await probed(agendas, provider) == {
+        "ok": True,
+        "status": "active",
+        "detail": "The account answers.",
+        "latencyMs": 0,
+    }
+    assert [call["method"] for call in agendas.calls()] == ["GET"]
+
+
+@pytest.mark.parametrize(
+    ("provider", "upstream"), [("PROVIDER_A", "provider-a"), ("PROVIDER_B", "provider-b")]
+)
+async def test_a_connection_that_fails_says_so_and_is_then_named(agendas, provider, upstream):
+    await agendas.world.fail(upstream, kind="500", count=2)
+
+    found = await probed(agendas, provider)
+    events = await agendas.get("/events")
+
+    assert (found["ok"], found["status"]) == (False, "error")
+    account = {"PROVIDER_A": "Provider A", "PROVIDER_B": "Provider B"}[provider]
+    assert events.json()["authWarnings"][0].startswith(account)
+
+
+async def test_a_removed_connection_takes_its_events_along(agendas):
+    from calendar_world import at, meeting
+
+    agendas.plant("work", "one", meeting(at(1, "09:00"), at(1, "10:00"), "One"))
+    (event,) = (await agendas.get("/events")).json()["events"]
+    await agendas.world.admin.delete(f"/api/connections/{agendas.connections['PROVIDER_A']}")
+
+    gone = await agendas.get(f"/events/{event['id']}")
+    left = await agendas.get("/calendars")
+
+    assert (gone.status_code, gone.json()["error"]) == (404, "EVENT_NOT_FOUND")
+    assert [one["calendarName"] for one in left.json()["calendars"]] == ["Calendar", "Club"]

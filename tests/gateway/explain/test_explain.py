@@ -1,0 +1,648 @@
+"""`POST /api/access-tokens/{tokenId}/explain`: every layer, and the smallest change that helps."""
+
+import calendar_world
+import pytest
+import pytest_asyncio
+import world as worlds
+from schemathesis import openapi
+from world import BROKEN, EMPTY, READ_ONLY
+
+MAIL = {"to": [{"email": "x@else.example"}], "subject": "s", "body": "b"}
+LIST = {"method": "GET", "path": "/api/access/email/messages"}
+SEND = {"method": "POST", "path": "/api/access/email/messages/send", "body": MAIL}
+LAYERS = (
+    "address_limit",
+    "token",
+    "quota",
+    "surface",
+    "connections",
+    "operation",
+    "input",
+    "usable_connection",
+    "scope",
+    "upstream",
+    "mask",
+)
+NOTHING = {"addRules": [], "removeRules": []}
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(world_template, tmp_path_factory):
+    """A gateway without rate limits, in which nothing is changed."""
+    folder = tmp_path_factory.mktemp("explaining")
+    async with worlds.opened(*world_template, folder, rate_limits="off") as world:
+        yield world
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def limited(world_template, tmp_path):
+    """A gateway with rate limits."""
+    async with worlds.opened(*world_template, tmp_path) as world:
+        yield world
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def described(world):
+    """The call as it is described, which holds answers to that."""
+    document = (await world.admin.get("/openapi.json")).json()
+    return openapi.from_dict(document)["/api/access-tokens/{tokenId}/explain"]["POST"]
+
+
+@pytest.fixture
+def explain(world, described):
+    """Ask about a call of a new token: ``await explain(call, setting=…)``."""
+
+    async def ask(call, *, resources=None, expires=None, address=None, **settings):
+        more = {"resources": resources} if resources else {}
+        if expires:
+            more["expiresAt"] = expires
+        await world.token(settings, **more)
+        token_id = await newest(world)
+        world.forget_calls()
+        asked = {**call, **({"address": address} if address else {})}
+        path = f"/api/access-tokens/{token_id}/explain"
+        answer = await world.admin.post(path, json=asked)
+        assert answer.status_code == 200, answer.text
+        described.validate_response(answer)
+        return answer.json()
+
+    return ask
+
+
+async def newest(world):
+    """Return the id of the token that was made last."""
+    listed = (await world.admin.get("/api/access-tokens", params={"limit": 200})).json()
+    return listed["tokens"][-1]["id"]
+
+
+def outcomes(found):
+    assert tuple(one["layer"] for one in found["layers"]) == LAYERS
+    return {one["layer"]: one["outcome"] for one in found["layers"]}
+
+
+async def test_an_allowed_call_is_told_layer_by_layer(explain, world):
+    found = await explain({**LIST, "query": {"q": "lease", "limit": 5}}, visibleEmailFields=["to"])
+
+    assert found == {
+        "outcome": "allowed",
+        "status": 200,
+        "error": None,
+        "message": None,
+        "layers": [
+            {
+                "layer": "address_limit",
+                "outcome": "not_applicable",
+                "detail": "Counted by the address that a call comes from.",
+            },
+            {"layer": "token", "outcome": "passed", "detail": "The token is active."},
+            {
+                "layer": "quota",
+                "outcome": "not_applicable",
+                "detail": "The token has no quota of its own.",
+            },
+            {"layer": "surface", "outcome": "passed", "detail": "emailAccessEnabled is true."},
+            {
+                "layer": "connections",
+                "outcome": "passed",
+                "detail": "2 email on the token's resources.",
+            },
+            {"layer": "operation", "outcome": "passed", "detail": "search_emails is allowed."},
+            {
+                "layer": "input",
+                "outcome": "passed",
+                "detail": "Parameters and body are as they must be.",
+            },
+            {
+                "layer": "usable_connection",
+                "outcome": "passed",
+                "detail": "Connections that can be used: 1, 2.",
+            },
+            {
+                "layer": "scope",
+                "outcome": "passed",
+                "detail": "It lies within what the token may reach.",
+            },
+            {"layer": "upstream", "outcome": "passed", "detail": "Upstream answered."},
+            {
+                "layer": "mask",
+                "outcome": "passed",
+                "detail": "Hidden: subject, from, cc, bcc, body_preview, body, sent_at, "
+                "received_at, attachments, labels, importance.",
+            },
+        ],
+        "rule": None,
+        "hiddenFields": {
+            "email": [
+                "subject",
+                "from",
+                "cc",
+                "bcc",
+                "body_preview",
+                "body",
+                "sent_at",
+                "received_at",
+                "attachments",
+                "labels",
+                "importance",
+            ]
+        },
+        "change": None,
+        "unchangeable": None,
+        "partialChange": None,
+        "rehearsals": 1,
+    }
+
+
+REFUSALS = [
+    (
+        "surface",
+        LIST,
+        {"emailAccessEnabled": False},
+        (422, "EMAIL_NOT_ENABLED"),
+        {"emailAccessEnabled": True},
+    ),
+    (
+        "operation",
+        LIST,
+        {"allowedEmailOperations": ["send_email"]},
+        (403, "OPERATION_NOT_ALLOWED"),
+        {"allowedEmailOperations": ["send_email", "search_emails"]},
+    ),
+    (
+        "usable_connection",
+        LIST,
+        {"allowedConnectionIds": []},
+        (403, "NO_PROVIDER"),
+        {"allowedConnectionIds": [1]},
+    ),
+    (
+        "mask",
+        {**LIST, "query": "from=bo&subject=x"},
+        {"visibleEmailFields": ["to"]},
+        (403, "FIELD_NOT_VISIBLE"),
+        {"visibleEmailFields": ["to", "from", "subject"]},
+    ),
+    (
+        "mask",
+        {**LIST, "path": LIST["path"] + "?q=x"},
+        {"visibleEmailFields": []},
+        (403, "FIELD_NOT_VISIBLE"),
+        {"visibleEmailFields": ["subject"]},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case[0])
+async def test_a_refusal_names_its_layer_and_what_lifts_it(explain, case):
+    layer, call, settings, told, change = case
+    found = await explain(call, **settings)
+
+    assert found["outcome"] == "refused"
+    assert (found["status"], found["error"]) == told
+    at = LAYERS.index(layer)
+    told_of = outcomes(found)
+    assert told_of[layer] == "refused"
+    assert {told_of[one] for one in LAYERS[at + 1 :]} <= {"not_reached"}
+    assert "refused" not in {told_of[one] for one in LAYERS[:at]}
+    assert {name: value for name, value in found["change"].items() if name != "text"} == {
+        "settings": change,
+        **NOTHING,
+    }
+    assert (found["unchangeable"], found["partialChange"]) == (None, None)
+
+
+WORDS = [
+    ("token", LIST, {}, (401, None), "The token is revoked and stays so: make another."),
+    (
+        "connections",
+        LIST,
+        {"resources": (EMPTY,)},
+        (422, "NO_EMAIL_PROVIDER"),
+        "No such email connection is on the token's resources: connect an account, or link the "
+        "token to a resource that has one.",
+    ),
+    (
+        "input",
+        {**LIST, "query": {"limit": 0}},
+        {},
+        (400, "INVALID_PARAMETER"),
+        "The request itself is wrong; no setting of the token is the reason.",
+    ),
+    (
+        "usable_connection",
+        LIST,
+        {"resources": (BROKEN,)},
+        (403, "NO_PROVIDER"),
+        "No connection can be used (4 is disabled): reconnect one, or set it to active.",
+    ),
+    (
+        "usable_connection",
+        SEND,
+        {"resources": (READ_ONLY,)},
+        (403, "READ_ONLY"),
+        "No connection that fits may write (3 is active with read scopes only): connect one with "
+        "write scopes.",
+    ),
+    (
+        "usable_connection",
+        {**SEND, "body": {**MAIL, "connectionId": 99}},
+        {},
+        (404, "CONNECTION_NOT_FOUND"),
+        "The connection that was named is not on the token's resources: name another.",
+    ),
+    (
+        "upstream",
+        {"method": "GET", "path": "/api/access/email/messages/providerA:0000000000000000"},
+        {},
+        (404, "NOT_FOUND"),
+        "The token's connections see nothing under this id.",
+    ),
+    (
+        "input",
+        {"method": "GET", "path": "/api/access/email/nothing"},
+        {},
+        (404, "NOT_FOUND"),
+        "The request itself is wrong; no setting of the token is the reason.",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", WORDS, ids=lambda case: case[0])
+async def test_what_no_setting_can_change_is_said_in_words(explain, world, case):
+    layer, call, more, told, words = case
+    if layer == "token":
+        await world.token({})
+        token_id = await newest(world)
+        await world.admin.delete(f"/api/access-tokens/{token_id}")
+        answer = await world.admin.post(f"/api/access-tokens/{token_id}/explain", json=call)
+        found = answer.json()
+    else:
+        found = await explain(call, **more)
+
+    assert (found["status"], found["error"]) == told
+    assert outcomes(found)[layer] == "refused"
+    assert (found["change"], found["unchangeable"], found["partialChange"]) == (None, words, None)
+
+
+async def test_an_expired_token_may_live_on(explain):
+    found = await explain(LIST, expires="2026-01-01T00:00:00Z")
+
+    assert (found["status"], outcomes(found)["token"]) == (401, "refused")
+    assert found["change"]["settings"] == {}
+    assert found["change"]["expiresAt"] > "2026-11-20"
+
+
+async def test_everything_that_is_needed_comes_together_and_nothing_else(explain):
+    found = await explain(
+        {**LIST, "query": {"q": "lease", "to": "me"}},
+        emailAccessEnabled=False,
+        allowedEmailOperations=[],
+        allowedConnectionIds=[],
+        visibleEmailFields=[],
+    )
+
+    assert found["error"] == "EMAIL_NOT_ENABLED"
+    assert found["change"]["settings"] == {
+        "emailAccessEnabled": True,
+        "allowedEmailOperations": ["search_emails"],
+        "allowedConnectionIds": [1],
+        "visibleEmailFields": ["to"],  # where q may look then as well
+    }
+    assert found["rehearsals"] <= 20
+
+
+async def test_what_would_stop_it_after_a_change_is_told_with_the_change(explain):
+    found = await explain({**SEND, "body": {**MAIL, "to": []}}, allowedEmailOperations=[])
+
+    assert (found["error"], found["change"]) == ("OPERATION_NOT_ALLOWED", None)
+    assert found["unchangeable"].startswith("The request itself is wrong")
+    assert found["partialChange"]["settings"] == {"allowedEmailOperations": ["send_email"]}
+
+
+async def test_limits_are_looked_at_and_not_charged(limited):
+    world = limited
+    quota = {"perMinute": 3, "perDay": 100}
+    text = await world.token({"quota": quota})
+    token_id = await newest(world)
+    path = f"/api/access-tokens/{token_id}/explain"
+    async with world.client(text) as client:
+        await client.get(LIST["path"])
+        for _ in range(4):
+            found = (await world.admin.post(path, json={**LIST, "address": "127.0.0.1"})).json()
+            assert found["outcome"] == "allowed"
+        left = (await client.get(LIST["path"])).headers["x-ratelimit-remaining"]
+
+    told = {one["layer"]: one["detail"] for one in found["layers"]}
+    assert told["quota"] == "Used: 1 of 3 in 60 seconds, 1 of 100 in 86400 seconds."
+    assert told["address_limit"] == "Used: 1 of 60 in 60 seconds, 1 of 300 in 3600 seconds."
+    assert left == "1"
+
+
+async def test_a_full_quota_is_raised_to_what_the_call_needs(limited):
+    await limited.token({"quota": {"perMinute": 0, "perDay": 9}})
+    path = f"/api/access-tokens/{await newest(limited)}/explain"
+    found = (await limited.admin.post(path, json=LIST)).json()
+
+    assert (found["status"], found["error"], outcomes(found)["quota"]) == (429, None, "refused")
+    assert found["change"]["settings"] == {"quota": {"perMinute": 1, "perDay": 9}}
+
+
+async def test_a_full_address_is_told(limited):
+    world = limited
+    text = await world.token({})
+    token_id = await newest(world)
+    async with world.client(text) as client:
+        for _ in range(60):
+            await client.get(LIST["path"], params={"limit": 0})
+    answer = await world.admin.post(
+        f"/api/access-tokens/{token_id}/explain", json={**LIST, "address": "127.0.0.1"}
+    )
+
+    found = answer.json()
+    assert (found["status"], outcomes(found)["address_limit"]) == (429, "refused")
+    assert found["unchangeable"] == "Too many requests came in a short time: wait."
+
+
+def writes(world):
+    lease, minutes = world.id("lease"), world.id("minutes")
+    base = "/api/access/email/messages"
+    for mail in (lease, minutes):
+        yield {"method": "POST", "path": f"{base}/{mail}/reply", "body": {"body": "b"}}
+        yield {
+            "method": "POST",
+            "path": f"{base}/{mail}/forward",
+            "body": {"to": MAIL["to"], "body": "b"},
+        }
+        yield {"method": "PATCH", "path": f"{base}/{mail}", "body": {"markAsRead": True}}
+        yield {"method": "PATCH", "path": f"{base}/{mail}", "body": {"addLabels": ["New"]}}
+        yield {"method": "DELETE", "path": f"{base}/{mail}"}
+    for connection in world.connections.values():
+        yield {**SEND, "body": {**MAIL, "connectionId": connection}}
+
+
+async def test_no_write_reaches_upstream(explain, world):
+    before = {name: world.stored(name) for name in world.mails}
+    changed = []
+    for call in writes(world):
+        found = await explain(call)
+        status = 204 if call["method"] == "DELETE" else 200
+        assert (found["outcome"], found["status"]) == ("allowed", status), call
+        assert outcomes(found)["upstream"] == "passed"
+        changed += [one for one in world.calls() if one["method"] not in ("GET", "HEAD")]
+
+    assert changed == []
+    assert {name: world.stored(name) for name in world.mails} == before
+    assert (world.sent("provider-a"), world.sent("provider-b")) == ([], [])
+
+
+async def test_a_question_is_no_use_of_the_token(explain, world):
+    found = await explain(LIST)
+    token_id = await newest(world)
+    stored = (await world.admin.get(f"/api/access-tokens/{token_id}")).json()
+    decisions = await world.admin.get("/api/decisions", params={"tokenId": token_id})
+
+    assert found["outcome"] == "allowed"
+    assert stored["lastUsedAt"] is None
+    assert decisions.json()["decisions"] == []
+
+
+# -- documents
+
+
+TWO = """query Two($id: String!) {
+  found: emails(q: "lease") { emails { id subject body } }
+  one: email(emailId: $id) { id from { email } }
+  accessToken { id }
+}"""
+
+
+async def test_a_document_is_explained_field_by_field(explain, world):
+    asked = {"document": TWO, "variables": {"id": world.id("lease")}}
+    found = await explain(
+        asked, allowedEmailOperations=["view_email"], visibleEmailFields=["subject", "to"]
+    )
+
+    assert (found["outcome"], found["status"], found["error"]) == (
+        "refused",
+        200,
+        "OPERATION_NOT_ALLOWED",
+    )
+    assert found["fields"] == [
+        {
+            "key": "found",
+            "field": "emails",
+            "outcome": "refused",
+            "layer": "operation",
+            "error": "OPERATION_NOT_ALLOWED",
+        },
+        {"key": "one", "field": "email", "outcome": "allowed", "layer": None, "error": None},
+        {
+            "key": "accessToken",
+            "field": "accessToken",
+            "outcome": "allowed",
+            "layer": None,
+            "error": None,
+        },
+    ]
+    assert found["hiddenFields"] == {"email": ["from", "body"]}
+    assert found["change"]["settings"] == {
+        "allowedEmailOperations": ["view_email", "search_emails"]
+    }
+
+
+LEFT_OUT = """query Asked($id: String!, $more: Boolean = false) {
+    email(emailId: $id) { subject body @include(if: $more) ...To @skip(if: true) }
+    ...Sites @include(if: $more)
+}
+query Unasked($id: String!) { email(emailId: $id) { ...From } }
+fragment To on Email { to { email } }
+fragment From on Email { from { email } }
+fragment Sites on Query { collabSites(limit: 1) { hasMore } }"""
+
+
+async def test_what_a_document_leaves_out_is_not_explained(explain, world):
+    asked = {
+        "document": LEFT_OUT,
+        "operationName": "Asked",
+        "variables": {"id": world.id("lease")},
+    }
+    found = await explain(asked, visibleEmailFields=["subject"], collabAccessEnabled=False)
+
+    assert (found["outcome"], found["status"], found["hiddenFields"]) == ("allowed", 200, {})
+    assert found["fields"] == [
+        {"key": "email", "field": "email", "outcome": "allowed", "layer": None, "error": None}
+    ]
+    told = {one["layer"]: one["detail"] for one in found["layers"]}
+    assert told["surface"] == "emailAccessEnabled is true."
+    assert told["operation"] == "view_email is allowed."
+    assert told["mask"] == "Nothing of it is hidden."
+
+
+async def test_a_document_passes_when_all_of_its_fields_do(explain, world):
+    asked = {"document": TWO, "variables": {"id": world.id("lease")}}
+    found = await explain(asked, emailAccessEnabled=False, allowedEmailOperations=[])
+
+    assert [one["error"] for one in found["fields"]] == ["EMAIL_NOT_ENABLED"] * 2 + [None]
+    assert found["change"]["settings"] == {
+        "emailAccessEnabled": True,
+        "allowedEmailOperations": ["search_emails", "view_email"],
+    }
+
+
+async def test_a_mutation_is_not_carried_out(explain, world):
+    asked = {
+        "document": "mutation($i: SendEmailInput!) { sendEmail(input: $i) { success } }",
+        "variables": {"i": MAIL},
+    }
+    found = await explain(asked)
+
+    assert (found["outcome"], found["status"]) == ("allowed", 200)
+    assert [one["method"] for one in world.calls() if one["method"] != "GET"] == []
+    assert world.sent("provider-a") == []
+
+
+@pytest.mark.parametrize(
+    ("document", "error"),
+    [("query {", "GRAPHQL_PARSE_FAILED"), ("{ nothing }", "GRAPHQL_VALIDATION_FAILED")],
+)
+async def test_a_document_that_cannot_run_is_told_so(explain, document, error):
+    found = await explain({"document": document})
+
+    assert (found["status"], found["error"], found["fields"]) == (400, error, [])
+    assert outcomes(found)["input"] == "refused"
+    assert found["unchangeable"].startswith("The request itself is wrong")
+
+
+# -- calendars
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def agendas(world):
+    """Calendars with an event of five days ago."""
+    agendas = await calendar_world.opened(world)
+    agendas.plant(
+        "work",
+        "past",
+        calendar_world.meeting(
+            calendar_world.at(-5, "09:00"), calendar_world.at(-5, "10:00"), "Past"
+        ),
+    )
+    return agendas
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def meeting(agendas):
+    """The id of the event that callers know."""
+    day = calendar_world.text(calendar_world.day(-5))
+    listed = await agendas.get("/events", from_=day)
+    return listed.json()["events"][0]["id"]
+
+
+async def test_a_window_is_widened_by_as_many_days_as_the_event_needs(explain, meeting):
+    call = {"method": "GET", "path": f"/api/access/calendar/events/{meeting}"}
+    found = await explain(call, calendarAccessEnabled=True, timeframePastDays=1)
+
+    assert (found["status"], found["error"]) == (403, "TIMEFRAME_DENIED")
+    assert outcomes(found)["scope"] == "refused"
+    assert found["change"]["settings"] == {"timeframePastDays": 5}
+
+
+async def test_a_calendar_that_is_kept_out_is_let_in_by_its_id(explain, agendas, meeting):
+    ids = await agendas.ids()
+    call = {"method": "GET", "path": f"/api/access/calendar/events/{meeting}"}
+    found = await explain(call, calendarAccessEnabled=True, allowedCalendarIds=[ids["Club"]])
+
+    assert (found["status"], found["error"]) == (404, "EVENT_NOT_FOUND")
+    assert outcomes(found)["scope"] == "refused"
+    assert found["change"]["settings"] == {"allowedCalendarIds": [ids["Club"], ids["Me"]]}
+
+
+async def test_the_level_of_a_calendar_is_its_operation(explain, agendas):
+    call = {"method": "GET", "path": "/api/access/calendar/events"}
+    found = await explain(call, calendarAccessEnabled=True, calendarAccessLevel="free_busy_only")
+
+    assert (found["status"], found["error"]) == (403, "ACCESS_DENIED")
+    assert outcomes(found)["operation"] == "refused"
+    assert found["change"]["settings"] == {"calendarAccessLevel": "view_filtered"}
+
+
+# -- who may ask, and what
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({}, "$"),
+        ({**LIST, "document": "{ accessToken { id } }"}, "$"),
+        ({"method": "FETCH", "path": LIST["path"]}, "method"),
+        ({"path": LIST["path"]}, "method"),
+        ({"method": "GET", "path": "/api/access-tokens"}, "path"),
+        ({"method": "GET", "path": "/api/access/email/ä"}, "path"),
+        ({**LIST, "headers": {}}, "headers"),
+        ({**LIST, "address": "here"}, "address"),
+        ({**LIST, "query": 5}, "query"),
+        ({**LIST, "query": {"limit": {}}}, "query"),
+    ],
+)
+async def test_what_cannot_be_asked_is_400(world, asked, field):
+    await world.token({})
+    path = f"/api/access-tokens/{await newest(world)}/explain"
+    answer = await world.admin.post(path, json=asked)
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
+    assert answer.json()["details"][0]["field"] == field
+
+
+async def test_only_the_admin_may_ask_and_only_about_a_token_that_is_there(world):
+    async with world.client(await world.token({})) as client:
+        mine = await client.post("/api/access-tokens/1/explain", json=LIST)
+    unknown = await world.admin.post("/api/access-tokens/999/explain", json=LIST)
+
+    assert (mine.status_code, mine.json()["error"]) == (403, "ADMIN_REQUIRED")
+    assert (unknown.status_code, unknown.json()["error"]) == (404, "TOKEN_NOT_FOUND")
+
+
+async def test_no_answer_of_upstream_is_told(explain, world):
+    answer = await explain(
+        {"method": "GET", "path": f"/api/access/email/messages/{world.id('lease')}"}
+    )
+
+    assert answer["outcome"] == "allowed"
+    told = str(answer)
+    for words in ("Lease", "lease.pdf", "ana@home.example", "Please sign"):
+        assert words not in told
+
+
+async def test_the_answer_is_described(world):
+    described = (await world.admin.get("/openapi.json")).json()
+    operation = described["paths"]["/api/access-tokens/{tokenId}/explain"]["post"]
+
+    asked = operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    assert list(asked) == [
+        "method",
+        "path",
+        "query",
+        "body",
+        "document",
+        "variables",
+        "operationName",
+        "address",
+    ]
+    answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    assert answer == {"$ref": "#/components/schemas/Explanation"}
+    assert described["components"]["schemas"]["Explanation"]["required"] == [
+        "outcome",
+        "status",
+        "error",
+        "message",
+        "layers",
+        "rule",
+        "hiddenFields",
+        "change",
+        "unchangeable",
+        "partialChange",
+        "rehearsals",
+    ]

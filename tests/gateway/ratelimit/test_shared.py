@@ -1,0 +1,276 @@
+"""Limits that processes share are exact; without Redis they are stricter, and never open."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+import pytest_asyncio
+from database_servers import redis_server
+from redis.asyncio import Redis
+
+from gateway.ratelimit.shared import SharedLimiter
+from policy.quota import Charge, Verdict, Window
+
+pytestmark = pytest.mark.slow
+
+MINUTE = Window(60, 60)
+HOUR = Window(300, 3600)
+PATIENT = 5.0  # seconds: these tests count what Redis says, however busy the machine is
+
+# One process of several: waits for the line "go", asks 200 times at once, prints what passed.
+MEMBER = """
+import asyncio, json, sys
+from gateway.ratelimit.shared import SharedLimiter
+from policy.quota import Charge, Window
+
+async def main():
+    limiter = SharedLimiter(sys.argv[1], processes=4, patience=30)
+    charges = [Charge("email:192.0.2.1", (Window(60, 60), Window(300, 3600)))]
+    charges.append(Charge("token:1", (Window(1000, 60),)))
+    await limiter.take([Charge("warm", (Window(60, 60),), 0)])
+    print("ready", flush=True)
+    sys.stdin.readline()
+    verdicts = await asyncio.gather(*(limiter.take(charges) for _ in range(200)))
+    passed = [verdict for verdict in verdicts if verdict.allowed]
+    print(json.dumps({"passed": len(passed), "left": [one.remaining for one in passed]}))
+    await limiter.aclose()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    with redis_server(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def redis(running):
+    client = Redis.from_url(running.url, decode_responses=True)
+    await client.flushall()
+    yield client
+    await client.aclose()
+
+
+@pytest_asyncio.fixture
+async def limiters(redis, running):
+    """Return what makes limiters of one group."""
+    made = []
+
+    def make(processes=4, patience=PATIENT):
+        made.append(SharedLimiter(running.url, processes=processes, patience=patience))
+        return made[-1]
+
+    yield make
+    for one in made:
+        await one.aclose()
+
+
+def charge(key="email:192.0.2.1", cost=1, windows=(MINUTE, HOUR)):
+    return Charge(key, windows, cost)
+
+
+async def passed(limiter, times, **options):
+    verdicts = await asyncio.gather(*(limiter.take([charge(**options)]) for _ in range(times)))
+    return sum(verdict.allowed for verdict in verdicts)
+
+
+def test_exactly_60_of_800_calls_of_four_processes_pass(running, redis):
+    members = [
+        subprocess.Popen(
+            [sys.executable, "-c", MEMBER, running.url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    assert [member.stdout.readline() for member in members] == ["ready\n"] * 4
+    for member in members:
+        member.stdin.write("go\n")
+        member.stdin.flush()
+    told = [json.loads(member.communicate()[0]) for member in members]
+
+    assert sum(one["passed"] for one in told) == 60
+    assert sorted(left for one in told for left in one["left"]) == list(range(60))
+
+
+async def test_every_charge_is_checked_before_any_is_counted(limiters, redis):
+    limiter = limiters()
+    full = charge("token:1", windows=(Window(1, 60),))
+    await limiter.take([full])
+
+    for _ in range(20):
+        assert (await limiter.take([charge(), full])).allowed is False
+    assert await redis.zcard("{agw}:email:192.0.2.1") == 0
+    assert (await limiter.take([charge(cost=0)])).remaining == 60
+
+
+async def test_the_verdict_is_about_the_tightest_window(limiters):
+    before = time.time()
+    verdict = await limiters().take([charge(cost=2), charge("token:1", windows=(Window(9, 10),))])
+    after = time.time()
+
+    assert (verdict.allowed, verdict.limit, verdict.remaining) == (True, 9, 8)
+    assert before + 10 <= verdict.reset <= after + 11
+
+
+async def test_a_refusal_tells_when_enough_slots_are_free(limiters, redis):
+    limiter = limiters()
+    seconds, microseconds = await redis.time()
+    now = seconds * 1_000_000 + microseconds
+    ages = {f"old{age}": now - age * 1_000_000 for age in range(1, 56)}
+    await redis.zadd("{agw}:email:192.0.2.1", ages)
+
+    verdict = await limiter.take([charge(cost=10)])
+    # 55 are in the minute, 5 must leave it: they are 55, 54, 53, 52 and 51 seconds old.
+    assert verdict == Verdict(
+        allowed=False, limit=60, remaining=5, reset=verdict.reset, retry_after=verdict.retry_after
+    )
+    assert verdict.retry_after in {8, 9}
+    assert verdict.reset - int(now / 1_000_000) in {5, 6}
+
+
+async def test_windows_roll(limiters):
+    limiter = limiters()
+    short = (Window(3, 1),)
+    assert await passed(limiter, 10, windows=short) == 3
+
+    await asyncio.sleep(1.05)
+    assert await passed(limiter, 10, windows=short) == 3
+
+
+async def test_the_store_forgets_what_no_window_counts(limiters, redis):
+    await limiters().take([charge(windows=(Window(3, 1),))])
+    await asyncio.sleep(1.2)
+
+    assert await redis.keys("*") == ["{agw}:epoch"]
+
+
+async def test_looking_leaves_nothing_behind(limiters, redis):
+    assert (await limiters().take([charge(cost=0)])).remaining == 60
+
+    assert await redis.keys("*") == ["{agw}:epoch"]
+
+
+async def test_a_store_that_was_emptied_is_told_what_passed(limiters, redis):
+    first, second = limiters(), limiters()
+    assert await passed(first, 20) == 20
+    assert await passed(second, 30) == 30
+
+    await redis.flushall()
+    assert (await first.take([charge(cost=0)])).remaining == 40
+    assert (await second.take([charge(cost=0)])).remaining == 10
+    assert await passed(first, 100) == 10
+
+
+async def test_a_script_cache_that_was_emptied_is_filled_again(limiters, redis):
+    limiter = limiters()
+    await limiter.take([charge()])
+    await redis.script_flush()
+
+    assert (await limiter.take([charge()])).remaining == 58
+    assert limiter.lost is False
+
+
+async def test_a_burst_beyond_the_connections_is_no_loss(limiters):
+    limiter = limiters()
+    assert await passed(limiter, 400) == 60
+    assert limiter.lost is False
+
+
+# -- Redis lost ----------------------------------------------------------------------------------
+
+
+@pytest_asyncio.fixture
+async def lonely(tmp_path):
+    """Return a Redis of this test alone, and a limiter of a group of four that uses it."""
+    with redis_server(tmp_path) as server:
+        limiter = SharedLimiter(server.url, processes=4)
+        yield server, limiter
+        await limiter.aclose()
+
+
+async def test_a_busy_process_does_not_take_its_own_delay_for_a_loss(lonely):
+    _, limiter = lonely
+    await limiter.take([charge(cost=0)])
+
+    async def busy():
+        for _ in range(20):
+            time.sleep(0.15)  # noqa: ASYNC251 - that is the case: nothing else may run
+            await asyncio.sleep(0)
+
+    hogging = asyncio.create_task(busy())
+    assert await passed(limiter, 200) == 60
+    hogging.cancel()
+    assert limiter.lost is False
+
+
+async def test_without_redis_a_process_has_its_share(lonely):
+    server, limiter = lonely
+    server.kill()
+
+    assert await passed(limiter, 200) == 15
+    assert limiter.lost is True
+
+
+async def test_a_frozen_redis_opens_no_fresh_window(lonely):
+    server, limiter = lonely
+    assert await passed(limiter, 40) == 40
+    server.freeze()
+
+    assert await passed(limiter, 200) == 0
+    server.thaw()
+
+
+async def test_a_frozen_redis_is_asked_once_a_second(lonely, monkeypatch):
+    server, limiter = lonely
+    asked = 0
+    ask = limiter._ask
+
+    async def counting(*arguments):
+        nonlocal asked
+        asked += 1
+        return await ask(*arguments)
+
+    monkeypatch.setattr(limiter, "_ask", counting)
+    server.freeze()
+    for _ in range(50):
+        await limiter.take([charge()])
+    server.thaw()
+
+    assert asked == 1
+
+
+async def test_redis_back_it_knows_what_passed_without_it(lonely):
+    server, limiter = lonely
+    assert await passed(limiter, 10) == 10
+    server.kill()
+    assert await passed(limiter, 100) == 5
+    server.start()
+
+    async def back():
+        while limiter.lost:
+            await limiter.take([charge("other", cost=0)])
+            await asyncio.sleep(0.05)
+
+    await asyncio.wait_for(back(), 10)
+    assert (await limiter.take([charge(cost=0)])).remaining == 45
+    assert await passed(limiter, 100) == 45
+
+
+async def test_a_group_that_loses_redis_stays_below_twice_the_limit(lonely):
+    server, _ = lonely
+    group = [SharedLimiter(server.url, processes=4) for _ in range(4)]
+    before = sum([await passed(one, 30) for one in group])
+    server.kill()
+    during = sum([await passed(one, 100) for one in group])
+
+    assert before == 60
+    assert during < 60
+    for one in group:
+        await one.aclose()

@@ -1,0 +1,291 @@
+"""What a document is charged for, admitted for and written down as is what graphql-core runs."""
+
+import json
+from collections import Counter as Multiset
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    build_schema,
+    execute_sync,
+    get_named_type,
+    get_nullable_type,
+    is_enum_type,
+    is_leaf_type,
+    is_list_type,
+    parse,
+    validate,
+)
+from hypothesis import HealthCheck, assume, given, reject, settings
+from plan_cases.requests import CONDITIONS, MAIL, Request, requests
+
+from gateway.audit.decision import Way
+from gateway.audit.recorder import Recorder, begin
+from graph.documents.cost_limits import MAX_OBJECTS, TooCostly
+from graph.documents.cost_walker import Counter
+from graph.documents.operations import CACHED_LENGTH, Graph
+from graph.http import respond
+from graph.masking.guards import requirements
+from graph.schema import build, sdl
+
+SCHEMA = build_schema(sdl())  # of graphql-core alone: no resolver, guard or plan of ours
+NEEDS = requirements(build())
+# The arguments that name a root field's resource, the narrowest first.
+NAMES = ("itemId", "fileId", "listId", "emailId", "threadId", "boardId", "folderId", "siteId")
+WRITES = SCHEMA.mutation_type.fields
+LEAVES = {"String": "text", "Boolean": True, "Int": 1, "Long": 1, "Float": 1.5}
+
+
+class Truth:
+    """What graphql-core does with a request, on values of every type."""
+
+    def __init__(self, request):
+        self.ran = {}
+        self.objects = 0
+        result = execute_sync(
+            SCHEMA,
+            parse(request.text),
+            variable_values=request.variables,
+            operation_name=request.operation,
+            field_resolver=self._resolve,
+        )
+        self.failed = any(error.path is None for error in result.errors or ()) or (
+            None in [request.variables.get(name, True) for name in CONDITIONS]
+        )
+
+    @property
+    def costs(self):
+        """Root fields by surface."""
+        needs = [NEEDS[name].surface for name, _ in self.ran.values()]
+        return Multiset(surface.value for surface in needs if surface) or {"graphql": 1}
+
+    @property
+    def rows(self):
+        """What the decision log should tell of each root field."""
+        found = Multiset()
+        for name, arguments in self.ran.values():
+            named = [arguments.get(one) for one in NAMES]
+            resource = next((one for one in named if isinstance(one, str)), None)
+            found[name, NEEDS[name].surface, resource, name in WRITES] += 1
+        return found or Multiset([(None, None, None, False)])
+
+    @property
+    def admitted(self):
+        """What a mutation asks before its key is looked at."""
+        needs = [NEEDS[name] for name, _ in self.ran.values() if name in WRITES]
+        return Multiset((one.surface, *one.operations) for one in needs)
+
+    def _resolve(self, source, info, **arguments):
+        """Return as many objects as *limit* lets through, and one in any other list."""
+        if info.path.prev is None:
+            self.ran[info.path.key] = info.field_name, arguments
+            source = min(arguments.get("limit") or 1, NEEDS[info.field_name].max_limit)
+        listed = is_list_type(get_nullable_type(info.return_type))
+        named = get_named_type(info.return_type)
+        count = source if listed else 1
+        if is_leaf_type(named):
+            first = next(iter(named.values.values())).value if is_enum_type(named) else None
+            value = LEAVES.get(named.name, first)
+        else:
+            self.objects += count
+            value = 1 if listed else source
+        return [value] * count if listed else value
+
+
+def measured(graph, request):
+    """Return what a request is found to cost; not of one that is beyond a limit."""
+    try:
+        _, measure = graph.choose(graph.read(request.text), request.operation)
+    except TooCostly:
+        reject()
+    assume(measure.objects(request.variables) <= MAX_OBJECTS)
+    return measure
+
+
+class Log:
+    """Takes the rows that the recorder makes."""
+
+    def __init__(self):
+        self.rows = []
+
+    def clock(self):
+        return 0
+
+    def write(self, row, *, change):
+        self.rows.append(((row.operation, row.surface, row.resource_id, change), row.cost))
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """The graph, whose root fields only note that they ran."""
+    ran = []
+
+    async def note(_source, info, **_):
+        ran.append(info.path.key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for root in (build().query_type, build().mutation_type):
+            for field in root.fields.values():
+                patch.setattr(field, "resolve", note)
+        graph = Graph(build())
+        graph.ran = ran
+        yield graph
+
+
+class Served:
+    """What `POST /graphql` did with a request: ran, admitted, charged and wrote down."""
+
+    def __init__(self, graph, world):
+        graph.ran.clear()
+        self.ran = graph.ran
+        self.admitted = []
+        self.context = world.context()
+        self._graph = graph
+
+    async def answer(self, request):
+        asked = {
+            "query": request.text,
+            "variables": request.variables,
+            "operationName": request.operation,
+        }
+        reply = await respond(
+            self._graph,
+            json.dumps(asked).encode(),
+            admit=self._admit,
+            request_id="req-1",
+            once=self._once,
+        )
+        log = Log()
+        Recorder(log).graphql(self.context, reply.status)
+        self.rows, self.status = log.rows, reply.status
+        self.told = json.loads(reply.body)
+        return self
+
+    async def _admit(self, costs):
+        self.costs = costs
+        self.context.trail = begin(Way.GRAPHQL, sum(costs.values()))
+        return self.context
+
+    async def _once(self, operation, context, run):
+        noting = SimpleNamespace(admit=lambda *need: self.admitted.append(need))
+        operation.admit(SimpleNamespace(caller=noting), context.trail.given)
+        return await run()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # `world` stays as it is
+@given(request=requests(SCHEMA))
+async def test_what_runs_is_charged_admitted_and_written_down(graph, world, request):
+    assert validate(SCHEMA, parse(request.text)) == []
+    measured(graph, request)
+    truth = Truth(request)
+    padded = replace(request, text=request.text + " " * CACHED_LENGTH)  # too long for a plan
+
+    for asked in (request, request, padded):
+        served = await Served(graph, world).answer(asked)
+
+        assert sum(cost for _, cost in served.rows) == sum(served.costs.values())
+        if truth.failed:
+            assert (served.status, served.ran) == (400, [])
+            continue
+        if "mutation" in request.text and len(truth.ran) > 1:
+            assert (served.status, served.ran, served.admitted) == (400, [], [])
+            assert served.told["errors"][0]["message"] == "A request may hold one mutation field."
+            assert served.rows == [((None, None, None, False), 1)]
+            continue
+        assert served.status == 200
+        assert sorted(served.ran) == sorted(truth.ran)
+        assert served.costs == truth.costs
+        assert Multiset(row for row, _ in served.rows) == truth.rows
+        assert Multiset(served.admitted) == truth.admitted
+
+
+@given(request=requests(SCHEMA))
+def test_a_document_counts_as_much_as_its_fragments_written_out(request):
+    document = parse(request.text)
+    fragments = {
+        one.name.value: one
+        for one in document.definitions
+        if isinstance(one, FragmentDefinitionNode)
+    }
+
+    counted = Counter(SCHEMA, document).operations()
+
+    for operation, tally in counted:
+        found = Written(fragments)
+        found.directives += len(operation.directives or ())
+        found.go(operation.selection_set, 1)
+        assert (tally.depth, tally.fields, tally.aliases, tally.directives) == (
+            found.depth,
+            found.fields,
+            found.aliases,
+            found.directives,
+        )
+
+
+class Written:
+    """Counts with every fragment written out where it is spread; names of types are no fields."""
+
+    def __init__(self, fragments):
+        self.depth = self.fields = self.aliases = self.directives = 0
+        self._fragments = fragments
+
+    def go(self, selections, level):
+        for node in selections.selections:
+            self.directives += len(node.directives or ())
+            if isinstance(node, FragmentSpreadNode):
+                fragment = self._fragments[node.name.value]
+                self.directives += len(fragment.directives or ())
+                self.go(fragment.selection_set, level)
+            elif isinstance(node, FieldNode):
+                self.aliases += node.alias is not None
+                if node.name.value == "__typename":
+                    continue
+                self.fields += 1
+                self.depth = max(self.depth, level)
+                if node.selection_set is not None:
+                    self.go(node.selection_set, level + 1)
+            else:
+                self.go(node.selection_set, level)
+
+
+@given(request=requests(SCHEMA))
+def test_objects_and_upstream_fields_are_never_reckoned_too_few(request):
+    measure = measured(Graph(build()), request)
+    truth = Truth(request)
+
+    assert truth.failed or measure.objects(request.variables) >= truth.objects
+    assert len([one for one in measure.roots if one.surface]) >= sum(truth.costs.values()) - (
+        truth.costs == {"graphql": 1}
+    )
+
+
+SEND = """mutation ($mail: SendEmailInput!, $yes: Boolean = true) {
+    sendEmail(input: $mail) { success @include(if: $yes) }
+}"""
+
+
+async def test_nothing_is_sent_where_null_is_to_decide_what_is_answered(ask, world):
+    status, body = await ask(SEND, {"mail": MAIL, "yes": None})
+
+    assert status == 400
+    told = {
+        "code": "INVALID_PARAMETER",
+        "httpStatus": 400,
+        "requestId": "req-1",
+        "details": [{"field": "yes", "message": "It is required."}],
+    }
+    assert body == {"errors": [{"message": "yes: It is required.", "extensions": told}]}
+    assert world.shelves[1].calls == world.shelves[2].calls == []
+
+
+async def test_a_variable_may_be_of_another_type_in_another_operation(graph, world):
+    text = """mutation Send($x: SendEmailInput!) { sendEmail(input: $x) { success } }
+    query Look($x: Boolean!) { accessToken @include(if: $x) { id } }"""
+
+    sent = await Served(graph, world).answer(Request(text, {"x": MAIL}, "Send"))
+
+    assert (sent.status, sent.ran, sent.costs) == (200, ["sendEmail"], {"email": 1})

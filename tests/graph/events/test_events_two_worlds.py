@@ -1,0 +1,178 @@
+"""Two worlds of events that differ only in masked values give byte-identical responses."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from in_memory_calendars import Diary, MemoryIds
+
+from graph.http import respond
+from policy.vocabulary import CalendarField
+from providers.calendar.merged_calendars import Agenda, event_id
+from providers.ports.calendar import CalendarPlace, EventList, EventPlace, Span
+from providers.ports.mail import ConnectionInfo
+from providers.records.calendar import Attendee, Calendar, Event
+
+DAY = datetime(2026, 11, 21, tzinfo=UTC)
+ACCOUNT = ConnectionInfo(
+    id=3, resource_id=1, kind="calendar", provider="PROVIDER_A", account_email="me@a.example"
+)
+TALK = Event(
+    id="talk",
+    title="Talk",
+    description="About it",
+    location="Here",
+    start_utc=DAY + timedelta(hours=9),
+    end_utc=DAY + timedelta(hours=10),
+    all_day=False,
+    status="confirmed",
+    organizer="boss@x.example",
+    attendees=(Attendee(email="ann@x.example", name="Ann", response="accepted"),),
+    join_url="https://meet.example/1",
+    labels=("Blue",),
+    is_recurring_event=False,
+)
+LUNCH = msgspec.structs.replace(TALK, id="lunch", title="Lunch")
+
+# A mask word -> the same event with another value behind it.
+OTHER = {
+    CalendarField.TITLE: {"title": "Quite another"},
+    CalendarField.DESCRIPTION: {"description": None},
+    CalendarField.LOCATION: {"location": "Elsewhere"},
+    CalendarField.TIMES: {
+        "start_utc": DAY + timedelta(hours=1),
+        "end_utc": DAY + timedelta(hours=23),
+        "all_day": True,
+    },
+    CalendarField.STATUS: {"status": "tentative"},
+    CalendarField.ORGANIZER: {"organizer": "else@x.example"},
+    CalendarField.ATTENDEES: {"attendees": (Attendee(email="else@x.example"),)},
+    CalendarField.JOIN_URL: {"join_url": None},
+    CalendarField.LABELS: {"labels": ()},
+    CalendarField.RECURRENCE: {"is_recurring_event": True},
+}
+EVENT = """
+    id title description location startUtc endUtc allDay status organizer
+    attendees { email name response } joinUrl labels isRecurringEvent
+"""
+NOON = '"2026-11-21T12:00:00Z"'
+DOCUMENTS = [
+    f"{{ calendarEvents {{ events {{ {EVENT} }} meta {{ totalCount hasMore from to }} }} }}",
+    f"{{ calendarEvents(from: {NOON}) {{ events {{ id }} meta {{ totalCount from to }} }} }}",
+    f"{{ calendarEvents(to: {NOON}, limit: 1) {{ events {{ id }} meta {{ hasMore }} }} }}",
+    '{ calendarEvents(q: "another") { meta { totalCount } } }',
+    '{ calendarEvents(q: "about") { meta { totalCount } } }',
+    '{ calendarEvents(q: "elsewhere") { meta { totalCount } } }',
+    '{ calendarEvents(attendees: "ann@x.example") { meta { totalCount } } }',
+    '{ calendarEvents(attendees: "boss@x.example") { meta { totalCount } } }',
+    "{ calendarEvents(includeCancelled: true) { events { id status } } }",
+    '{ eventsByContact(email: "x.example") { events { id title startUtc } } }',
+    '{ eventsByContact(email: "boss") { events { id } } }',
+    '{ eventsByContact(name: "ann") { events { id } } }',
+    f'{{ freeBusy(from: "2026-11-21", to: {NOON}) {{ calendars {{ busy {{ startUtc }} }} }} }}',
+    "{ calendarEvent(eventId: $EVENT) { event { " + EVENT + " } } }",
+    """{ calendarEvents { events { ...A ... on Event { seen: title } } } }
+       fragment A on Event { at: startUtc who: attendees { email } by: organizer }""",
+]
+
+
+class Honest(Diary):
+    """A connector: what was not wanted is not told; declined events are told when asked."""
+
+    async def events(self, calendar, span, *, include_cancelled, wanted):
+        found = await super().events(
+            calendar, span, include_cancelled=include_cancelled, wanted=wanted
+        )
+        return EventList([pick(one, wanted) for one in found.events])
+
+    async def event(self, calendar, event, *, wanted):
+        return pick(await super().event(calendar, event, wanted=wanted), wanted)
+
+    async def busy(self, calendar, span, *, own_answers):
+        return [
+            Span(one.start_utc, one.end_utc)
+            for one in self.events_of[calendar]
+            if not (own_answers and one.attendees[0].response == "declined")
+        ]
+
+
+def pick(event, wanted):
+    kept = wanted | {"id", "start_utc", "end_utc"}
+    values = msgspec.structs.asdict(event)
+    return Event(**{name: value for name, value in values.items() if name in kept})
+
+
+async def answer(graph, world, document, talk):
+    diary = Honest(listed=[Calendar(id="c", name="C")], events_of={"c": [talk, LUNCH]})
+    ids = MemoryIds()
+    place = CalendarPlace(3, "c")
+    known = event_id(place, "talk")
+    ids.known[known] = EventPlace(1, place, "talk")
+
+    async def admit(_):
+        return replace(world.context(), agenda=Agenda([(ACCOUNT, diary)], ids))
+
+    body = json.dumps({"query": document.replace("$EVENT", f'"{known}"')}).encode()
+    reply = await respond(graph, body, admit=admit, request_id="req-1")
+    return reply.status, reply.body
+
+
+@pytest.fixture
+def calendars(world):
+    world.connections = [ACCOUNT]
+    world.settings["calendarAccessEnabled"] = True
+    return world
+
+
+@pytest.mark.parametrize("word", OTHER, ids=str)
+async def test_a_hidden_value_changes_nothing(graph, calendars, word):
+    calendars.settings["visibleCalendarFields"] = [one for one in CalendarField if one is not word]
+    other = msgspec.structs.replace(TALK, **OTHER[word])
+
+    for document in DOCUMENTS:
+        seen = await answer(graph, calendars, document, TALK)
+
+        assert seen == await answer(graph, calendars, document, other), document
+        assert seen[0] == 200
+
+
+@pytest.mark.parametrize("word", OTHER, ids=str)
+async def test_the_same_value_shows_when_it_is_visible(graph, calendars, word):
+    """Or the test above would prove nothing."""
+    other = msgspec.structs.replace(TALK, **OTHER[word])
+    differing = [
+        document
+        for document in DOCUMENTS
+        if await answer(graph, calendars, document, TALK)
+        != await answer(graph, calendars, document, other)
+    ]
+
+    assert differing
+
+
+async def test_hidden_answers_of_the_owner_change_nothing(graph, calendars):
+    calendars.settings["visibleCalendarFields"] = [
+        one for one in CalendarField if one is not CalendarField.ATTENDEES
+    ]
+    declined = (Attendee(email="me@a.example", response="declined"),)
+    other = msgspec.structs.replace(TALK, attendees=declined)
+
+    for document in DOCUMENTS:
+        seen = await answer(graph, calendars, document, TALK)
+
+        assert seen == await answer(graph, calendars, document, other), document
+
+
+async def test_in_basic_mode_fields_are_null_and_filters_look_at_them(graph, calendars):
+    calendars.settings |= {"visibleCalendarFields": ["times"], "maskMode": "basic"}
+
+    _, body = await answer(
+        graph, calendars, '{ calendarEvents(q: "about") { events { title startUtc } } }', TALK
+    )
+
+    assert json.loads(body)["data"]["calendarEvents"]["events"] == [
+        {"title": None, "startUtc": "2026-11-21T09:00:00Z"},
+        {"title": None, "startUtc": "2026-11-21T09:00:00Z"},
+    ]

@@ -1,0 +1,764 @@
+"""
+What every mail connector promises, whatever its upstream; run by `test_adapters`.
+
+Each test takes `account`, an empty `mailworld.Account` of the provider in question.
+"""
+
+from datetime import timedelta
+
+import pytest
+from mail_upstreams import ALL, LISTED, NOON, TEXT
+
+from providers.failures import Missing, Throttled, TimedOut, Unreachable
+from providers.ports.mail import (
+    Draft,
+    Forward,
+    MailChange,
+    MailQuery,
+    NobodyToReplyTo,
+    Reply,
+    UnsafeMessage,
+)
+from providers.records.mail import Participant, milliseconds
+
+BOB = Participant(email="bob@south.example", name="Bob Brown")
+
+HOSTILE_IDS = ("", ".", "..", "../../x", "a/b?x=1", "a#f", "a%2Fb", "a b", "a\n", "é", "x" * 600)
+
+
+# -- order and pages
+
+
+@pytest.mark.parametrize("limit", [1, 7, 20, 50])
+async def test_pages_lose_and_double_nothing(account, limit):
+    ids = [account.add(f"Mail {number}", at=number // 4) for number in range(61)]
+
+    found = await account.every(MailQuery(limit=limit), wanted={"subject"})
+
+    assert sorted(email.id for email in found) == sorted(ids)
+    ranks = [(-milliseconds(email.received_at), email.id) for email in found]
+    assert ranks == sorted(ranks)
+
+
+async def test_mail_that_arrives_between_pages_changes_nothing_of_them(account):
+    ids = [account.add(f"Mail {number}", at=number // 3) for number in range(20)]
+
+    def arrive(page):
+        account.add(f"Late {page}", at=1000 + page)
+
+    found = await account.every(MailQuery(limit=3), wanted=LISTED, between=arrive)
+
+    assert sorted(email.id for email in found) == sorted(ids)
+
+
+async def test_one_moment_may_hold_more_than_a_page(account):
+    ids = [account.add(f"Same {number}", at=5) for number in range(30)]
+
+    found = await account.every(MailQuery(limit=4), wanted={"subject"})
+
+    assert [email.id for email in found] == sorted(ids)
+
+
+async def test_all_that_match_are_counted(account):
+    for number in range(9):
+        account.add(f"Mail {number}", at=number)
+
+    answer = await account.port.search(MailQuery(limit=4), after=None, wanted={"subject"})
+
+    assert (len(answer.emails), answer.total, answer.total_exact) == (4, 9, True)
+
+
+async def test_an_empty_mailbox_is_an_empty_answer(account):
+    answer = await account.port.search(MailQuery(), after=None, wanted=LISTED)
+
+    assert answer.emails == ()
+    assert (answer.exhausted, answer.total, answer.total_exact) == (True, 0, True)
+
+
+# -- filters
+
+FILTERS = {
+    "a sender by the whole address": ({"sender": "ANN@north.example"}, ["plan", "lease"]),
+    "a sender's address is whole or nothing": ({"sender": "nn@north.example"}, []),
+    "a sender by part of the name": ({"sender": "author"}, ["plan", "lease"]),
+    "a sender by part of the address": ({"sender": "nn@nor"}, []),
+    "a sender by part of the domain": ({"sender": "orth.exam"}, ["plan", "lease"]),
+    "a sender by domain": ({"sender": "@SOUTH.example"}, ["news"]),
+    "a sender's domain is whole": ({"sender": "@outh.example"}, []),
+    "a recipient in To": ({"recipient": "carl@east.example"}, ["plan"]),
+    "a recipient in Cc": ({"recipient": "dora@west.example"}, ["lease"]),
+    "a recipient by domain": ({"recipient": "@west.example"}, ["lease"]),
+    "a recipient by part of the name": ({"recipient": "ORA D"}, ["lease"]),
+    "a part of the subject within words": ({"subject": "EAS"}, ["lease"]),
+    "a part of the subject over words": ({"subject": "e for the pl"}, ["plan"]),
+    "a subject is no query": ({"subject": 'lease" OR subject:"plan'}, []),
+    "a label in any case": ({"label": "client work"}, ["lease"]),
+    "a label is whole": ({"label": "client"}, []),
+    "an unknown label": ({"label": "nowhere"}, []),
+    "unread": ({"unread": True}, ["news", "lease"]),
+    "strictly after": ({"after": NOON + timedelta(seconds=10)}, ["news"]),
+    "strictly before": ({"before": NOON + timedelta(seconds=10)}, ["lease"]),
+    "with an attachment": ({"has_attachment": True}, ["plan"]),
+    "without an attachment": ({"has_attachment": False}, ["news", "lease"]),
+    "a sender is no query": ({"sender": "ann@north.example OR in:trash"}, []),
+    "several at once": ({"sender": "@north.example", "unread": True}, ["lease"]),
+    "a word of the body": ({"text": "marmalade", "text_fields": TEXT}, ["lease"]),
+    "a word of the subject": ({"text": "PLAN", "text_fields": TEXT}, ["plan"]),
+    "words in different places": ({"text": "marmalade lease", "text_fields": TEXT}, ["lease"]),
+    "all words": ({"text": "marmalade plan", "text_fields": TEXT}, []),
+    "a phrase": ({"text": '"for the plan"', "text_fields": TEXT}, ["plan"]),
+    "a phrase in its order": ({"text": '"plan the for"', "text_fields": TEXT}, []),
+    "a word of the sender": ({"text": "author", "text_fields": TEXT}, ["plan", "lease"]),
+    "a word of a recipient": ({"text": "dora", "text_fields": TEXT}, ["lease"]),
+    "operators are words": ({"text": "from:ann OR in:trash", "text_fields": TEXT}, []),
+    "no word at all": ({"text": '"" -- !', "text_fields": TEXT}, []),
+    "words and a filter": ({"text": "author", "text_fields": TEXT, "unread": True}, ["lease"]),
+    "trash by its label": ({"label": "Trash"}, ["thrown away"]),
+    "spam by its label": ({"label": "spam"}, ["junk"]),
+    "drafts by their label": ({"label": "DRAFT"}, ["unfinished"]),
+}
+
+
+@pytest.mark.parametrize(("query", "subjects"), FILTERS.values(), ids=FILTERS.keys())
+async def test_a_filter_finds(account, query, subjects):
+    fill(account)
+
+    found = await account.subjects(limit=2, **query)
+
+    assert [short(account, subject) for subject in found] == subjects
+
+
+async def test_drafts_spam_and_trash_are_left_out(account):
+    fill(account)
+
+    found = await account.subjects()
+
+    assert [short(account, subject) for subject in found] == ["news", "plan", "lease"]
+
+
+def fill(account):
+    account.add(
+        "The lease",
+        at=0,
+        cc="Dora Dean <dora@west.example>",
+        labels=("Client Work",),
+        body="Toast with marmalade.",
+        html="<p>Toast with <b>marmalade</b>.</p>",
+    )
+    account.add(
+        "A date for the plan",
+        at=10,
+        read=True,
+        to="Carl <carl@east.example>",
+        files=[("plan.pdf", "application/pdf", b"%PDF-1.7")],
+    )
+    account.add(
+        "Hello",
+        at=20,
+        author="News <desk@south.example>",
+        html='<p>Look: <img src="cid:dot.png"></p>',
+        inline=[("dot.png", "image/png", b"\x89PNG")],
+    )
+    account.add("Gone", at=30, folder="trash")
+    account.add("Buy", at=40, folder="spam")
+    account.add("Begun", at=50, folder="drafts", read=True)
+
+
+SHORT = {
+    "The lease": "lease",
+    "A date for the plan": "plan",
+    "Hello": "news",
+    "Gone": "thrown away",
+    "Buy": "junk",
+    "Begun": "unfinished",
+}
+
+
+def short(account, subject):
+    return SHORT[subject]
+
+
+# -- what may not be told
+
+HIDDEN = {
+    "a hidden body": (TEXT - {"body", "body_preview"}, "marmalade"),
+    "a hidden body behind its preview": (TEXT - {"body"}, "epilogue"),
+    "a hidden sender": (TEXT - {"from_"}, "author"),
+    "hidden recipients": (TEXT - {"to", "cc"}, "dora"),
+    "everything but the subject": (frozenset({"subject"}), "marmalade"),
+}
+
+
+@pytest.mark.parametrize(("fields", "word"), HIDDEN.values(), ids=HIDDEN.keys())
+async def test_words_do_not_match_in_hidden_fields(account, fields, word):
+    account.add(
+        "The lease",
+        cc="Dora Dean <dora@west.example>",
+        body="Toast with marmalade. " + "Filler words. " * 40 + "An epilogue.",
+    )
+    query = MailQuery(text=word, text_fields=fields)
+    everywhere = MailQuery(text=word, text_fields=TEXT)
+
+    answer = await account.port.search(query, after=None, wanted={"subject"})
+
+    assert answer.emails == ()
+    assert (answer.total, answer.total_exact, answer.exhausted) == (0, True, True)
+    assert len((await account.port.search(everywhere, after=None, wanted=LISTED)).emails) == 1
+
+
+@pytest.mark.parametrize(("fields", "word"), HIDDEN.values(), ids=HIDDEN.keys())
+async def test_what_is_found_in_hidden_fields_alone_leaves_no_trace(account, fields, word):
+    for minute in range(20):
+        account.add(
+            "The lease",
+            at=minute,
+            cc="Dora Dean <dora@west.example>",
+            body="Toast with marmalade. " + "Filler words. " * 40 + "An epilogue.",
+        )
+    told = []
+    for text in ("first", word, "nowhere"):  # the first search looks up the folders
+        account.forget_calls()
+        query = MailQuery(text=text, text_fields=fields, limit=1)
+        answer = await account.port.search(query, after=None, wanted={"subject"})
+        calls = [one["path"] for one in account.upstream.calls]
+        told.append((answer, calls))
+
+    assert told[1] == told[2]
+
+
+ASKED_OF = {
+    "an address": ("dora@west.example", "dora@east.example"),
+    "a domain": ("@west.example", "@north.example"),
+    "part of a name": ("Dora", "Nora"),
+}
+
+
+@pytest.mark.parametrize(("hidden", "nowhere"), ASKED_OF.values(), ids=ASKED_OF.keys())
+async def test_recipients_in_hidden_copies_leave_no_trace(account, hidden, nowhere):
+    for minute in range(20):
+        account.add("The lease", at=minute, cc="Dora Dean <dora@west.example>")
+    told = []
+    for recipient in ("first", hidden, nowhere):  # the first search looks up the folders
+        account.forget_calls()
+        query = MailQuery(recipient=recipient, recipient_in_cc=False, limit=1)
+        answer = await account.port.search(query, after=None, wanted={"subject"})
+        calls = [one["path"] for one in account.upstream.calls]
+        told.append((answer, calls))
+
+    assert told[1] == told[2]
+
+
+VISIBLE = {
+    "the subject": (frozenset({"subject"}), "lease"),
+    "the preview": (frozenset({"body_preview"}), "marmalade"),
+    "the preview by the beginning of a word": (frozenset({"body_preview"}), "marm"),
+    "the body": (frozenset({"body"}), "epilogue"),
+    "the sender": (frozenset({"from_"}), "north"),
+    "the sender by the beginning of a word": (frozenset({"subject", "from_"}), "nor"),
+    "the sender by the beginning of an address": (frozenset({"from_"}), "n@nor"),
+    "the copy": (frozenset({"cc"}), "dean"),
+    "the copy by the beginnings of words": (frozenset({"to", "cc"}), "do de"),
+    "the copy by the beginning of a phrase": (frozenset({"cc"}), '"dora de"'),
+}
+
+
+@pytest.mark.parametrize(("fields", "word"), VISIBLE.values(), ids=VISIBLE.keys())
+async def test_words_match_in_visible_fields(account, fields, word):
+    account.add("Nothing of it", at=1, author="Else <else@south.example>")
+    account.add(
+        "The lease",
+        cc="Dora Dean <dora@west.example>",
+        author="North <n@north.example>",
+        body="Toast with marmalade. " + "Filler words. " * 40 + "An epilogue.",
+    )
+
+    found = await account.subjects(text=word, text_fields=fields)
+
+    assert found == ["The lease"]
+
+
+PICTURED = {
+    "a picture": ("🎉", ["Jam 🎉", "News 🎉"]),
+    "a picture with a word": ("🎉 jam", ["Jam 🎉"]),
+    "a picture in a phrase": ('"news 🎉"', ["News 🎉"]),
+    "a picture that nobody sent": ("✨ jam", []),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), PICTURED.values(), ids=PICTURED.keys())
+async def test_pictures_are_words(account, text, found):
+    account.add("Jam 🎉", at=2)
+    account.add("Jam", at=1)
+    account.add("News 🎉", at=0)
+
+    assert await account.subjects(text=text, text_fields=TEXT) == found
+
+
+async def test_markup_is_not_among_the_words_of_a_body(account):
+    account.add(
+        "The lease",
+        author="Marmalade <desk@north.example>",
+        body="Toast.",
+        html='<p class="marmalade">Toast.</p>',
+    )
+    visible = frozenset({"subject", "body"})
+
+    assert await account.subjects(text="marmalade", text_fields=visible) == []
+    assert await account.subjects(text="toast", text_fields=visible) == ["The lease"]
+
+
+# -- one message
+
+
+async def test_a_message_is_read_whole(account):
+    name = account.add(
+        "Übersicht",
+        at=3.25,
+        author='"Zoë, Ltd." <zoe@north.example>',
+        to="me@example.com, Bob Brown <bob@south.example>",
+        cc="carl@east.example",
+        labels=("Client Work",),
+        body="Grüße\n",
+        html="<p>Grüße</p>",
+        files=[("größe.pdf", "application/pdf", b"%PDF-1.7")],
+        headers=[("Importance", "High")],
+        sent=NOON - timedelta(minutes=5),
+    )
+
+    email = await account.port.get(name, wanted=ALL)
+
+    assert email.id == name
+    assert email.subject == "Übersicht"
+    assert email.from_ == Participant(email="zoe@north.example", name="Zoë, Ltd.")
+    assert email.to == (Participant(email="me@example.com"), BOB)
+    assert email.cc == (Participant(email="carl@east.example"),)
+    assert email.bcc == ()
+    assert email.body_preview == "Grüße"
+    assert (email.body.strip(), email.body_type) == ("<p>Grüße</p>", "html")
+    assert email.sent_at == NOON - timedelta(minutes=5)
+    assert email.received_at.replace(microsecond=0) == NOON + timedelta(seconds=3)
+    assert (email.is_read, email.has_attachments, email.importance) == (False, True, "high")
+    assert [(one.name, one.content_type, one.size, one.is_inline) for one in email.attachments] == [
+        ("größe.pdf", "application/pdf", 8, False)
+    ]
+    assert email.attachments[0].id
+    assert "Client Work" in email.labels
+    assert "UNREAD" not in email.labels
+
+
+async def test_inline_images_are_no_attachments_to_speak_of(account):
+    name = account.add("Hello", html="<img>", inline=[("dot.png", "image/png", b"\x89PNG")])
+
+    email = await account.port.get(name, wanted=ALL)
+
+    assert email.has_attachments is False
+    assert [(one.name, one.is_inline) for one in email.attachments] == [("dot.png", True)]
+
+
+async def test_has_attachments_is_right_without_the_attachments(account):
+    account.add("With", at=2, files=[("plan.pdf", "application/pdf", b"%PDF-1.7")])
+    account.add("Without", at=1)
+
+    found = await account.every(MailQuery(), wanted={"has_attachments"})
+
+    assert [email.has_attachments for email in found] == [True, False]
+
+
+async def test_what_is_not_wanted_is_none(account):
+    name = account.add("Hello", labels=("Client Work",))
+
+    email = await account.port.get(name, wanted=frozenset({"id"}))
+
+    assert [
+        getattr(email, one)
+        for one in ("subject", "from_", "to", "cc", "bcc", "body", "body_type", "labels")
+    ] == [None] * 8
+    assert (email.body_preview, email.attachments, email.importance) == (None, None, None)
+
+
+SIEVES = {
+    "a sender": {"sender": "ann@north.example"},
+    "a recipient": {"recipient": "me@example.com"},
+    "part of a name": {"sender": "author"},
+    "a label": {"label": "client work"},
+    "words of a body": {"text": "words", "text_fields": TEXT - {"cc"}},
+    "words of a preview": {"text": "words", "text_fields": TEXT - {"body"}},
+}
+
+
+@pytest.mark.parametrize("query", SIEVES.values(), ids=SIEVES.keys())
+async def test_what_was_read_to_filter_by_is_not_told(account, query):
+    account.add("Hello", labels=("Client Work",))
+
+    (email,) = await account.every(MailQuery(**query), wanted={"importance"})
+
+    assert email.importance == "normal"
+    told = [email.subject, email.from_, email.to, email.cc, email.labels]
+    assert [*told, email.body_preview, email.body, email.body_type] == [None] * 8
+
+
+@pytest.mark.parametrize("name", HOSTILE_IDS)
+async def test_an_id_that_is_none_is_missing_and_never_sent(account, name):
+    forward = Forward(to=(BOB,), message_id="f@gw.example")
+    for call in (
+        account.port.get(name, wanted=ALL),
+        account.port.thread(name, wanted=ALL),
+        account.port.reply(name, Reply(body="", message_id="r@gw.example")),
+        account.port.forward(name, forward),
+        account.port.trash(name),
+        account.port.change(name, MailChange(read=True)),
+    ):
+        with pytest.raises(Missing):
+            await call
+
+    assert account.calls == []
+
+
+async def test_an_unknown_id_is_missing(account):
+    name = account.add("Hello")
+    unknown = name[:-6] + "000000" if account.provider == "PROVIDER_A" else name[:-9] + "AAAAA_AA="
+
+    with pytest.raises(Missing):
+        await account.port.get(unknown, wanted=ALL)
+
+
+# -- threads
+
+
+async def test_a_thread_is_oldest_first_without_drafts_and_trash(account):
+    first = account.add("Plan", at=1, message_id="<one@north.example>")
+    thread = account.stored()[0].thread_id
+    account.add("Re: Plan", at=4, thread=thread)
+    account.add("Re: Plan, thrown away", at=3, thread=thread, folder="trash")
+    account.add("Re: Plan, begun", at=5, thread=thread, folder="drafts")
+    account.add("Re: Plan, earlier", at=2, thread=thread, folder="sent")
+    account.add("Another", at=3)
+
+    found = await account.port.thread(thread, wanted=ALL)
+
+    assert [email.subject for email in found.messages] == ["Plan", "Re: Plan, earlier", "Re: Plan"]
+    assert found.messages[0].id == first
+    assert {email.thread_id for email in found.messages} == {thread} == {found.id}
+    assert all(email.body for email in found.messages)
+
+
+async def test_a_long_thread_comes_whole(account):
+    account.add("Plan", at=0)
+    thread = account.stored()[0].thread_id
+    for number in range(1, 70):
+        account.add(f"Re: Plan {number}", at=number, thread=thread)
+
+    found = await account.port.thread(thread, wanted={"subject"})
+
+    assert len(found.messages) == 70
+    assert found.messages[-1].subject == "Re: Plan 69"
+
+
+async def test_a_thread_of_trash_alone_is_missing(account):
+    account.add("Gone", folder="trash")
+
+    with pytest.raises(Missing):
+        await account.port.thread(account.stored()[0].thread_id, wanted=ALL)
+
+
+# -- changes
+
+
+async def test_trashing_happens_once(account):
+    name = account.add("Hello")
+
+    await account.port.trash(name)
+
+    assert [mail.folder for mail in account.stored()] == ["trash"]
+    assert (await account.port.get(name, wanted={"subject"})).subject == "Hello"
+    with pytest.raises(Missing):
+        await account.port.trash(name)
+    with pytest.raises(Missing):
+        await account.port.change(name, MailChange(read=True))
+    assert await account.subjects() == []
+
+
+async def test_read_state_and_labels_change(account):
+    name = account.add("Hello", labels=("Client Work", "Old"))
+
+    told = await account.port.change(
+        name,
+        MailChange(read=True, add_labels=("New One",), remove_labels=("OLD", "nowhere")),
+    )
+
+    mail = account.stored()[0]
+    assert mail.is_read is True
+    assert set(mail.labels) == {"Client Work", "New One"}
+    assert (told.email_id, told.thread_id) == (name, mail.thread_id)
+    await account.port.change(name, MailChange(read=False))
+    assert account.stored()[0].is_read is False
+
+
+async def test_a_refused_change_is_missing(account):
+    name = account.add("Hello")
+    for fault in ("403", "500", "reset", "malformed"):
+        account.fault(kind=fault)
+
+        with pytest.raises(Missing):
+            await account.port.change(name, MailChange(read=True))
+        account.upstream.faults.clear()
+    assert account.stored()[0].is_read is False
+
+
+# -- sending
+
+
+def draft(**given):
+    written = {
+        "to": (BOB,),
+        "subject": "Plan",
+        "body": "<p>See you.</p>",
+        "message_id": "one.1@gw.example",
+    }
+    return Draft(**(written | given))
+
+
+async def test_a_message_is_sent(account):
+    await account.port.send(
+        draft(
+            cc=(Participant(email="carl@east.example"),),
+            bcc=(Participant(email="dora@west.example", name="Dörte"),),
+            subject="Grüße =?utf-8?q?x?=",
+            importance="high",
+        )
+    )
+
+    (mail,) = account.stored(folder="sent")
+    email = await account.port.get(mail.immutable_id, wanted=ALL)
+    assert email.subject == "Grüße =?utf-8?q?x?="
+    assert (email.to, email.cc) == ((BOB,), (Participant(email="carl@east.example"),))
+    assert email.bcc == (Participant(email="dora@west.example", name="Dörte"),)
+    assert ("See you." in email.body, email.body_type) == (True, "html")
+    assert email.importance == "high"
+    assert b"<one.1@gw.example>" in mail.raw
+
+
+async def test_text_stays_text(account):
+    await account.port.send(draft(body="a < b\nc", body_type="text"))
+
+    (mail,) = account.stored(folder="sent")
+    assert b"text/plain" in mail.raw
+    assert b"text/html" not in mail.raw
+
+
+async def test_what_may_have_been_sent_is_looked_up_first(account):
+    await account.port.send(draft())
+
+    await account.port.send(draft(maybe_sent=True))
+
+    assert len(account.stored(folder="sent")) == 1
+
+
+async def test_what_was_not_sent_is_sent_on_the_second_try(account):
+    await account.port.send(draft(maybe_sent=True))
+
+    assert len(account.stored(folder="sent")) == 1
+
+
+async def test_a_lost_answer_is_found_again(account):
+    account.fault(kind="lostAnswer", count=1, match="send", method="POST")
+
+    await account.port.send(draft())
+
+    assert len(account.stored(folder="sent")) == 1
+    assert account.stored(folder="drafts") == []
+
+
+async def test_a_throttled_send_is_throttled_and_leaves_nothing(account):
+    account.fault(kind="429", retryAfter=7, count=1, match="send", method="POST")
+
+    with pytest.raises(Throttled) as caught:
+        await account.port.send(draft())
+
+    assert caught.value.retry_after == 7
+    assert account.stored(folder="sent") == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"subject": "Plan\r\nBcc: eve@evil.example"},
+        {"subject": "Plan\u2028"},
+        {"subject": "Plan\ud800"},
+        {"to": (Participant(email="bob@south.example", name="Bob\r\nBcc: eve@evil.example"),)},
+        {"message_id": "x>\r\nBcc: eve@evil.example"},
+    ],
+    ids=["line break", "line separator", "surrogate", "name", "message id"],
+)
+async def test_an_unsafe_message_is_not_sent(account, given):
+    with pytest.raises(UnsafeMessage):
+        await account.port.send(draft(**given))
+
+    assert account.stored() == []
+
+
+# -- replies
+
+
+def reply(**given):
+    return Reply(**({"body": "<p>Fine.</p>", "message_id": "re.1@gw.example"} | given))
+
+
+def original(account, **given):
+    return account.add(
+        "Plan",
+        **(
+            {
+                "to": f"Me <{account.address.upper()}>, Bob Brown <bob@south.example>",
+                "cc": f"carl@east.example, {account.address}",
+                "body": "Shall we?",
+                "message_id": "<plan@north.example>",
+                "headers": [("References", "<root@north.example>")],
+            }
+            | given
+        ),
+    )
+
+
+async def sent(account):
+    (mail,) = account.stored(folder="sent")
+    return mail, await account.port.get(mail.immutable_id, wanted=ALL)
+
+
+async def test_a_reply_goes_to_the_author_within_the_thread(account):
+    name = original(account)
+
+    await account.port.reply(name, reply())
+
+    mail, email = await sent(account)
+    assert [one.email for one in email.to] == ["ann@north.example"]
+    assert email.cc == ()
+    assert email.subject.lower() == "re: plan"
+    assert email.thread_id == account.stored(folder="inbox")[0].thread_id
+    assert b"In-Reply-To: <plan@north.example>" in mail.raw
+    assert mail.raw.index(b"<root@north.example>") < mail.raw.rindex(b"<plan@north.example>")
+    assert email.body.index("Fine.") < email.body.index("Shall we?")
+
+
+async def test_a_reply_to_all_leaves_the_account_out(account):
+    name = original(account)
+
+    await account.port.reply(name, reply(reply_all=True))
+
+    _, email = await sent(account)
+    assert [one.email for one in email.to] == ["ann@north.example", "bob@south.example"]
+    assert [one.email for one in email.cc] == ["carl@east.example"]
+
+
+async def test_a_reply_goes_where_the_author_says(account):
+    name = original(account, headers=[("Reply-To", "Desk <desk@north.example>")])
+
+    await account.port.reply(name, reply())
+
+    _, email = await sent(account)
+    assert [one.email for one in email.to] == ["desk@north.example"]
+
+
+async def test_a_reply_to_ones_own_message_goes_to_its_recipients(account):
+    name = original(account, author=account.address)
+
+    await account.port.reply(name, reply())
+
+    _, email = await sent(account)
+    assert [one.email for one in email.to] == ["bob@south.example"]
+
+
+async def test_a_reply_to_nobody_is_refused(account):
+    name = original(account, author=account.address, to=account.address, cc=None)
+
+    for everyone in (False, True):
+        with pytest.raises(NobodyToReplyTo):
+            await account.port.reply(name, reply(reply_all=everyone))
+
+    assert account.stored(folder="sent") == account.stored(folder="drafts") == []
+
+
+async def test_a_reply_need_not_quote(account):
+    name = original(account)
+
+    await account.port.reply(name, reply(quote=False))
+
+    _, email = await sent(account)
+    assert "Fine." in email.body
+    assert "Shall we?" not in email.body
+
+
+async def test_a_reply_is_sent_once(account):
+    name = original(account)
+
+    await account.port.reply(name, reply())
+    await account.port.reply(name, reply(maybe_sent=True))
+
+    assert len(account.stored(folder="sent")) == 1
+
+
+# -- forwards
+
+
+async def test_a_forward_takes_the_attachments_along(account):
+    name = account.add(
+        "Plan",
+        html="<p>Shall we?</p>",
+        files=[("größe.pdf", "application/pdf", b"%PDF-1.7")],
+        headers=[("References", "<root@north.example>")],
+    )
+
+    await account.port.forward(
+        name, Forward(to=(BOB,), body="Look:", body_type="text", message_id="fw.1@gw.example")
+    )
+
+    _, email = await sent(account)
+    assert email.to == (BOB,)
+    assert email.subject.lower() in ("fwd: plan", "fw: plan")
+    assert email.body.index("Look:") < email.body.index("Ann Author") < email.body.index("Shall we")
+    assert [(one.name, one.size) for one in email.attachments] == [("größe.pdf", 8)]
+
+
+async def test_a_forward_tells_nothing_hidden(account):
+    name = account.add("Plan", body="Shall we?", cc="Dora Dean <dora@west.example>")
+
+    await account.port.forward(
+        name,
+        Forward(
+            to=(BOB,),
+            hidden=frozenset({"from_", "to", "cc", "subject"}),
+            message_id="fw.1@gw.example",
+        ),
+    )
+
+    _, email = await sent(account)
+    told = email.body + email.subject
+    assert "Shall we?" in told
+    assert [word for word in ("Ann", "north", "dora", "Plan") if word in told] == []
+
+
+# -- failures
+
+
+async def test_a_throttle_is_told_with_its_wait(account):
+    account.add("Hello")
+    account.fault(kind="429", retryAfter=9)
+
+    with pytest.raises(Throttled) as caught:
+        await account.port.search(MailQuery(), after=None, wanted=LISTED)
+
+    assert caught.value.retry_after == 9
+
+
+async def test_a_broken_connection_is_a_failure(account):
+    account.add("Hello")
+    account.fault(kind="reset")
+
+    with pytest.raises((Unreachable, TimedOut)):
+        await account.port.search(MailQuery(), after=None, wanted=LISTED)
+
+
+async def test_a_probe_reads(account):
+    await account.port.probe()
+
+    assert {call["method"] for call in account.calls} == {"GET"}

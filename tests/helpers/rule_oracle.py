@@ -1,0 +1,131 @@
+"""
+A second opinion on rules: the contract's table of rule types written down as one SQL query.
+
+SQL's own three-valued logic carries what is not known: NULL is a fact that upstream did not tell,
+"" is what a thing surely has not. A block holds unless its condition is false; an allow holds only
+when its condition is true. Ancestors come from a recursive query over who lies in what. Nothing of
+the engine is used here. Source: contract, Layer 3; decisions 4 and 16.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+from generated_rules import RuleWorld, Thing
+
+_TABLES = """
+CREATE TABLE thing (
+    id INTEGER PRIMARY KEY, drive TEXT, item_drive TEXT, item TEXT, site TEXT, list TEXT,
+    number TEXT, mime TEXT, content_type TEXT, ancestors_told INT, labels_told INT
+);
+CREATE TABLE lies_in (drive TEXT, item TEXT, parent TEXT);
+CREATE TABLE place (thing INT, drive TEXT, parent TEXT);
+CREATE TABLE label (thing INT, label TEXT);
+CREATE TABLE policy (id INTEGER PRIMARY KEY, allow_all INT);
+CREATE TABLE rule (policy INT, type TEXT, of TEXT, pattern TEXT, action TEXT);
+"""
+
+_VERDICTS = """
+WITH RECURSIVE above(thing, drive, item) AS (
+    SELECT thing, drive, parent FROM place WHERE parent <> ''
+    UNION
+    SELECT above.thing, lies_in.drive, lies_in.parent
+      FROM above JOIN lies_in ON lies_in.drive = above.drive AND lies_in.item = above.item
+     WHERE lies_in.parent <> ''
+),
+held AS (
+    SELECT thing.id AS thing, rule.policy, rule.action, CASE rule.type
+        WHEN 'file_id' THEN
+            (thing.item <> '' AND thing.item = rule.pattern
+             AND (rule.of IS NULL OR thing.item_drive = rule.of))
+        WHEN 'folder' THEN CASE WHEN thing.ancestors_told THEN EXISTS (
+            SELECT 1 FROM above WHERE above.thing = thing.id AND above.item = rule.pattern
+               AND (rule.of IS NULL OR above.drive = rule.of)) END
+        WHEN 'drive_id' THEN thing.drive = rule.pattern
+        WHEN 'site_id' THEN thing.site = rule.pattern
+        WHEN 'list_id' THEN thing.list = rule.pattern
+        WHEN 'list_item_id' THEN
+            (thing.number = rule.pattern AND (rule.of IS NULL OR thing.list = rule.of))
+        WHEN 'mime_type' THEN (thing.mime <> '' AND thing.mime GLOB rule.pattern)
+        WHEN 'sensitivity_label_id' THEN CASE WHEN thing.labels_told THEN EXISTS (
+            SELECT 1 FROM label WHERE label.thing = thing.id AND label.label = rule.pattern) END
+        WHEN 'content_type_id' THEN thing.content_type = rule.pattern COLLATE NOCASE
+        END AS matches
+      FROM thing CROSS JOIN rule
+)
+SELECT policy.id, thing.id,
+       NOT EXISTS (SELECT 1 FROM held WHERE held.thing = thing.id AND held.policy = policy.id
+                      AND held.action = 'block' AND held.matches IS NOT FALSE)
+       AND (policy.allow_all OR EXISTS (
+           SELECT 1 FROM held WHERE held.thing = thing.id AND held.policy = policy.id
+              AND held.action = 'allow' AND held.matches IS TRUE))
+  FROM policy CROSS JOIN thing ORDER BY policy.id, thing.id
+"""
+# One verdict per policy and thing; the sums are what the query above says, in one pass.
+_VERDICTS_FAST = (
+    _VERDICTS[: _VERDICTS.index("SELECT policy.id, thing.id")]
+    + """
+SELECT policy.id, thing.id,
+       total(held.action = 'block' AND held.matches IS NOT FALSE) = 0
+       AND (policy.allow_all OR total(held.action = 'allow' AND held.matches IS TRUE) > 0)
+  FROM policy CROSS JOIN thing
+  LEFT JOIN held ON held.thing = thing.id AND held.policy = policy.id
+ GROUP BY policy.id, thing.id ORDER BY policy.id, thing.id
+"""
+)
+
+
+def verdicts(world: RuleWorld, *, quick: bool = True) -> Iterator[tuple[int, int, bool]]:
+    """Yield (index of the policy, index of the thing, whether it is allowed), in order."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as store:
+        store.executescript(_TABLES)
+        _fill(store, world)
+        for policy, thing, allowed in store.execute(_VERDICTS_FAST if quick else _VERDICTS):
+            yield policy, thing, bool(allowed)
+
+
+def _fill(store: sqlite3.Connection, world: RuleWorld) -> None:
+    store.executemany(
+        "INSERT INTO thing VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        [_row(number, thing) for number, thing in enumerate(world.things)],
+    )
+    inside = [thing for thing in world.things if thing.item]
+    store.executemany(
+        "INSERT INTO lies_in VALUES (?,?,?)", [(one.drive, one.item, one.parent) for one in inside]
+    )
+    store.executemany(
+        "INSERT INTO place VALUES (?,?,?)",
+        [(number, one.drive, one.parent) for number, one in enumerate(world.things)],
+    )
+    store.executemany(
+        "INSERT INTO label VALUES (?,?)",
+        [(number, label) for number, one in enumerate(world.things) for label in one.labels],
+    )
+    for number, (allow_all, rules) in enumerate(world.policies):
+        store.execute("INSERT INTO policy VALUES (?,?)", (number, allow_all))
+        for rule in rules:
+            first, colon, second = rule.pattern.partition(":")
+            of, pattern = (first, second) if colon else (None, rule.pattern)
+            store.execute(
+                "INSERT INTO rule VALUES (?,?,?,?,?)",
+                (number, rule.rule_type, of, pattern, rule.action),
+            )
+
+
+def _row(number: int, thing: Thing) -> tuple[object, ...]:
+    def told(fact: str, value: str) -> str | None:
+        return None if fact in thing.lost else value
+
+    return (
+        number,
+        told("drive_id", thing.drive),
+        told("item", thing.drive),
+        told("item", thing.item),
+        told("site_id", thing.site),
+        told("list_id", thing.list),
+        told("list_item_id", thing.number),
+        told("mime_type", thing.mime),
+        told("content_type_id", thing.content_type),
+        "ancestors" not in thing.lost,
+        "label_ids" not in thing.lost,
+    )

@@ -1,0 +1,48 @@
+"""
+The sandbox in a process of its own: `python tests/helpers/sandbox_process.py PORT FOLDER LATENCY`.
+
+With a latency (seconds) every answer to a GET is worked out once, kept, and told after that time,
+so that an upstream of real slowness takes next to nothing of the machine.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from gateway.http.server import bind, run_app
+from sandbox.app import create
+
+
+class Repeating:
+    """Tells what *app* answered before, *latency* seconds after it was asked."""
+
+    def __init__(self, app, latency):
+        self._app = app
+        self._latency = latency
+        self._told = {}
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        asked = scope["path"], scope["query_string"]
+        if asked not in self._told:
+            self._told[asked] = []
+
+            async def noting(message):
+                self._told[asked].append(message)
+
+            await self._app(scope, receive, noting)
+        await asyncio.sleep(self._latency)
+        for message in self._told[asked]:
+            await send(message)
+
+
+def main(port, folder, latency):
+    listener, base = bind("127.0.0.1", int(port))
+    sandbox = create(Path(folder), public_base=base)
+    run_app(Repeating(sandbox, float(latency)) if float(latency) else sandbox, listener)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,441 @@
+"""Many calendars as one: merging, order, routing, patience, and which calendars failed."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from in_memory_calendars import Diary, MemoryIds, place
+
+from providers.calendar.merged_calendars import Agenda, event_id
+from providers.failures import Broken, Missing, NeedsReauth, Throttled, TimedOut
+from providers.fanout import AllFailed
+from providers.ports.calendar import EventQuery, NoSuchCalendar, Span
+from providers.ports.mail import ConnectionInfo
+from providers.records.calendar import Attendee, Calendar, Event
+
+START = datetime(2026, 11, 20, tzinfo=UTC)
+WEEK = Span(START, START + timedelta(days=7))
+ALL = frozenset({"title"})
+
+
+def hour(number):
+    return START + timedelta(hours=number)
+
+
+def event(name, first=1, last=2, **more):
+    return Event(id=name, title=name, start_utc=hour(first), end_utc=hour(last), **more)
+
+
+def info(number, provider="PROVIDER_A", account=None):
+    return ConnectionInfo(
+        id=number,
+        resource_id=1,
+        kind="calendar",
+        provider=provider,
+        account_email=account or f"me{number}@x.example",
+    )
+
+
+def diary(*calendars, **more):
+    return Diary(listed=[Calendar(id=one, name=one.title()) for one in calendars], **more)
+
+
+def query(**more):
+    return EventQuery(span=more.pop("span", WEEK), **more)
+
+
+def titles(page):
+    return [one.title for one in page.events]
+
+
+def named(warnings):
+    return [(one.connection.id, one.part) for one in warnings]
+
+
+@pytest.fixture
+def ids():
+    return MemoryIds()
+
+
+@pytest.fixture
+def first():
+    return diary("a", "b", events_of={"a": [event("a1", 3)], "b": [event("b1", 1)]})
+
+
+@pytest.fixture
+def second():
+    return diary("c", events_of={"c": [event("c1", 2)]})
+
+
+@pytest.fixture
+def agenda(ids, first, second):
+    return Agenda([(info(2), second), (info(1), first)], ids)
+
+
+async def test_events_of_all_calendars_come_in_order_under_ids_of_their_own(agenda, ids):
+    page = await agenda.events(query(), wanted=ALL)
+
+    assert titles(page) == ["b1", "c1", "a1"]
+    assert [one.id for one in page.events] == [
+        event_id(place(1, "b"), "b1"),
+        event_id(place(2, "c"), "c1"),
+        event_id(place(1, "a"), "a1"),
+    ]
+    assert set(ids.known) == {one.id for one in page.events}
+    assert (page.total, page.warnings) == (3, ())
+
+
+async def test_upstream_is_asked_for_a_day_more_on_either_side_in_whole_seconds(agenda, second):
+    start, end = hour(1).replace(microsecond=5), hour(2).replace(microsecond=5)
+
+    await agenda.events(query(span=Span(start, end)), wanted=ALL)
+
+    _, calendar, span, cancelled, wanted = second.calls[-1]
+    assert (calendar, cancelled, wanted) == ("c", False, ALL)
+    assert span == (hour(-23), hour(26))
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        Span(datetime.min.replace(tzinfo=UTC), hour(1)),
+        Span(hour(1), datetime.max.replace(tzinfo=UTC)),
+        Span(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)),
+    ],
+)
+async def test_a_range_may_reach_as_far_as_dates_go(agenda, span):
+    assert (await agenda.events(query(span=span), wanted=ALL)).warnings == ()
+    assert (await agenda.free_busy(span)).warnings == ()
+
+
+async def test_what_a_filter_needs_is_asked_for_as_well(agenda, second):
+    await agenda.events(
+        query(text="x", text_fields=frozenset({"location"}), addresses=("a@b.example",)),
+        wanted=ALL,
+    )
+
+    assert second.calls[-1][-1] == {"title", "location", "attendees", "organizer"}
+
+
+async def test_the_same_event_twice_is_one(ids):
+    port = diary("a", events_of={"a": [event("twice"), event("twice"), event("once")]})
+
+    page = await Agenda([(info(1), port)], ids).events(query(), wanted=ALL)
+
+    assert sorted(titles(page)) == ["once", "twice"]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, ["b1", "c1", "a1"]),
+        ({"newest_first": True}, ["a1", "c1", "b1"]),
+        ({"limit": 2}, ["b1", "c1"]),
+        ({"limit": 2, "offset": 2}, ["a1"]),
+        ({"offset": 3}, []),
+        ({"offset": 10**9}, []),
+    ],
+)
+async def test_order_and_pages(agenda, ids, more, expected):
+    page = await agenda.events(query(**more), wanted=ALL)
+
+    assert titles(page) == expected
+    assert page.total == 3
+    assert len(ids.known) == len(expected)  # only what is returned is written down
+
+
+async def test_by_day_the_order_tells_no_time(ids):
+    port = diary("a", events_of={"a": [event("late", 23, 24), event("early", 1, 2)]})
+    agenda = Agenda([(info(1), port)], ids)
+    for newest_first in (False, True):
+        page = await agenda.events(query(by_day=True, newest_first=newest_first), wanted=ALL)
+
+        assert [one.id for one in page.events] == sorted(one.id for one in page.events)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), st.booleans()), max_size=20),
+    st.integers(0, 6),
+    st.integers(1, 8),
+)
+def test_pages_agree_with_one_sorted_list(entries, offset, limit):
+    events = [event(f"e{n}", first, first + length) for n, (first, length, _) in enumerate(entries)]
+    in_a = [one for one, (_, _, is_a) in zip(events, entries, strict=True) if is_a]
+    in_b = [one for one in events if one not in in_a]
+    port = diary("a", "b", events_of={"a": in_a, "b": in_b})
+    span = Span(hour(5), hour(50))
+
+    async def ask():
+        agenda = Agenda([(info(1), port)], MemoryIds())
+        return await agenda.events(query(span=span, offset=offset, limit=limit), wanted=ALL)
+
+    page = asyncio.run(ask())
+
+    whole = sorted(
+        (
+            (one.start_utc, event_id(place(1, "a" if one in in_a else "b"), one.id))
+            for one in events
+            if (one.start_utc < span.end and one.end_utc > span.start)
+            or (one.start_utc == one.end_utc == span.start)
+        ),
+    )
+    assert [(one.start_utc, one.id) for one in page.events] == whole[offset : offset + limit]
+    assert page.total == len(whole)
+
+
+async def test_people_are_found_among_attendees_and_organisers(ids):
+    ann = Attendee(email="Ann@X.example", name="Ann Bee")
+    port = diary(
+        "a",
+        events_of={
+            "a": [
+                event("guest", attendees=(ann,), organizer="boss@x.example"),
+                event("host", attendees=(), organizer="ann@x.example"),
+                event("nobody", attendees=None, organizer=None),
+            ]
+        },
+    )
+    agenda = Agenda([(info(1), port)], ids)
+
+    async def found(**more):
+        return sorted(titles(await agenda.events(query(**more), wanted=ALL)))
+
+    assert await found(addresses=("ann@x.EXAMPLE",)) == ["guest", "host"]
+    assert await found(addresses=("ann@x.example",), organizer_counts=False) == ["guest"]
+    assert await found(contact_email="ANN@") == ["guest", "host"]
+    assert await found(contact_email="ann@", contact_name="bee") == ["guest"]
+    assert await found(contact_name="bee") == ["guest"]
+    assert await found(contact_name="ann@") == []
+
+
+# -- one calendar, some calendars
+
+
+async def test_one_calendar_is_read_alone(agenda, ids, first, second):
+    await agenda.calendars()
+    first.calls.clear()
+    second.calls.clear()
+
+    page = await agenda.events(query(calendar_id=2), wanted=ALL)
+
+    assert titles(page) == ["b1"]
+    assert [call[0:2] for call in first.calls] == [("events", "b")]
+    assert second.calls == []
+
+
+@pytest.mark.parametrize(("calendar_id", "allowed"), [(9, None), (1, frozenset({2}))])
+async def test_a_calendar_that_does_not_exist_for_the_caller(agenda, calendar_id, allowed):
+    await agenda.calendars()
+
+    with pytest.raises(NoSuchCalendar) as unknown:
+        await agenda.events(query(calendar_id=calendar_id, allowed=allowed), wanted=ALL)
+    with pytest.raises(NoSuchCalendar):
+        await agenda.free_busy(WEEK, calendar_ids=(2, calendar_id), allowed=allowed)
+
+    assert unknown.value.calendar_id == calendar_id
+
+
+async def test_a_calendar_that_upstream_has_no_longer_does_not_exist(agenda, ids, first):
+    await agenda.calendars()
+    later = Agenda([(info(1), diary("b"))], ids)
+
+    with pytest.raises(NoSuchCalendar):
+        await later.events(query(calendar_id=1), wanted=ALL)
+
+
+async def test_a_calendar_that_is_gone_between_two_calls_does_not_exist(agenda, first):
+    await agenda.calendars()
+    first.failures["a"] = Missing()
+
+    with pytest.raises(NoSuchCalendar):
+        await agenda.events(query(calendar_id=1), wanted=ALL)
+    with pytest.raises(NoSuchCalendar):
+        await agenda.free_busy(WEEK, calendar_ids=(2, 1))
+    assert named((await agenda.events(query(), wanted=ALL)).warnings) == [(1, 'calendar "A"')]
+
+
+async def test_an_account_is_asked_for_its_calendars_once_in_a_request(agenda, first, second):
+    second.failure = Broken()
+
+    await asyncio.gather(
+        agenda.calendars(), agenda.free_busy(WEEK), agenda.events(query(), wanted=ALL)
+    )
+
+    assert [call for call in first.calls if call[0] == "calendars"] == [("calendars",)]
+    assert [call for call in second.calls if call[0] == "calendars"] == [("calendars",)]
+
+
+async def test_a_calendar_of_a_connection_that_may_not_be_used_does_not_exist(agenda, ids, first):
+    await agenda.calendars()
+    smaller = Agenda([(info(1), first)], ids)
+
+    with pytest.raises(NoSuchCalendar):
+        await smaller.events(query(calendar_id=3), wanted=ALL)
+
+
+async def test_accounts_without_an_allowed_calendar_are_left_alone(agenda, first, second):
+    await agenda.calendars()
+    first.calls.clear()
+    second.failure = Broken()
+
+    page = await agenda.events(query(allowed=frozenset({1})), wanted=ALL)
+
+    assert titles(page) == ["a1"]
+    assert page.warnings == ()
+
+
+async def test_two_connections_to_one_account_are_one(ids, first):
+    twice = [(info(number, account="me@x.example"), first) for number in (1, 2)]
+    agenda = Agenda(twice, ids)
+
+    both = await agenda.calendars()
+    chosen = await agenda.calendars(allowed=frozenset({3, 4}))
+    page = await agenda.events(query(calendar_id=3), wanted=ALL)
+
+    assert [one.calendar_id for one in both.calendars] == [1, 2]
+    assert [one.calendar_id for one in chosen.calendars] == [3, 4]
+    assert titles(page) == ["a1"]
+
+
+async def test_an_event_is_read_from_where_it_was_listed(agenda, first, second):
+    listed = await agenda.events(query(), wanted=ALL)
+
+    found = await agenda.event(listed.events[1].id, allowed=None, wanted=ALL)
+
+    assert found == listed.events[1]
+    assert second.calls[-1] == ("event", "c", "c1", ALL)
+
+
+@pytest.mark.parametrize("allowed", [frozenset(), frozenset({1, 2})])
+async def test_an_event_of_a_calendar_that_is_not_allowed_is_missing(agenda, second, allowed):
+    listed = await agenda.events(query(), wanted=ALL)
+    second.calls.clear()
+
+    with pytest.raises(Missing):
+        await agenda.event(listed.events[1].id, allowed=allowed, wanted=ALL)
+    assert second.calls == []
+
+
+async def test_an_event_of_another_tokens_connection_is_missing(agenda, ids, second):
+    listed = await agenda.events(query(), wanted=ALL)
+
+    with pytest.raises(Missing):
+        await Agenda([(info(2), second)], ids).event(listed.events[0].id, allowed=None, wanted=ALL)
+
+
+# -- failures
+
+
+async def test_what_failed_is_left_out_and_named(agenda, first, second):
+    second.failure = NeedsReauth()
+    first.failures["a"] = TimedOut()
+
+    page = await agenda.events(query(), wanted=ALL)
+    busy = await agenda.free_busy(WEEK)
+    listed = await agenda.calendars()
+
+    assert titles(page) == ["b1"]
+    assert [one.calendar_name for one in busy.calendars] == ["B"]
+    assert [one.calendar_name for one in listed.calendars] == ["A", "B"]
+    assert named(page.warnings) == named(busy.warnings) == [(2, None), (1, 'calendar "A"')]
+    assert named(listed.warnings) == [(2, None)]
+
+
+async def test_a_calendar_asked_for_that_fails_is_no_unknown_one(agenda, ids, first, second):
+    await agenda.calendars()
+    second.failure = Broken()
+    later = Agenda([(info(1), first), (info(2), second)], ids)
+
+    with pytest.raises(AllFailed):
+        await later.events(query(calendar_id=3), wanted=ALL)
+    busy = await later.free_busy(WEEK, calendar_ids=(3, 1))
+
+    assert [one.calendar_id for one in busy.calendars] == [1]
+    assert named(busy.warnings) == [(2, None)]
+
+
+@pytest.mark.parametrize(
+    ("failures", "expected"),
+    [
+        ([Throttled(3), Throttled(9)], Throttled),
+        ([TimedOut(), TimedOut()], TimedOut),
+        ([Throttled(3), TimedOut()], AllFailed),
+        ([NeedsReauth(), Broken()], AllFailed),
+    ],
+)
+async def test_when_all_fail_it_is_the_failure(agenda, first, second, failures, expected):
+    first.failure, second.failure = failures
+
+    for call in (
+        agenda.calendars(),
+        agenda.events(query(), wanted=ALL),
+        agenda.free_busy(WEEK),
+    ):
+        with pytest.raises(expected) as raised:
+            await call
+        if expected is Throttled:
+            assert raised.value.retry_after == 9
+        if expected is AllFailed:
+            assert raised.value.message == "None of the connected calendars answered."
+
+
+async def test_when_every_calendar_fails_it_is_the_failure(agenda, first, second):
+    first.failures = {"a": Throttled(2), "b": Throttled(5)}
+    second.failures = {"c": Throttled(4)}
+
+    with pytest.raises(Throttled) as raised:
+        await agenda.free_busy(WEEK)
+    assert raised.value.retry_after == 5
+
+
+async def test_who_has_no_calendars_at_all_gets_nothing(ids):
+    for agenda in (Agenda([], ids), Agenda([(info(1), diary())], ids)):
+        assert (await agenda.events(query(), wanted=ALL)).events == ()
+        assert (await agenda.calendars()).calendars == ()
+        assert (await agenda.free_busy(WEEK)).calendars == ()
+
+
+async def test_patience_has_an_end(ids, first):
+    class Asleep(Diary):
+        async def events(self, *_args, **_more):
+            await asyncio.Event().wait()
+
+    asleep = Asleep(listed=[Calendar(id="z", name="Z")])
+    agenda = Agenda([(info(1), first), (info(2), asleep)], ids, patience=0.01)
+
+    page = await agenda.events(query(), wanted=ALL)
+
+    assert titles(page) == ["b1", "a1"]
+    assert [type(one.failure) for one in page.warnings] == [TimedOut]
+
+
+async def test_a_list_that_was_cut_off_is_told_and_shown(ids):
+    port = diary("a", events_of={"a": [event("a1")]}, complete=False)
+
+    page = await Agenda([(info(1), port)], ids).events(query(), wanted=ALL)
+
+    assert titles(page) == ["a1"]
+    assert named(page.warnings) == [(1, 'calendar "A"')]
+
+
+async def test_our_own_faults_are_not_taken_for_upstreams(ids):
+    port = diary("a", failure=ZeroDivisionError())
+
+    with pytest.raises(ZeroDivisionError):
+        await Agenda([(info(1), port)], ids).events(query(), wanted=ALL)
+
+
+async def test_an_empty_range_asks_for_no_events(agenda, first):
+    nothing = Span(hour(2), hour(1))
+
+    page = await agenda.events(query(span=nothing), wanted=ALL)
+    with pytest.raises(NoSuchCalendar):
+        await agenda.events(query(span=nothing, calendar_id=9), wanted=ALL)
+    assert first.calls == []
+    busy = await agenda.free_busy(nothing)
+
+    assert (page.events, page.total) == ((), 0)
+    assert [(one.busy, one.free) for one in busy.calendars] == [((), ())] * 3
+    assert {call[0] for call in first.calls} == {"calendars"}

@@ -1,0 +1,418 @@
+"""The board connector against answers in every shape, and its documents against the schemas."""
+
+import asyncio
+import itertools
+import json
+
+import pytest
+from graphql import build_schema, parse, validate
+from paths import SHARED
+
+from providers import failures
+from providers.connectors.boards import documents
+from providers.connectors.boards.failures import ColumnRefused, classify
+from providers.connectors.boards.tasks import Tasks
+from providers.connectors.boards.writing import Locks
+from providers.http.client import Origins, Upstream
+from providers.http.response import Answer
+from providers.ports.tasks import BoardQuery, ItemQuery, NewItem, Sight, Target, TaskPosition
+from sandbox.boards import schema as sandbox_schema
+
+BASE = "http://boards.example"
+WHOLE = SHARED / "reference/schemas/monday-2026-10.graphql"
+EVERYTHING = frozenset(
+    {
+        "group_id",
+        "group_name",
+        "name",
+        "status",
+        "assignees",
+        "due_date",
+        "priority",
+        "labels",
+        "description",
+        "created_at",
+        "updated_at",
+        "web_url",
+        "comments",
+        "sub_items",
+        "column_values",
+    }
+)
+
+
+class Spoken:
+    """An upstream that gives prepared answers; it keeps what it was asked."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.asked = []
+
+    async def __call__(self, scope, receive, send):
+        body = (await receive())["body"]
+        self.asked.append(json.loads(body))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if callable(answer):
+            answer = await answer(self.asked[-1])
+        status, headers, content = answer if isinstance(answer, tuple) else (200, {}, answer)
+        raw = content.encode() if isinstance(content, str) else json.dumps(content).encode()
+        sent = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": sent})
+        await send({"type": "http.response.body", "body": raw})
+
+
+def opened(*answers):
+    spoken = Spoken(*answers)
+    origins = Origins(apps={BASE: spoken})
+    upstream = Upstream(origins, BASE, connection=1, classify=classify)
+    return Tasks(upstream, Locks()), spoken
+
+
+def error(code, message="no", **extensions):
+    path = extensions.pop("path", None)
+    found = {"message": message, "extensions": {"code": code, **extensions}}
+    return {**found, "path": path} if path else found
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        pytest.param({"errors": [error("InvalidBoardIdException")]}, "Missing", id="no board"),
+        pytest.param({"errors": [error("ResourceNotFoundException")]}, "Missing", id="nothing"),
+        pytest.param({"errors": [error("USER_ACCESS_DENIED")]}, "Refused", id="denied"),
+        pytest.param({"errors": [error("x", status_code=403)]}, "Refused", id="403 inside"),
+        pytest.param({"errors": [error("x", status_code=404)]}, "Refused", id="404 inside"),
+        pytest.param({"errors": ["Not Authenticated"]}, "NeedsReauth", id="a text"),
+        pytest.param({"error_message": "Not Authenticated"}, "NeedsReauth", id="a message alone"),
+        pytest.param((401, {}, {"errors": ["Not Authenticated"]}), "NeedsReauth", id="401"),
+        pytest.param((403, {}, ""), "Refused", id="403 without a body"),
+        pytest.param((400, {}, {"errors": [error("ParseError")]}), "Refused", id="400"),
+        pytest.param((500, {}, {"errors": [error("INTERNAL_SERVER_ERROR")]}), "Broken", id="500"),
+        pytest.param({"errors": [error("INTERNAL_SERVER_ERROR")]}, "Broken", id="500 inside"),
+        pytest.param({"data": None, "errors": [error("Resource is currently locked")]}, "Locked",
+                     id="locked"),
+        pytest.param({"errors": [7, None, {"message": None}]}, "Refused", id="odd errors"),
+        pytest.param({"errors": "no"}, "Broken", id="errors that are no list"),
+        pytest.param("[]", "Broken", id="a list"),
+        pytest.param('{"data"', "Broken", id="half an answer"),
+        pytest.param({"data": {"items": 5}}, "Broken", id="data of another shape"),
+        pytest.param({"data": {"items": []}}, "Missing", id="an empty list"),
+        pytest.param({"data": {"items": [None]}}, "Missing", id="a list of nothing"),
+        pytest.param({"data": None}, "Missing", id="no data"),
+        pytest.param(
+            {"data": {"items": [{"id": "1", "state": "deleted"}]}}, "Missing", id="deleted"
+        ),
+        pytest.param(
+            {"data": {"items": [{"id": "1"}]}, "errors": [error("x", path=["items", 0])]},
+            "Refused",
+            id="data beside an error",
+        ),
+    ],
+)  # fmt: skip
+async def test_answers_that_are_failures(answer, kind):
+    tasks, _ = opened(answer)
+
+    with pytest.raises(getattr(failures, kind)) as raised:
+        await tasks.item("1", sight=Sight(wanted=frozenset({"name"})))
+
+    assert type(raised.value).__name__ == kind
+
+
+@pytest.mark.parametrize(
+    ("answer", "wait"),
+    [
+        pytest.param({"errors": [error("RateLimitExceeded", retry_in_seconds=4)]}, 4, id="named"),
+        pytest.param(
+            {"errors": [error("ComplexityException", "reset in 17 seconds")]}, 17, id="in words"
+        ),
+        pytest.param(
+            {"error_code": "ComplexityException", "error_message": "… reset in 9 seconds"},
+            9,
+            id="at the top",
+        ),
+        pytest.param(
+            {"errors": ["Budget exhausted, reset in 8 seconds"], "status_code": 429,
+             "error_code": "complexityBudgetExhausted"},
+            8,
+            id="a text and a code",
+        ),
+        pytest.param(
+            (200, {"retry-after": "3"}, {"errors": [error("x", status_code=429)]}), 3, id="header"
+        ),
+        pytest.param({"errors": [error("DAILY_LIMIT_EXCEEDED")]}, 30, id="no time"),
+        pytest.param((429, {"retry-after": "6"}, ""), 6, id="429"),
+        pytest.param((429, {}, {"errors": [error("RATE_LIMIT_EXCEEDED")]}), 1, id="429, no time"),
+        pytest.param((429, {}, {"errors": [error("maxConcurrencyExceeded", retry_in_seconds=2)]}),
+                     2, id="429 with words"),
+        pytest.param(
+            {"errors": [error("x"), error("RateLimitExceeded", retry_in_seconds=5)]},
+            5,
+            id="a throttle behind another error",
+        ),
+    ],
+)  # fmt: skip
+async def test_throttles_say_how_long_to_wait(answer, wait):
+    tasks, spoken = opened(answer)
+    sight = Sight(wanted=frozenset({"name"}))
+
+    for _ in range(2):
+        with pytest.raises(failures.Throttled) as raised:
+            await tasks.item("1", sight=sight)
+        assert raised.value.retry_after == wait
+
+    assert len(spoken.asked) == 1  # the second call did not go out
+
+
+async def test_a_write_is_refused_by_column_only_when_it_says_so():
+    target = Target(item_id="1", boards=("2",), home="2")
+    refused = {"data": {"a": None}, "errors": [error("ColumnValueException", path=["a"])]}
+    both = {"data": {"a0": {"id": "1"}, "a1": None}, "errors": [error("x", path=["a1"])]}
+
+    tasks, spoken = opened(refused, both)
+    with pytest.raises(failures.Refused) as raised:
+        await tasks.update(target, {"a": "1", "b": "2"})
+    assert not isinstance(raised.value, ColumnRefused)
+
+    gone = error("InvalidColumnIdException", path=["a1"])
+    partly = {"data": {"a0": {"id": "1"}, "a1": None}, "errors": [gone]}
+    tasks, spoken = opened(refused, partly)
+    assert await tasks.update(target, {"a": "1", "b": "2"}) == ("b",)
+    assert spoken.asked[1]["variables"] == {
+        "b": "2",
+        "i": "1",
+        "v0": '{"a":"1"}',
+        "v1": '{"b":"2"}',
+    }
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param('{"data"', id="half an answer"),
+        pytest.param("[]", id="another shape"),
+        pytest.param({"data": {"create_item": None, "create_update": None}}, id="nothing"),
+        pytest.param({"data": {"create_item": {}, "create_update": {}}}, id="no id"),
+        pytest.param(
+            {"data": {"create_item": {"id": {}}, "create_update": {"id": []}}},
+            id="an id of another type",
+        ),
+    ],
+)
+async def test_what_may_have_been_made_is_told(answer):
+    tasks, spoken = opened(answer)
+
+    with pytest.raises(failures.OutcomeUnknown):
+        await tasks.create(NewItem(board_id="2", name="x", fields={}))
+    with pytest.raises(failures.OutcomeUnknown):
+        await tasks.comment(Target(item_id="1", boards=("2",), home="2"), "x")
+
+    assert len(spoken.asked) == 2
+
+
+async def test_what_upstream_says_has_failed_was_not_made():
+    tasks, spoken = opened({"errors": [error("INTERNAL_SERVER_ERROR")]})
+
+    with pytest.raises(failures.Broken):
+        await tasks.create(NewItem(board_id="2", name="x", fields={}))
+
+    assert len(spoken.asked) == 1
+
+
+async def test_a_change_whose_answer_cannot_be_read_is_broken():
+    tasks, spoken = opened('{"data"')
+
+    with pytest.raises(failures.Broken):
+        await tasks.update(Target(item_id="1", boards=("2",), home="2"), {"a": "1"})
+
+    assert len(spoken.asked) == 1
+
+
+async def test_writes_to_one_board_wait_for_each_other():
+    running, most = 0, 0
+
+    async def slow(_):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        running -= 1
+        return {"data": {"change_multiple_column_values": {"id": "1"}}}
+
+    tasks, spoken = opened(slow)
+    one = [Target(item_id=str(n), boards=("2",), home="2") for n in range(4)]
+    await asyncio.gather(*(tasks.update(target, {"a": "1"}) for target in one))
+    assert (most, len(spoken.asked)) == (1, 4)
+
+
+@pytest.mark.parametrize("found", ["", "x", "1 2", "1)", "-1", "１", "1" * 33, "9/9", "1\n"])
+async def test_ids_of_another_form_reach_nobody(found):
+    tasks, spoken = opened({"data": {}})
+    sight = Sight(wanted=EVERYTHING)
+
+    for call in (
+        tasks.item(found, sight=sight),
+        tasks.target(found),
+        tasks.board(found, wanted=frozenset()),
+        tasks.items(found, ItemQuery(), after=None, sight=sight),
+    ):
+        with pytest.raises(failures.Missing):
+            await call
+    listed = await tasks.boards(BoardQuery(only={found}), after=None, wanted=frozenset())
+
+    assert listed.boards == ()
+    assert spoken.asked == []
+
+
+async def test_boards_are_read_in_pages_and_gone_on_from_the_last():
+    def page(first, count, **more):
+        boards = [{"id": str(n), "name": f"B{n}", "state": "active", "type": "board", **more}
+                  for n in range(first, first + count)]  # fmt: skip
+        return {"data": {"boards": boards}}
+
+    tasks, spoken = opened(page(0, 100), page(100, 3))
+    first = await tasks.boards(BoardQuery(limit=101), after=None, wanted=frozenset({"name"}))
+    assert [one.id for one in first.boards] == [str(n) for n in range(101)]
+    assert first.position == TaskPosition(101, "100")
+
+    tasks, spoken = opened(page(99, 4))  # a board came before: all moved on by one
+    rest = await tasks.boards(BoardQuery(), after=first.position, wanted=frozenset())
+    assert [one.id for one in rest.boards] == ["101", "102"]
+    assert spoken.asked[0]["variables"]["p"] == 2
+    assert rest.position is None
+
+
+async def test_an_empty_page_moves_on_after_five_of_upstreams():
+    full = {
+        "data": {"boards": [{"id": "1", "name": "x", "state": "active", "type": "board"}] * 100}
+    }
+    tasks, spoken = opened(full)
+
+    page = await tasks.boards(BoardQuery(text="nothing"), after=None, wanted=frozenset())
+
+    assert page.boards == ()
+    assert page.position == TaskPosition(500, "1")
+    assert len(spoken.asked) == 5
+
+
+def _documents():
+    """Yield every document that the connector can send, over all it may be asked for."""
+    yield from (
+        documents.BOARD_COLUMNS,
+        documents.TARGET,
+        documents.PLACE,
+        documents.PROBE,
+        documents.CREATE,
+        documents.CHANGE,
+        documents.DELETE,
+        documents.COMMENT,
+        documents.FIRST_IDS,
+        documents.NEXT_IDS,
+        documents.changes(3),
+    )
+    parts = frozenset({"name", "description", "workspace_id", "workspace_name", "folder_id",
+                       "folder_name", "web_url", "groups", "columns", "tags"})  # fmt: skip
+    for wanted in (frozenset(), parts, *(frozenset({one}) for one in parts)):
+        yield documents.boards(wanted)
+        yield documents.boards_by_id(wanted)
+    single = [(frozenset({one}), None, None, False) for one in EVERYTHING]
+    mixed = itertools.product(
+        (EVERYTHING, frozenset({"sub_items", "status"})),
+        (None, ["a"]),
+        (None, frozenset("1")),
+        (True, False),
+    )
+    for wanted, ids, boards, count in (*single, *mixed, (frozenset(), None, None, True)):
+        sight = Sight(wanted=wanted, boards=boards)
+        values = documents.Values(sight, own=ids, below=ids)
+        yield documents.item(values, sight)
+        yield documents.first_page(values, sight, count=count)
+        yield documents.next_page(values, sight, count=count)
+
+
+@pytest.mark.parametrize("schema", ["the sandbox's", "the provider's whole"])
+def test_every_document_fits_the_schema(schema):
+    if schema == "the sandbox's":
+        known = build_schema(sandbox_schema.sdl())
+    elif WHOLE.exists():
+        known = build_schema(WHOLE.read_text("utf-8"))
+    else:
+        pytest.skip("the provider's schema is not at hand")
+
+    for document in set(_documents()):
+        assert validate(known, parse(document)) == [], document
+
+
+def test_a_classified_answer_keeps_its_words():
+    body = json.dumps({"errors": [error("InvalidItemIdException")]}).encode()
+
+    assert isinstance(classify(Answer(200, {}, body)), failures.Missing)
+    assert classify(Answer(502, {}, b"<html>")) is None
+
+
+class Shelf:
+    """A board upstream whose cursors can die, behind the endpoint's documents."""
+
+    def __init__(self, ids):
+        self.ids = list(ids)
+        self.dead = False
+        self.asked = []
+
+    async def __call__(self, scope, receive, send):
+        asked = json.loads((await receive())["body"])
+        self.asked.append(asked)
+        variables, start = asked["variables"], 0
+        if "next_items_page" in asked["query"]:
+            start = int(variables["c"].removeprefix("after "))
+        found = self.ids[start : start + variables["n"]]
+        end = start + len(found)
+        page = {
+            "cursor": f"after {end}" if end < len(self.ids) else None,
+            "items": [{"id": one, "name": f"I{one}"} for one in found],
+        }
+        if "next_items_page" in asked["query"]:
+            data = {"next_items_page": page, "boards": [{"id": "2", "items_count": 9}]}
+        else:
+            data = {"boards": [{"id": "2", "type": "board", "items_page": page}]}
+        body = {"data": data}
+        if self.dead and "next_items_page" in asked["query"]:
+            self.dead = False
+            body = {"data": None, "errors": [error("CursorExpiredError")]}
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+
+
+async def _listed(shelf, after=None, limit=4):
+    upstream = Upstream(Origins(apps={BASE: shelf}), BASE, connection=1, classify=classify)
+    page = await Tasks(upstream, Locks()).items(
+        "2", ItemQuery(limit=limit), after=after, sight=Sight(wanted=frozenset({"name"}))
+    )
+    return [one.id for one in page.items], page.position
+
+
+@pytest.mark.parametrize("death", ["upstream says so", "it is an hour old", "none was kept"])
+@pytest.mark.parametrize(
+    ("now", "rest"),
+    [
+        pytest.param("123456789", "56789", id="nothing changed"),
+        pytest.param("X123456789", "56789", id="something came before"),
+        pytest.param("13456789", "56789", id="something before is gone"),
+        pytest.param("12356789", "56789", id="the last one is gone"),
+        pytest.param("1234", "", id="what followed is gone"),
+        pytest.param("", "", id="all is gone"),
+    ],
+)
+async def test_a_dead_cursor_loses_nothing(death, now, rest):
+    shelf = Shelf("123456789")
+    seen, position = await _listed(shelf)
+    assert (seen, position[:3]) == (["1", "2", "3", "4"], (4, "4", "after 4"))
+
+    shelf.ids = list(now)
+    shelf.dead = death == "upstream says so"
+    if death == "it is an hour old":
+        position = position._replace(at=position.at - 3_600)
+    if death == "none was kept":
+        position = position._replace(cursor=None)
+    found, _ = await _listed(shelf, position, limit=9)
+
+    assert found == list(rest)

@@ -1,0 +1,440 @@
+"""Sites, libraries and files of one connection, against the sandbox's wire."""
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from collab_upstream import ANN, BOB, FILE, READ, key, list_key
+
+from providers.content.ids import ItemKey, ListKey
+from providers.failures import Broken, Missing, Throttled
+from providers.ports.collab import InvalidCursor, NoLink, Order
+from providers.records.collab import UNKNOWN, DriveUser
+from sandbox.collab import records as r
+
+NAME = frozenset({"name"})
+WHEN = datetime(2026, 1, 5, 8, tzinfo=UTC)
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+async def children(port, folder, *, order=None, cursor=None, top=100, wanted=NAME):
+    return await port.children(folder, order=order, cursor=cursor, top=top, wanted=wanted)
+
+
+async def test_a_user_sees_their_sites(tenant):
+    sites = await tenant.delegated().port.sites()
+
+    assert sorted(one.display_name for one in sites) == ["Ann Miller", "Company", "Yard"]
+    assert [one.is_personal_site for one in sites if one.site == tenant.mine.id] == [True]
+
+
+async def test_a_site_is_read(tenant):
+    site = await tenant.delegated().port.site(tenant.yard.id)
+
+    assert site.id == f"collab:site:{tenant.yard.id}"
+    assert site.display_name == "Yard"
+    assert site.name == "yard"
+    assert site.description == "Where boats are"
+    assert site.web_url == "https://content.x.test/sites/yard"
+    assert site.created_date_time == WHEN
+    assert site.is_personal_site is False
+
+
+async def test_a_site_of_others_is_missing(tenant):
+    port = tenant.delegated().port
+
+    with pytest.raises(Missing):
+        await port.site(tenant.board.id)
+    with pytest.raises(Missing):
+        await port.site(tenant.yard.id.replace("content", "contents"))
+
+
+async def test_libraries_tell_where_they_belong(tenant):
+    port = tenant.delegated().port
+    drives = (await port.drives([tenant.yard.id, tenant.board.id]))[tenant.yard.id]
+
+    assert [one.name for one in drives] == ["Documents", "Drawings"]
+    assert {one.site for one in drives} == {tenant.yard.id}
+    assert drives[0].list_id == tenant.shelf.get(r.Library, drives[0].drive).list_id
+    assert drives[0].root_folder_id == f"collab:drive:{drives[0].drive}:item:root"
+
+
+async def test_libraries_that_are_not_seen_are_none(tenant):
+    port = tenant.delegated().port
+    seen, other = tenant.documents.drive_id, tenant.minutes.drive_id
+
+    found = await port.drives_by_id([seen, other])
+
+    assert found[seen].site == tenant.yard.id
+    assert found[other] is None
+
+
+async def test_a_file_is_read_whole(tenant):
+    tenant.make.share(tenant.plan, "user", "write", to=(BOB,))
+    tenant.make.keep()
+
+    file = await tenant.delegated().port.item(key(tenant.plan), wanted=FILE | {"shared_with"})
+
+    assert file.id == f"collab:drive:{tenant.plan.drive_id}:item:{tenant.plan.id}"
+    assert file.name == "Plan é.docx"
+    assert file.mime_type == file.media_type == DOCX
+    assert file.size == tenant.plan.size
+    assert file.created_time == file.modified_time == WHEN
+    assert file.owners == (DriveUser(email=ANN, display_name="Ann Miller", role="owner"),)
+    assert file.shared_with[-1] == DriveUser(email=BOB, display_name="Bob Stone", role="writer")
+    assert file.web_view_link.startswith("https://content.x.test/sites/yard/Shared%20Documents/")
+    assert file.download_link is None
+    assert file.parent == key(tenant.inner)
+    assert file.parent_folder_id == f"collab:drive:{tenant.plan.drive_id}:item:{tenant.inner.id}"
+    assert file.parent_folder_name == "Inner #1 & 'co'"
+    assert file.is_folder is False
+    assert file.site == tenant.yard.id
+    assert file.list_id == tenant.shelf.get(r.Library, tenant.plan.drive_id).list_id
+    assert file.list_item_id == str(tenant.plan.number)
+    assert file.content_type_id == "0x0101"
+
+
+async def test_nothing_is_asked_for_that_is_not_wanted(tenant):
+    file = await tenant.delegated().port.item(key(tenant.plan), wanted=NAME)
+
+    assert file.name == "Plan é.docx"
+    assert (file.size, file.owners, file.web_view_link, file.etag) == (None, None, None, None)
+    assert (file.list_id, file.content_type_id) == (UNKNOWN, UNKNOWN)
+    (call,) = tenant.calls
+    assert call["query"] == {
+        "$select": ["id,file,folder,package,root,parentReference,remoteItem,name"]
+    }
+
+
+async def test_a_folder_has_no_type(tenant):
+    folder = await tenant.delegated().port.item(key(tenant.boats), wanted=FILE)
+
+    assert (folder.is_folder, folder.mime_type, folder.media_type) == (True, None, None)
+
+
+async def test_a_file_without_a_type_has_an_unknown_one(tenant):
+    tenant.shelf.put(msgspec.structs.replace(tenant.text, mime=""))
+
+    file = await tenant.delegated().port.item(key(tenant.text), wanted=FILE)
+
+    assert (file.mime_type, file.media_type) == (None, UNKNOWN)
+
+
+async def test_what_lies_at_the_top_lies_in_the_library(tenant):
+    file = await tenant.delegated().port.item(key(tenant.text), wanted=FILE)
+
+    assert file.parent_folder_name == "Documents"
+
+
+async def test_the_root_is_found_by_its_word(tenant):
+    folder = ItemKey(tenant.documents.drive_id, "root")
+
+    file = await tenant.delegated().port.item(folder, wanted=FILE)
+
+    assert (file.key, file.is_root, file.parent) == (key(tenant.documents), True, None)
+
+
+@pytest.mark.parametrize("word", ["plan", "minutes"])
+async def test_what_is_not_seen_is_missing(tenant, word):
+    item = key(getattr(tenant, "secret" if word == "minutes" else word))
+    if word == "plan":
+        item = ItemKey(item.drive, item.item[:-1] + "A")
+
+    with pytest.raises(Missing):
+        await tenant.delegated().port.item(item, wanted=NAME)
+
+
+async def test_a_file_known_under_another_id_is_missing(tenant):
+    """An upstream that forgives the case of ids lets nobody round a rule about one."""
+    known = tenant.shelf.item
+    tenant.shelf.item = lambda drive, item: known(drive, item.upper())
+    port = tenant.delegated().port
+    other_case = ItemKey(tenant.plan.drive_id, tenant.plan.id.lower())
+
+    with pytest.raises(Missing):
+        await port.item(other_case, wanted=NAME)
+    assert await port.items([other_case], wanted=NAME) == {other_case: None}
+
+
+async def test_many_files_are_read_in_few_calls(tenant):
+    for number in range(45):
+        tenant.make.file(tenant.boats, f"{number}.txt", ("text", "x"))
+    tenant.make.keep()
+    port = tenant.delegated().port
+    files = tenant.shelf.children(tenant.boats)
+    absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
+
+    found = await port.items([*map(key, files), absent, key(tenant.secret)], wanted=NAME)
+
+    assert [found[key(one)].name for one in files] == [one.name for one in files]
+    assert found[absent] is None
+    assert found[key(tenant.secret)] is None
+    assert sum(path.endswith("$batch") for path in tenant.paths) == 3
+
+
+async def test_a_file_that_cannot_be_read_among_many_is_unknown(tenant):
+    tenant.fault(kind="500", match=tenant.plan.id)
+
+    found = await tenant.delegated().port.items([key(tenant.plan), key(tenant.text)], wanted=NAME)
+
+    assert found[key(tenant.plan)] is UNKNOWN
+    assert found[key(tenant.text)].name == "notes.txt"
+
+
+async def test_a_folder_is_read_page_by_page(tenant):
+    for number in range(7):
+        tenant.make.file(tenant.boats, f"{number}.txt", ("text", "x"))
+    tenant.make.keep()
+    port = tenant.delegated().port
+    names, cursor, pages = [], None, 0
+    while pages == 0 or cursor is not None:
+        page = await children(port, key(tenant.boats), cursor=cursor, top=3)
+        names += [one.name for one in page.items]
+        cursor, pages = page.next, pages + 1
+
+    assert names == [
+        "0.txt",
+        "1.txt",
+        "2.txt",
+        "3.txt",
+        "4.txt",
+        "5.txt",
+        "6.txt",
+        tenant.inner.name,
+    ]
+    assert pages == 3
+
+
+async def test_a_listing_goes_on_after_any_of_its_files(tenant):
+    for number in range(7):
+        tenant.make.file(tenant.inner, f"{number}.txt", ("text", "x"))
+    tenant.make.keep()
+    port = tenant.delegated().port
+    second = await children(
+        port, key(tenant.inner), cursor=(await children(port, key(tenant.inner), top=3)).next, top=3
+    )
+
+    rest = await children(port, key(tenant.inner), cursor=second.places[1], top=3, wanted=FILE)
+
+    assert [one.name for one in second.items] == ["3.txt", "4.txt", "5.txt"]
+    assert [one.name for one in rest.items] == ["5.txt"]
+    assert rest.items[0].owners is not None  # selections may change from page to page
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [
+        (Order(by="size", descending=True), ["b.txt", "c.txt", "a.txt"]),
+        (Order(by="modified_time", descending=False), ["c.txt", "a.txt", "b.txt"]),
+        (Order(by="created_time", descending=True), ["a.txt", "b.txt", "c.txt"]),
+    ],
+)
+async def test_upstream_orders(tenant, order, names):
+    folder = tenant.make.folder(tenant.boats, "Sorted")
+    for name, size, when, made in (("a", 1, 5, 9), ("b", 3, 6, 8), ("c", 2, 4, 7)):
+        file = tenant.make.file(folder, f"{name}.txt", ("text", "x" * size))
+        tenant.make.keep()
+        tenant.shelf.put(
+            msgspec.structs.replace(
+                file,
+                modified=f"2026-02-0{when}T00:00:00Z",
+                created=f"2026-01-0{made}T00:00:00Z",
+            )
+        )
+
+    page = await children(tenant.delegated().port, key(folder), order=order)
+
+    assert [one.name for one in page.items] == names
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "1", "-1:", "1234567:", "٣:", "1:/v1.0/x?$skiptoken=y"]
+)
+async def test_a_cursor_of_another_making_is_refused(tenant, cursor):
+    with pytest.raises((InvalidCursor, Broken, Missing)):
+        await children(tenant.delegated().port, key(tenant.boats), cursor=cursor)
+
+
+async def test_a_cursor_never_leads_to_another_upstream(tenant):
+    with pytest.raises(InvalidCursor):
+        await children(
+            tenant.delegated().port, key(tenant.boats), cursor="0:@evil.example/v1.0/x?$skiptoken=y"
+        )
+
+    assert not tenant.calls
+
+
+async def test_a_search_looks_below_a_folder(tenant):
+    port = tenant.delegated().port
+
+    async def found(folder, text):
+        page = await port.search_files(folder, text, cursor=None, top=50, wanted=FILE)
+        return [one.name for one in page.items]
+
+    root = ItemKey(tenant.documents.drive_id, "root")
+    assert await found(root, "keel") == ["Plan é.docx"]
+    assert await found(key(tenant.inner), "oak") == ["Plan é.docx"]
+    assert await found(root, "it's #1 & 100%") == []
+    assert await found(key(tenant.boats), "varnish") == []
+
+
+async def test_what_others_shared_into_a_library_lies_elsewhere(tenant):
+    lent = tenant.make.file(tenant.minutes, "lent.txt", ("text", "lent"))
+    tenant.make.share(lent, "user", "read", to=(ANN,))
+    tenant.make.keep()
+    root = ItemKey(tenant.own.drive_id, "root")
+
+    page = await tenant.delegated().port.search_files(root, "lent", cursor=None, top=9, wanted=NAME)
+
+    assert page.items == ()
+
+
+async def test_a_link_needs_no_credentials(tenant):
+    wanted = frozenset({"download_link"})
+
+    link = await tenant.delegated().port.link(key(tenant.text), wanted=wanted)
+
+    assert link.download_url.startswith("http://content.example/collab/content/download.aspx?")
+    assert (link.file.name, link.file.mime_type, link.file.size) == ("notes.txt", "text/plain", 18)
+    assert link.file.site == tenant.yard.id
+    assert link.expires_at is not None
+
+
+async def test_a_hidden_link_is_not_asked_for(tenant):
+    link = await tenant.delegated().port.link(key(tenant.text), wanted=frozenset())
+
+    assert (link.download_url, link.expires_at) == (None, None)
+    assert "downloadUrl" not in str(tenant.calls[-1]["query"])
+
+
+async def test_a_folder_has_no_link(tenant):
+    with pytest.raises(NoLink):
+        await tenant.delegated().port.link(key(tenant.boats), wanted=frozenset({"download_link"}))
+
+
+async def test_permissions_are_told_in_our_words(tenant):
+    tenant.make.share(tenant.text, "user", "write", to=(BOB,))
+    tenant.make.share(tenant.text, "group", "read", to=("team.yard@x.test",))
+    tenant.make.share(tenant.text, "link", "read", scope="anonymous", view="view")
+    tenant.make.share(tenant.text, "link", "write", scope="organization", view="edit")
+    tenant.make.keep()
+
+    found = await tenant.delegated().port.permissions(key(tenant.text))
+
+    assert [(one.type, one.role, one.email_address, one.display_name) for one in found] == [
+        ("group", "owner", None, "Yard Owners"),
+        ("group", "writer", None, "Yard Members"),
+        ("group", "reader", None, "Yard Visitors"),
+        ("user", "writer", BOB, "Bob Stone"),
+        ("group", "reader", "team.yard@x.test", found[4].display_name),
+        ("anyone", "reader", None, None),
+        ("domain", "writer", None, None),
+    ]
+
+
+async def test_labels_are_read_in_both_shapes(tenant):
+    label = r.Label(
+        id="0A000000-0000-4000-8000-000000000001",
+        name="Secret",
+        description="For few",
+        tooltip="Tell nobody",
+        color="#FF0000",
+        priority=5,
+    )
+    inner = msgspec.structs.replace(
+        label, id=label.id[:-1] + "2", name="Most secret", priority=6, parent=label.id
+    )
+    tenant.shelf.put_many([label, inner])
+
+    stable = await tenant.delegated().port.labels()
+    scopes = ("Sites.Read.All", "InformationProtectionPolicy.Read")
+    beta = await tenant.delegated(scopes=scopes).port.labels()
+
+    assert stable == beta
+    assert [one.display_name for one in stable] == ["Secret", "Most secret"]
+    assert stable[0].id == label.id.lower()
+    assert (stable[0].sensitivity, stable[0].color) == (5, "#FF0000")
+    assert (stable[0].tool_tip, stable[0].description) == ("Tell nobody", "For few")
+    assert (stable[0].is_active, stable[0].is_appliable) == (True, False)
+    assert stable[1].is_appliable is True
+
+
+async def test_a_tenant_that_does_not_tell_its_labels_has_none(tenant):
+    assert await tenant.delegated(scopes=READ).port.labels() == ()
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_files_label_is_read(tenant, wrapped):
+    tenant.shelf.settings.wraps_labels = wrapped
+    label = "0A000000-0000-4000-8000-000000000001"
+    tenant.shelf.put(msgspec.structs.replace(tenant.plan, label=label, label_method="auto"))
+    locked = tenant.make.file(tenant.boats, "locked.docx", ("docx", "x"))
+    tenant.make.keep()
+    tenant.shelf.put(msgspec.structs.replace(locked, label_trouble="fileDoubleKeyEncrypted"))
+    keys = [key(one) for one in (tenant.plan, tenant.text, tenant.boats, locked, tenant.secret)]
+
+    found = await tenant.delegated().port.file_labels(keys)
+
+    assert [one.label_id for one in found[keys[0]]] == [label.lower()]
+    assert found[keys[0]][0].assignment_method == "auto"
+    assert found[keys[1]] == ()  # a text file cannot have one
+    assert found[keys[2]] == ()  # nor a folder
+    assert found[keys[3]] is UNKNOWN
+    assert found[keys[4]] is UNKNOWN
+
+
+async def test_a_label_that_is_refused_is_unknown(tenant):
+    tenant.fault(kind="400", match="extractSensitivityLabels", reason="invalidRequest")
+
+    found = await tenant.delegated().port.file_labels([key(tenant.plan), key(tenant.boats)])
+
+    assert found == {key(tenant.plan): UNKNOWN, key(tenant.boats): ()}
+
+
+async def test_a_throttled_connection_is_left_in_peace(tenant):
+    port = tenant.delegated().port
+    tenant.fault(kind="429", retryAfter=30, count=1)
+    with pytest.raises(Throttled) as raised:
+        await port.sites()
+    tenant.forget_calls()
+
+    with pytest.raises(Throttled):
+        await port.item(key(tenant.plan), wanted=NAME)
+
+    assert raised.value.retry_after == 30
+    assert not tenant.calls
+
+
+async def test_lists_are_told_without_what_is_hidden(tenant):
+    port = tenant.delegated().port
+
+    shown = await port.lists(tenant.yard.id, include_hidden=False)
+    every = await port.lists(tenant.yard.id, include_hidden=True)
+
+    assert {one.display_name for one in shown} == {"Berths", "Documents", "Drawings"}
+    hidden = {one.display_name for one in every if one.hidden}
+    assert hidden == {"Hidden", "System"}
+    documents = next(one for one in shown if one.display_name == "Documents")
+    assert (documents.template, documents.drive) == ("documentLibrary", tenant.documents.drive_id)
+    berths = next(one for one in shown if one.display_name == "Berths")
+    assert (berths.template, berths.drive, berths.columns) == ("genericList", None, None)
+
+
+async def test_a_list_tells_its_columns(tenant):
+    found = await tenant.delegated().port.site_list(list_key(tenant.berths))
+
+    columns = {one.name: one for one in found.columns}
+    kinds = {name: columns[name].column_type for name in ("Title", "Length", "Paid", "Until")}
+    assert kinds == {"Title": "text", "Length": "number", "Paid": "boolean", "Until": "dateTime"}
+    assert columns["State"].column_type == "choice"
+    assert columns["Author"].column_type == "person"
+    assert columns["ContentType"].column_type == "contentType"
+    assert (columns["State"].indexed, columns["Paid"].indexed) == (True, False)
+    assert columns["Code"].read_only is True
+    assert columns["Title"].required is True
+    assert columns["LinkTitleNoMenu"].hidden is True
+
+
+async def test_a_list_by_its_name_is_missing(tenant):
+    with pytest.raises(Missing):
+        await tenant.delegated().port.site_list(ListKey(tenant.yard.id, "Berths"))

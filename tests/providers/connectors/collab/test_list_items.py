@@ -1,0 +1,367 @@
+"""List items of one connection, against the sandbox's wire."""
+
+import pytest
+from collab_upstream import ROW, column, key, list_key
+
+from providers.content.ids import RowKey
+from providers.failures import Missing, Stale, Throttled
+from providers.ports.collab import InvalidCursor, InvalidFields, InvalidFilter, RowQuery
+from providers.records.collab import UNKNOWN
+from sandbox.collab import records as r
+
+TITLE = frozenset({"name"})
+
+
+async def titles(port, one, *, limit=50, wanted=TITLE, **query):
+    """The names of all rows of a listing, page by page."""
+    names, cursor, pages = [], None, 0
+    while pages == 0 or cursor is not None:
+        page = await port.rows(
+            list_key(one), RowQuery(limit=limit, **query), cursor=cursor, wanted=wanted
+        )
+        names += [row.name for row in page.items]
+        cursor, pages = page.next, pages + 1
+        assert pages < 50
+    return names
+
+
+def berths(*numbers):
+    return [f"Berth {number}" for number in numbers]
+
+
+@pytest.fixture
+def port(tenant):
+    return tenant.delegated().port
+
+
+def filters_of(tenant):
+    return [call["query"]["$filter"][0] for call in tenant.calls if "$filter" in call["query"]]
+
+
+async def test_rows_come_by_their_ids(tenant, port):
+    assert await titles(port, tenant.berths) == berths(1, 2, 3, 4, 5, 6, 7)
+    assert len(tenant.calls) == 1  # nothing was asked that needs the columns
+
+
+async def test_a_row_is_read_whole(tenant, port):
+    row = await port.row(RowKey(*list_key(tenant.berths), "4"), wanted=ROW)
+
+    assert row.id == f"collab:site:{tenant.yard.id}:list:{tenant.berths.id}:item:4"
+    assert row.name == "Berth 4"
+    assert (row.content_type, row.content_type_id) == ("Item", "0x0100")
+    assert (row.created_by, row.last_modified_by) == ("Ann Miller", "Ann Miller")
+    assert row.web_url == "https://content.x.test/sites/yard/Lists/Berths/4_.000"
+    assert {name: row.fields[name] for name in ("Title", "Length", "Paid", "State")} == {
+        "Title": "Berth 4",
+        "Length": 8,
+        "Paid": True,
+        "State": "Let",
+    }
+    assert "id" not in row.fields
+    assert not [name for name in row.fields if "@" in name]
+    assert row.etag.startswith('"')
+    assert row.file is None
+
+
+async def test_a_librarys_row_is_a_file_too(tenant, port):
+    library = tenant.shelf.get(r.Library, tenant.plan.drive_id)
+    row_key = RowKey(library.site_id, library.list_id, str(tenant.plan.number))
+
+    row = await port.row(row_key, wanted=ROW)
+
+    assert row.name == "Plan é.docx"
+    assert row.file.key == key(tenant.plan)
+    assert row.file.parent == key(tenant.inner)
+    assert row.file.media_type.endswith("wordprocessingml.document")
+
+
+async def test_only_what_is_wanted_is_asked_for(tenant, port):
+    row = await port.row(RowKey(*list_key(tenant.berths), "4"), wanted=frozenset())
+
+    assert (row.name, row.fields, row.content_type_id, row.file) == (None, None, UNKNOWN, UNKNOWN)
+    assert tenant.calls[0]["query"] == {"$select": ["id"]}
+
+
+async def test_the_columns_that_are_selected_are_the_only_ones(tenant, port):
+    query = RowQuery(select=("Length", "State"), filter="Paid eq true", limit=2)
+
+    page = await port.rows(list_key(tenant.berths), query, cursor=None, wanted=ROW)
+
+    assert [row.fields for row in page.items[:2]] == [
+        {"Length": 4, "State": "Free"},
+        {"Length": 8, "State": "Let"},
+    ]
+    assert [row.name for row in page.items[:2]] == berths(2, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("State eq 'let'", (4, 5, 6, 7)),
+        ("Length gt 4 and Length le 10", (3, 4, 5)),
+        ("Paid eq true", (2, 4, 6)),
+        ("Until ge '2026-03-06'", (6, 7)),
+        ("Until eq null", (5,)),
+        ("Until ne null and Paid eq false", (1, 3, 7)),
+        ("not Until ge '2026-03-02'", (1, 5)),
+        ("startswith(Title,'bErTh 1')", (1,)),
+        ("endswith(Title,'7')", (7,)),
+        ("contains(Title,'3') or contains(Title,'6')", (3, 6)),
+        ("State eq 'Free' and endswith(Title,'2')", (2,)),
+        ("id gt 5", (6, 7)),
+        ("AuthorLookupId eq 6 and Length lt 4", (1,)),
+        ("Title eq 'Berth O''Neil'", ()),
+        ("Title gt 'berth 5'", (6, 7)),
+    ],
+)
+@pytest.mark.parametrize("limit", [50, 2])
+async def test_rows_are_filtered(tenant, port, text, numbers, limit):
+    assert await titles(port, tenant.berths, filter=text, limit=limit) == berths(*numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Length desc", (7, 6, 5, 4, 3, 2, 1)),
+        ("State", (1, 2, 3, 4, 5, 6, 7)),
+        ("State desc, Length desc", (7, 6, 5, 4, 3, 2, 1)),
+        ("Paid asc,Length desc", (7, 5, 3, 1, 6, 4, 2)),
+        ("Until", (5, 1, 2, 3, 4, 6, 7)),
+        ("Until desc", (7, 6, 4, 3, 2, 1, 5)),
+        ("id desc", (7, 6, 5, 4, 3, 2, 1)),
+        ("id asc", (1, 2, 3, 4, 5, 6, 7)),
+        ("fields/Title DESC", (7, 6, 5, 4, 3, 2, 1)),
+    ],
+)
+@pytest.mark.parametrize("limit", [50, 2])
+async def test_rows_are_ordered(tenant, port, text, numbers, limit):
+    assert await titles(port, tenant.berths, order_by=text, limit=limit) == berths(*numbers)
+
+
+async def test_a_filter_and_an_order_go_together(tenant, port):
+    names = await titles(
+        port, tenant.berths, filter="Paid eq false", order_by="Until desc", limit=2
+    )
+
+    assert names == berths(7, 3, 1, 5)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"filter": "Nope eq 1"},
+        {"filter": "Length eq"},
+        {"order_by": "Nope"},
+        {"order_by": "Length up"},
+        {"order_by": "Length,"},
+        {"order_by": ""},
+        {"order_by": "Length,State,Paid,Title"},
+        {"select": ("Length", "Nope")},
+    ],
+)
+async def test_what_does_not_fit_the_list_is_refused(tenant, port, query):
+    with pytest.raises(InvalidFilter):
+        await port.rows(list_key(tenant.berths), RowQuery(**query), cursor=None, wanted=TITLE)
+
+
+async def test_a_filter_without_an_index_works_and_says_so(tenant, port):
+    query = RowQuery(filter="Paid eq true and State eq 'Let' and contains(Title,'4')")
+
+    page = await port.rows(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+
+    assert [row.name for row in page.items] == berths(4)
+    assert page.warnings == (
+        "The filter looks at columns without an index, which may be slow: Paid, Title.",
+    )
+    (call,) = [call for call in tenant.calls if "$filter" in call["query"]]
+    assert call["query"]["$filter"] == ["fields/State eq 'Let' and fields/Paid eq true"]
+    assert call["headers"]["prefer"] == "HonorNonIndexedQueriesWarningMayFailRandomly"
+
+
+async def test_a_filter_with_an_index_says_nothing(tenant, port):
+    query = RowQuery(filter="State eq 'Let'")
+
+    page = await port.rows(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+
+    assert page.warnings == ()
+    assert "prefer" not in tenant.calls[-1]["headers"]
+
+
+@pytest.mark.parametrize("text", ["Paid eq true", "State ne 'x' and Paid eq true", "Length gt 0"])
+async def test_a_filter_that_is_too_wide_is_applied_here(tenant, port, text):
+    tenant.shelf.settings.threshold = 5
+    expected = berths(1, 2, 3, 4, 5, 6, 7) if text == "Length gt 0" else berths(2, 4, 6)
+
+    assert await titles(port, tenant.berths, filter=text, limit=2) == expected
+    asked = len(filters_of(tenant))
+    assert await titles(port, tenant.berths, filter=text, limit=50) == expected
+    assert len(filters_of(tenant)) == asked  # remembered
+
+
+async def test_a_filter_that_is_refused_by_throttling_is_not_asked_again(tenant):
+    tenant.shelf.settings.threshold = 5
+    tenant.shelf.settings.threshold_status = 429
+    access = tenant.delegated()
+    query = RowQuery(filter="Paid eq true")
+    with pytest.raises(Throttled):
+        await access.port.rows(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+    tenant.origins.forget(access.info.id)
+
+    assert await titles(access.port, tenant.berths, filter="Paid eq true") == berths(2, 4, 6)
+
+
+async def test_a_long_list_is_ordered_and_filtered(tenant, port):
+    rows = [{"Title": f"Row {number}", "Rank": number % 7} for number in range(1, 4602)]
+    long = tenant.make.list_in(tenant.yard, "Long", (column("Rank", "number"),), rows)
+    tenant.make.keep()
+    tenant.shelf.settings.threshold = 1000
+
+    query = RowQuery(order_by="Rank desc", filter="not Title eq 'Row 6'", limit=3)
+    first = await port.rows(list_key(long), query, cursor=None, wanted=TITLE)
+    second = await port.rows(list_key(long), query, cursor=first.next, wanted=TITLE)
+
+    assert [row.name for row in (*first.items, *second.items)] == [
+        "Row 13",
+        "Row 20",
+        "Row 27",
+        "Row 34",
+        "Row 41",
+        "Row 48",
+    ]
+
+
+async def test_a_listing_goes_on_where_its_last_row_was(tenant, port):
+    query = RowQuery(order_by="Length desc", limit=2)
+    first = await port.rows(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+    tenant.shelf.drop(tenant.shelf.row(tenant.berths.id, 7))
+
+    rest = await port.rows(list_key(tenant.berths), query, cursor=first.next, wanted=TITLE)
+    again = await port.rows(list_key(tenant.berths), query, cursor=first.places[0], wanted=TITLE)
+
+    assert [row.name for row in rest.items] == berths(5, 4)
+    assert [row.name for row in again.items] == berths(5, 4)
+
+
+@pytest.mark.parametrize("cursor", ["", "x1:", "o", "o1", "d", "s1", "o٣:x"])
+async def test_a_cursor_of_another_making_is_refused(tenant, port, cursor):
+    query = RowQuery(order_by="Length desc" if cursor.startswith("o") else None)
+
+    with pytest.raises(InvalidCursor):
+        await port.rows(list_key(tenant.berths), query, cursor=cursor, wanted=TITLE)
+
+
+async def test_rows_of_others_are_missing(tenant, port):
+    minutes = tenant.make.list_in(tenant.board, "Minutes list", (), [{"Title": "x"}])
+    tenant.make.keep()
+
+    with pytest.raises(Missing):
+        await port.rows(list_key(minutes), RowQuery(), cursor=None, wanted=TITLE)
+    with pytest.raises(Missing):
+        await port.row(RowKey(*list_key(minutes), "1"), wanted=TITLE)
+    assert await port.rows_by_id([RowKey(*list_key(minutes), "1")], wanted=TITLE) == {
+        RowKey(*list_key(minutes), "1"): None
+    }
+
+
+async def test_a_row_is_made(tenant, port):
+    fields = {"Title": "Berth 8", "Length": 16, "Paid": None, "Until": "2026-03-08T00:00:00Z"}
+
+    row = await port.create_row(list_key(tenant.berths), fields, wanted=ROW)
+
+    assert (row.number, row.name) == ("8", "Berth 8")
+    assert row.fields["Length"] == 16
+    assert tenant.shelf.row(tenant.berths.id, 8).fields == {
+        "Title": "Berth 8",
+        "Length": 16,
+        "Until": "2026-03-08T00:00:00Z",
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "details"),
+    [
+        pytest.param(
+            {"Title": "x", "Nope": 1}, [("Nope", "The list has no such column.")], id="no"
+        ),
+        pytest.param({"Title": "x", "Code": 1}, [("Code", "The column is read-only.")], id="read"),
+        pytest.param({"Length": 1}, [("Title", "The column is required.")], id="required"),
+        pytest.param({"Title": None}, [("Title", "The column is required.")], id="null"),
+    ],
+)
+async def test_what_does_not_fit_is_not_written(tenant, port, fields, details):
+    with pytest.raises(InvalidFields) as raised:
+        await port.create_row(list_key(tenant.berths), fields, wanted=ROW)
+
+    assert raised.value.details == tuple(details)
+    assert len(tenant.shelf.rows(tenant.berths.id)) == 7
+    assert not [call for call in tenant.calls if call["method"] == "POST"]
+
+
+async def test_a_value_that_upstream_does_not_take_is_not_written(tenant, port):
+    with pytest.raises(InvalidFields):
+        await port.create_row(list_key(tenant.berths), {"Title": "x", "Length": "long"}, wanted=ROW)
+
+    assert len(tenant.shelf.rows(tenant.berths.id)) == 7
+
+
+async def test_some_columns_are_changed(tenant, port):
+    row_key = RowKey(*list_key(tenant.berths), "4")
+    before = await port.row(row_key, wanted=ROW)
+
+    after = await port.update_row(
+        row_key, {"Length": 9, "State": None}, etag=before.etag, wanted=ROW
+    )
+
+    assert after.fields["Length"] == 9
+    assert "State" not in after.fields
+    assert after.fields["Title"] == "Berth 4"
+    assert after.etag != before.etag
+
+
+async def test_a_stale_row_is_left_alone(tenant, port):
+    row_key = RowKey(*list_key(tenant.berths), "4")
+    before = await port.row(row_key, wanted=ROW)
+    await port.update_row(row_key, {"Length": 9}, etag=before.etag, wanted=ROW)
+
+    with pytest.raises(Stale):
+        await port.update_row(row_key, {"Length": 10}, etag=before.etag, wanted=ROW)
+    with pytest.raises(Stale):
+        await port.delete_row(row_key, etag=before.etag)
+    assert tenant.shelf.row(tenant.berths.id, 4).fields["Length"] == 9
+
+
+async def test_a_required_column_is_not_cleared(tenant, port):
+    row_key = RowKey(*list_key(tenant.berths), "4")
+
+    with pytest.raises(InvalidFields):
+        await port.update_row(row_key, {"Title": ""}, etag=None, wanted=ROW)
+
+
+async def test_a_row_is_deleted(tenant, port):
+    row_key = RowKey(*list_key(tenant.berths), "4")
+
+    await port.delete_row(row_key, etag=None)
+
+    with pytest.raises(Missing):
+        await port.delete_row(row_key, etag=None)
+    assert tenant.shelf.row(tenant.berths.id, 4) is None
+
+
+async def test_a_row_that_was_made_is_told_even_when_it_cannot_be_read_again(tenant, port):
+    tenant.fault(kind="500", match="/items/8")
+
+    row = await port.create_row(list_key(tenant.berths), {"Title": "Berth 8"}, wanted=ROW)
+
+    assert (row.number, row.name) == ("8", "Berth 8")
+
+
+async def test_several_values_say_what_they_are(tenant, port):
+    several = column("Tags", "choice", facet={"choices": ["a", "b"], "displayAs": "checkBoxes"})
+    tagged = tenant.make.list_in(tenant.yard, "Tagged", (several,), [])
+    tenant.make.keep()
+
+    row = await port.create_row(list_key(tagged), {"Title": "x", "Tags": ["a", "b"]}, wanted=ROW)
+
+    assert row.fields["Tags"] == ["a", "b"]
+    kinds = {one.name: one.column_type for one in (await port.site_list(list_key(tagged))).columns}
+    assert kinds["Tags"] == "multiChoice"

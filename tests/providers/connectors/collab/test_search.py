@@ -1,0 +1,166 @@
+"""Search, as a user and in selected sites, against the sandbox's wire."""
+
+import pytest
+from collab_upstream import key, list_key
+
+from providers.failures import Broken, Missing
+from providers.ports.collab import InvalidSearch, SearchQuery
+from sandbox.collab import records as r
+
+EVERYTHING = frozenset({"driveItem", "listItem", "list", "site"})
+
+
+async def search(port, text, *kinds, **more):
+    query = SearchQuery(text=text, entity_types=frozenset(kinds) or EVERYTHING, **more)
+    return await port.search(query)
+
+
+def told(page):
+    return sorted((one.entity_type, one.title) for one in page.hits)
+
+
+async def test_everything_is_searched(tenant):
+    page = await search(tenant.delegated().port, "keel OR berth OR yard OR boats")
+
+    assert ("driveItem", "Plan é.docx") in told(page)
+    assert ("driveItem", "Boats") in told(page)
+    assert ("list", "Berths") not in told(page)
+    assert ("site", "Yard") in told(page)
+    assert ("listItem", "Berth 1") in told(page)
+    assert page.total == len(page.hits)
+    assert page.more is False
+
+
+async def test_a_search_that_is_not_offered_is_no_missing_thing(tenant):
+    tenant.fault(kind="404", match="search/query")
+
+    with pytest.raises(Broken):
+        await search(tenant.delegated().port, "keel")
+
+
+async def test_a_file_that_is_found_tells_its_facts(tenant):
+    (hit,) = (await search(tenant.delegated().port, "keel")).hits
+
+    assert hit.id == f"collab:drive:{tenant.plan.drive_id}:item:{tenant.plan.id}"
+    assert hit.file.parent == key(tenant.inner)
+    assert hit.file.site == tenant.yard.id
+    assert hit.file.list_item_id == str(tenant.plan.number)
+    assert hit.summary == "The keel of oak is ready"
+    assert hit.last_modified_date_time is not None
+    assert hit.web_url.startswith("https://content.x.test/")
+
+
+async def test_a_row_that_is_found_tells_its_facts(tenant):
+    page = await search(tenant.delegated().port, '"Berth 3"', "listItem")
+
+    (hit,) = page.hits
+    assert hit.id == f"collab:site:{tenant.yard.id}:list:{tenant.berths.id}:item:3"
+    assert (hit.title, hit.row.list) == ("Berth 3", tenant.berths.id)
+
+
+async def test_a_file_with_two_faces_is_told_once(tenant):
+    tenant.shelf.settings.doubles_hits = True
+
+    page = await search(tenant.delegated().port, "keel")
+
+    assert told(page) == [("driveItem", "Plan é.docx")]
+
+
+async def test_what_others_keep_to_themselves_is_not_found(tenant):
+    page = await search(tenant.delegated().port, "secret OR minutes")
+
+    assert page.hits == ()
+
+
+async def test_hits_are_counted_and_paged(tenant):
+    port = tenant.delegated().port
+    first = await search(port, "berth", "listItem", limit=3)
+    last = await search(port, "berth", "listItem", limit=3, start=6)
+
+    assert (len(first.hits), first.total, first.more) == (3, 7, True)
+    assert (len(last.hits), last.total, last.more) == (1, 7, False)
+
+
+@pytest.mark.parametrize("mode", ["delegated", "selected"])
+async def test_a_search_is_confined_to_a_site(tenant, mode):
+    tenant.make.file(tenant.own, "keel.txt", ("text", "keel"))
+    tenant.make.keep()
+    port = (tenant.delegated() if mode == "delegated" else tenant.selected(tenant.yard)).port
+
+    page = await search(port, "keel OR nothing", site=tenant.yard.id)
+
+    assert told(page) == [("driveItem", "Plan é.docx")]
+
+
+@pytest.mark.parametrize("mode", ["delegated", "selected"])
+async def test_a_site_of_others_cannot_be_searched(tenant, mode):
+    port = (tenant.delegated() if mode == "delegated" else tenant.selected(tenant.yard)).port
+
+    with pytest.raises(Missing):
+        await search(port, "keel", site=tenant.board.id)
+
+
+@pytest.mark.parametrize("mode", ["delegated", "selected"])
+@pytest.mark.parametrize("text", ['"keel', "keel)", "a) OR (b", "keel OR"])
+async def test_what_does_not_parse_never_leaves(tenant, mode, text):
+    port = (tenant.delegated() if mode == "delegated" else tenant.selected(tenant.yard)).port
+
+    with pytest.raises(InvalidSearch):
+        await search(port, text, site=tenant.yard.id)
+
+    assert not tenant.calls
+
+
+async def test_what_upstream_does_not_understand_is_said(tenant):
+    with pytest.raises(InvalidSearch):
+        await search(tenant.delegated().port, "lastmodifiedtime>=soon")
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("keel", [("driveItem", "Plan é.docx")]),
+        ("keel varnish", []),
+        ("keel OR varnish", [("driveItem", "Plan é.docx"), ("driveItem", "notes.txt")]),
+        ("varnish -filetype:txt", []),
+        ("filetype:txt", [("driveItem", "notes.txt")]),
+        ("title:berths", [("list", "Berths")]),
+        ('"Berth 2"', [("listItem", "Berth 2")]),
+        ("boats", [("driveItem", "Boats"), ("site", "Yard")]),
+        ("author:miller filename:notes", [("driveItem", "notes.txt")]),
+        ("yard -boats -berth", []),
+        ("keel lastmodifiedtime>=2026-01-05", [("driveItem", "Plan é.docx")]),
+        ("keel lastmodifiedtime>2026-01-05", []),
+        ("minutes", []),
+    ],
+)
+async def test_selected_sites_are_searched_one_by_one(tenant, text, titles):
+    port = tenant.selected(tenant.yard).port
+
+    page = await search(port, text)
+
+    assert told(page) == titles
+    assert page.warnings == (
+        "In selected sites, lists are found by their names and list items by their titles.",
+    )
+
+
+async def test_hits_of_selected_sites_are_merged_and_paged(tenant):
+    port = tenant.selected(tenant.yard, tenant.board).port
+    pages = [await search(port, "keel OR berth", start=start, limit=4) for start in (0, 4, 8)]
+
+    assert [page.total for page in pages] == [9, 9, 9]
+    assert [page.more for page in pages] == [True, True, False]
+    ids = [hit.id for page in pages for hit in page.hits]
+    assert len(set(ids)) == len(ids) == 9
+    assert f"collab:drive:{tenant.secret.drive_id}:item:{tenant.secret.id}" in ids
+    assert list_key(tenant.berths) in {
+        hit.row.key.of for page in pages for hit in page.hits if hit.row
+    }
+
+
+async def test_a_library_without_a_word_of_its_own_is_searched_too(tenant):
+    tenant.shelf.put(r.Person(email="x@x.test", name="X"))
+    page = await search(tenant.selected(tenant.yard).port, "contenttype:Item", "listItem")
+
+    assert page.total == 7

@@ -1,0 +1,133 @@
+"""App-only connections: selected sites exist, and nothing else does."""
+
+import pytest
+from collab_upstream import FILE, ROW, key, list_key
+
+from providers.content.ids import ItemKey, RowKey
+from providers.failures import Broken, Missing
+from providers.ports.collab import RowQuery, Upload
+from providers.records.collab import UNKNOWN
+from sandbox.collab import records as r
+
+NAME = frozenset({"name"})
+
+
+async def test_only_selected_sites_exist(tenant):
+    port = tenant.selected(tenant.yard, tenant.board).port
+
+    assert {one.display_name for one in await port.sites()} == {"Yard", "Board"}
+    with pytest.raises(Missing):
+        await port.site(tenant.root.id)
+
+
+async def test_a_grant_that_was_taken_back_makes_its_site_disappear(tenant):
+    port = tenant.selected(tenant.yard, tenant.board).port
+    tenant.shelf.drop(tenant.shelf.get(r.SiteGrant, f"{tenant.board.id} app"))
+
+    assert {one.display_name for one in await port.sites()} == {"Yard"}
+    with pytest.raises(Missing):
+        await port.item(key(tenant.secret), wanted=NAME)
+
+
+async def test_a_site_that_is_granted_but_not_selected_does_not_exist(tenant):
+    """What a connection may use is decided here, not by what its credentials could do."""
+    tenant.selected(tenant.board)
+    port = tenant.selected(tenant.yard).port
+    one = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
+    tenant.make.keep()
+    tenant.forget_calls()
+    secret, root = key(tenant.secret), ItemKey(tenant.minutes.drive_id, "root")
+    row = RowKey(*list_key(one), "1")
+
+    async def nothing():
+        yield b"x"
+
+    calls = [
+        port.site(tenant.board.id),
+        port.item(secret, wanted=NAME),
+        port.children(root, order=None, cursor=None, top=9, wanted=NAME),
+        port.search_files(root, "keel", cursor=None, top=9, wanted=NAME),
+        port.link(secret, wanted=NAME),
+        port.permissions(secret),
+        port.upload(root, Upload(name="a", chunks=nothing(), size=1)),
+        port.create_folder(root, "a", description=None),
+        port.rename(secret, "a", etag=None),
+        port.delete(secret, etag=None),
+        port.lists(tenant.board.id, include_hidden=False),
+        port.site_list(list_key(one)),
+        port.rows(list_key(one), RowQuery(), cursor=None, wanted=ROW),
+        port.row(row, wanted=ROW),
+        port.create_row(list_key(one), {"Title": "x"}, wanted=ROW),
+        port.delete_row(row, etag=None),
+    ]
+    for call in calls:
+        with pytest.raises(Missing):
+            await call
+    assert await port.items([secret], wanted=NAME) == {secret: None}
+    assert await port.rows_by_id([row], wanted=ROW) == {row: None}
+    assert await port.drives([tenant.board.id]) == {tenant.board.id: ()}
+    assert await port.drives_by_id([tenant.minutes.drive_id]) == {tenant.minutes.drive_id: None}
+    assert await port.file_labels([secret]) == {secret: UNKNOWN}
+
+    beyond = [path for path in tenant.paths if "$batch" not in path and tenant.board.id in path]
+    assert beyond == []
+    assert not [path for path in tenant.paths if tenant.secret.id in path]
+
+
+async def test_a_library_whose_site_cannot_be_told_is_not_taken_for_missing(tenant):
+    port = tenant.selected(tenant.yard).port
+    tenant.fault(kind="500", match=f"drives/{tenant.plan.drive_id}")
+
+    with pytest.raises(Broken):
+        await port.item(key(tenant.plan), wanted=NAME)
+    with pytest.raises(Broken):
+        await port.items([key(tenant.plan)], wanted=NAME)
+
+
+async def test_ids_of_sites_are_taken_in_any_spelling(tenant):
+    access = tenant.selected(tenant.yard)
+    spelt = f"collab:site:{tenant.yard.id.upper()}"
+    again = type(access.info)(
+        **{
+            name: getattr(access.info, name)
+            for name in access.info.__dataclass_fields__
+            if name != "selected_site_ids"
+        },
+        selected_site_ids=(spelt,),
+    )
+    from providers import registry
+
+    port = registry.CollabRegistry().open(again, access.port._desk.upstream)
+
+    assert [one.site for one in await port.sites()] == [tenant.yard.id]
+
+
+async def test_the_default_library_is_the_first_sites(tenant):
+    port = tenant.selected(tenant.yard).port
+
+    assert (await port.default_drive()).name == "Documents"
+
+
+async def test_where_a_library_belongs_is_asked_once(tenant):
+    port = tenant.selected(tenant.yard).port
+
+    await port.item(key(tenant.plan), wanted=FILE)
+    asked = len(tenant.calls)
+    await port.item(key(tenant.plan), wanted=FILE)
+
+    assert len(tenant.calls) == asked + 1
+
+
+async def test_files_and_rows_of_selected_sites_are_read_and_written(tenant):
+    port = tenant.selected(tenant.yard).port
+
+    file = await port.item(key(tenant.plan), wanted=FILE)
+    renamed = await port.rename(key(tenant.text), "words.txt", etag=None)
+    row = await port.create_row(list_key(tenant.berths), {"Title": "New"}, wanted=ROW)
+
+    assert (file.name, renamed.name, row.name) == ("Plan é.docx", "words.txt", "New")
+
+
+async def test_a_probe_finds_out_whether_the_connection_works(tenant):
+    await tenant.selected(tenant.yard).port.probe()
+    await tenant.delegated().port.probe()

@@ -1,0 +1,331 @@
+"""Provider B's connector: what it asks upstream, and how it takes odd answers."""
+
+import pytest
+from mail_upstreams import ALL, LISTED, NOON, TEXT
+
+from providers.failures import Broken, Missing, OutcomeUnknown, Throttled, Unreachable
+from providers.mail import delivery
+from providers.ports.mail import Draft, MailChange, MailQuery, Reply
+from providers.records.mail import Participant
+
+BOB = Participant(email="bob@south.example")
+WAYS = {"the mailbox": {}, "the index": {"text": "words", "text_fields": TEXT}}
+DRAFT = Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example")
+
+
+def filled(account, count=3):
+    return [account.add(f"Mail {number}", at=number) for number in range(count)]
+
+
+# -- what is asked
+
+
+async def test_a_page_costs_one_call(account_b):
+    filled(account_b, 30)
+    await account_b.port.search(MailQuery(), after=None, wanted=LISTED)  # learns the folders
+    account_b.forget_calls()
+
+    await account_b.port.search(MailQuery(limit=20), after=None, wanted=LISTED)
+
+    assert [(call["method"], call["path"]) for call in account_b.calls] == [
+        ("GET", "/v1.0/me/messages")
+    ]
+    assert account_b.asked("$top") == ["22"]
+
+
+async def test_a_search_costs_one_call_and_batches_of_twenty(account_b):
+    filled(account_b, 60)
+    await account_b.port.search(MailQuery(), after=None, wanted=LISTED)
+    account_b.forget_calls()
+
+    answer = await account_b.port.search(
+        MailQuery(limit=50, text="words", text_fields=TEXT), after=None, wanted=LISTED
+    )
+
+    outer = [call["path"] for call in account_b.calls if call["batch"] is None]
+    assert outer == ["/v1.0/me/messages", *["/v1.0/$batch"] * 3]
+    assert len(account_b.calls) - len(outer) == 50
+    assert (len(answer.emails), answer.total, answer.total_exact) == (50, 60, True)
+
+
+async def test_every_call_asks_for_lasting_ids_and_html(account_b):
+    name = account_b.add("Plan", labels=("Work",))
+    filled(account_b)
+    thread = account_b.stored("Plan")[0].thread_id
+    for query in (MailQuery(), MailQuery(text="words", text_fields=TEXT), MailQuery(label="work")):
+        await account_b.port.search(query, after=None, wanted=LISTED)
+    await account_b.port.get(name, wanted=ALL)
+    await account_b.port.thread(thread, wanted=ALL)
+    await account_b.port.reply(name, Reply(body="Fine.", message_id="r@gw.example"))
+    await account_b.port.change(name, MailChange(read=True, add_labels=("New",)))
+    await account_b.port.trash(name)
+
+    asked = [call for call in account_b.calls if call["path"] != "/v1.0/$batch"]
+    assert len(asked) > 10
+    assert {call["headers"].get("prefer") for call in asked} == {
+        'IdType="ImmutableId", outlook.body-content-type="html"'
+    }
+
+
+async def test_no_call_asks_for_a_body_that_is_not_wanted(account_b):
+    name = account_b.add("Plan", labels=("Work",))
+    thread = account_b.stored()[0].thread_id
+    for query in (
+        MailQuery(),
+        MailQuery(subject="la"),
+        MailQuery(recipient="example"),
+        MailQuery(text="words", text_fields=TEXT),
+        MailQuery(text="words", text_fields=TEXT - {"body"}),
+        MailQuery(label="work"),
+    ):
+        await account_b.port.search(query, after=None, wanted=LISTED)
+    await account_b.port.get(name, wanted=LISTED)
+    await account_b.port.thread(thread, wanted=LISTED)
+    await account_b.port.change(name, MailChange(read=True, add_labels=("New",)))
+
+    selects = account_b.asked("$select")
+    reads = [call for call in account_b.calls if call["method"] == "GET"]
+    assert all("$select" in call["query"] for call in reads)
+    assert [one for one in selects if "body" in one.replace("bodyPreview", "").split(",")] == []
+
+
+async def test_only_what_is_wanted_is_selected(account_b):
+    name = account_b.add("Plan")
+
+    await account_b.port.get(name, wanted=frozenset({"subject", "from_"}))
+    await account_b.port.get(name, wanted=frozenset({"attachments"}))
+
+    assert account_b.asked("$select") == [
+        "id,receivedDateTime,isDraft,parentFolderId,subject,from,sender",
+        "id,receivedDateTime,isDraft,parentFolderId",
+    ]
+    assert account_b.asked("$expand") == ["attachments($select=id,name,contentType,size,isInline)"]
+
+
+@pytest.mark.parametrize(
+    ("query", "clause"),
+    [
+        ({"sender": "o'neil@b.example"}, "from/emailAddress/address eq 'o''neil@b.example'"),
+        ({"subject": "it's') or true"}, "contains(subject,'it''s'') or true')"),
+        ({"unread": True}, "isRead eq false"),
+        ({"has_attachment": False}, "hasAttachments eq false"),
+        ({"after": NOON}, "receivedDateTime ge 2026-03-02T12:00:00Z"),
+        ({"before": NOON}, "receivedDateTime lt 2026-03-02T12:00:01Z"),
+    ],
+)
+async def test_a_filter_is_written_so_that_it_cannot_widen(account_b, query, clause):
+    await account_b.port.search(MailQuery(**query), after=None, wanted={"subject"})
+
+    (asked,) = account_b.asked("$filter")
+    assert clause in asked
+    assert asked.startswith("receivedDateTime ge ")
+    assert "isDraft eq false and parentFolderId ne 'AA" in asked
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ({"text": "plan", "text_fields": {"subject"}}, '"(subject:plan*)"'),
+        (
+            {"text": "plan", "text_fields": {"subject", "body"}},
+            '"(subject:plan* OR body:plan*)"',
+        ),
+        (
+            {"text": '"a plan" OR from:x', "text_fields": {"subject"}},
+            '"(subject:\\"a plan\\") AND (subject:or*) AND (subject:\\"from x\\")"',
+        ),
+        ({"recipient": "a@b.example"}, '"(to:\\"a@b.example\\" OR cc:\\"a@b.example\\")"'),
+        (
+            {"recipient": 'a")OR(x@b.example'},
+            '"(to:\\"a )OR(x@b.example\\" OR cc:\\"a )OR(x@b.example\\")"',
+        ),
+        (
+            {"recipient": "a@b.example", "after": NOON, "before": NOON},
+            '"(to:\\"a@b.example\\" OR cc:\\"a@b.example\\")'
+            ' AND received>=2026-03-01 AND received<=2026-03-03"',
+        ),
+    ],
+)
+async def test_a_search_is_written_so_that_it_cannot_widen(account_b, query, asked):
+    await account_b.port.search(MailQuery(**query), after=None, wanted={"subject"})
+
+    assert account_b.asked("$search") == [asked]
+
+
+async def test_words_that_may_only_be_found_in_previews_are_not_told_upstream(account_b):
+    query = MailQuery(text="secret", text_fields=frozenset({"body_preview", "subject"}))
+
+    await account_b.port.search(query, after=None, wanted={"subject"})
+
+    assert account_b.asked("$search") == []
+    assert "secret" not in str(account_b.upstream.calls)
+
+
+async def test_folders_are_learnt_once(account_b):
+    for _ in range(3):
+        await account_b.subjects()
+
+    paths = [call["path"] for call in account_b.calls if "mailFolders" in call["path"]]
+    assert paths == ["/v1.0/me/mailFolders/deleteditems", "/v1.0/me/mailFolders/junkemail"]
+
+
+async def test_words_match_by_their_beginning(account_b):
+    account_b.add("The lease")
+
+    assert await account_b.subjects(text="leas", text_fields=TEXT) == ["The lease"]
+
+
+# -- odd answers
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+async def test_a_link_that_leads_elsewhere_is_not_followed(account_b, way):
+    filled(account_b)
+    await account_b.port.thread(account_b.stored()[0].thread_id, wanted={"subject"})
+    account_b.fault(kind="foreignNextLink", match="messages?")
+
+    with pytest.raises(Broken):
+        await account_b.every(MailQuery(limit=50, **way), wanted={"subject"})
+
+
+async def test_a_link_that_repeats_itself_ends(account_b):
+    filled(account_b)
+    account_b.fault(kind="repeatedNextLink", match="messages?")
+
+    with pytest.raises(Broken):
+        await account_b.port.thread(account_b.stored()[0].thread_id, wanted={"subject"})
+
+
+async def test_a_filter_that_is_too_complex_is_asked_for_simply(account_b):
+    account_b.add("Mine", author="ann@north.example", at=1)
+    account_b.add("Read", author="ann@north.example", at=2, read=True)
+    account_b.add("Gone", author="ann@north.example", at=3, folder="trash")
+    account_b.add("Begun", author="ann@north.example", at=4, folder="drafts")
+    account_b.fault(kind="400", reason="InefficientFilter", match="isDraft eq")
+
+    found = await account_b.subjects(sender="ann@north.example", unread=True)
+
+    assert found == ["Mine"]
+    assert account_b.asked("$filter")[-1] == (
+        "receivedDateTime ge 1900-01-01T00:00:00Z"
+        " and from/emailAddress/address eq 'ann@north.example'"
+    )
+
+
+async def test_a_part_that_is_gone_is_left_out(account_b):
+    names = filled(account_b)
+    account_b.fault(kind="404", match=names[1])
+
+    found = await account_b.subjects(text="words", text_fields=TEXT)
+
+    assert found == ["Mail 2", "Mail 0"]
+
+
+async def test_a_throttled_part_is_asked_for_once_more(account_b, monkeypatch):
+    monkeypatch.setattr("providers.batches._PAUSE", 0)
+    names = filled(account_b)
+    account_b.fault(kind="429", match=names[1], count=1)
+
+    found = await account_b.subjects(text="words", text_fields=TEXT)
+
+    assert found == ["Mail 2", "Mail 1", "Mail 0"]
+
+
+async def test_a_part_that_stays_throttled_throttles_for_as_long_as_it_says(account_b, monkeypatch):
+    monkeypatch.setattr("providers.batches._PAUSE", 0)
+    names = filled(account_b)
+    account_b.fault(kind="429", retryAfter=11, match=names[1])
+
+    with pytest.raises(Throttled) as caught:
+        await account_b.subjects(text="words", text_fields=TEXT)
+
+    assert caught.value.retry_after == 11
+
+
+# -- labels
+
+
+async def test_labels_are_replaced_only_as_they_were_read(account_b):
+    name = account_b.add("Plan", labels=("Work",))
+    account_b.fault(kind="412", method="PATCH", count=1)
+
+    await account_b.port.change(name, MailChange(add_labels=("New", "WORK")))
+
+    assert account_b.stored()[0].labels == ("Work", "New")
+    patches = [call for call in account_b.calls if call["method"] == "PATCH"]
+    assert len(patches) == 2
+    assert all(call["headers"]["if-match"].startswith('W/"') for call in patches)
+
+
+async def test_labels_that_keep_changing_are_left_alone(account_b):
+    name = account_b.add("Plan", labels=("Work",))
+    account_b.fault(kind="412", method="PATCH")
+
+    with pytest.raises(Missing):
+        await account_b.port.change(name, MailChange(add_labels=("New",)))
+
+    assert account_b.stored()[0].labels == ("Work",)
+
+
+async def test_a_message_keeps_its_id_in_the_trash(account_b):
+    name = account_b.add("Plan")
+
+    await account_b.port.trash(name)
+
+    assert [
+        email.id for email in await account_b.every(MailQuery(label="trash"), wanted=LISTED)
+    ] == [name]
+
+
+# -- sending
+
+
+async def test_a_message_is_a_draft_before_it_is_sent(account_b):
+    sent = await account_b.port.send(DRAFT)
+
+    assert (sent.email_id, sent.thread_id) == (None, None)
+    assert [(call["method"], call["path"].rpartition("/")[2]) for call in account_b.calls] == [
+        ("POST", "messages"),
+        ("POST", "send"),
+    ]
+
+
+async def test_a_draft_whose_answer_was_lost_is_sent_all_the_same(account_b):
+    account_b.fault(kind="lostAnswer", count=1, match="/messages", method="POST")
+
+    await account_b.port.send(DRAFT)
+
+    assert [mail.folder for mail in account_b.stored()] == ["sent"]
+
+
+async def test_a_draft_that_was_never_made_was_surely_not_sent(account_b, monkeypatch):
+    monkeypatch.setattr(delivery, "LOOKS", (0, 0))
+    account_b.fault(kind="500", match="/messages", method="POST")
+
+    with pytest.raises(Unreachable) as caught:
+        await account_b.port.send(DRAFT)
+
+    assert caught.value.sent is False
+    assert account_b.stored() == []
+
+
+async def test_a_draft_left_by_an_earlier_try_is_the_one_that_is_sent(account_b, monkeypatch):
+    monkeypatch.setattr(delivery, "LOOKS", (0, 0))
+    account_b.fault(kind="reset", match="/send", method="POST", count=1)
+    with pytest.raises(OutcomeUnknown):
+        await account_b.port.send(DRAFT)
+
+    await account_b.port.send(
+        Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example", maybe_sent=True)
+    )
+
+    assert [mail.folder for mail in account_b.stored()] == ["sent"]
+
+
+async def test_a_refused_message_leaves_no_draft(account_b):
+    account_b.fault(kind="403", match="/send", method="POST")
+
+    with pytest.raises(Exception, match="refused"):
+        await account_b.port.send(DRAFT)
+
+    assert account_b.stored() == []

@@ -1,0 +1,570 @@
+"""Many connections as one."""
+
+import msgspec
+import pytest
+from collab_upstream import BOB, FILE, READ, ROW, WRITE, key, list_key
+
+from providers.content.ids import ItemKey, RowKey
+from providers.content.lineage import MOST_DEPTH, Lineage
+from providers.content.merged_content import Content
+from providers.failures import Conflicted, Missing, NeedsReauth, ProviderFailure, Throttled
+from providers.ports.collab import (
+    FileQuery,
+    InvalidCursor,
+    Order,
+    ReadOnlyContent,
+    RowQuery,
+    SearchQuery,
+    Upload,
+)
+from providers.records.collab import UNKNOWN, File
+from sandbox.collab import records as r
+
+NAME = frozenset({"name"})
+BY_NAME = Order(by="name", descending=False)
+
+
+def together(*accesses):
+    return Content([(one.info, one.port) for one in accesses])
+
+
+async def once(body=b"x"):
+    yield body
+
+
+async def names(content, places, *, wanted=NAME, limit=25, **query):
+    """The names of all files of a listing, page by page."""
+    found, cursor, pages = [], None, 0
+    while pages == 0 or cursor is not None:
+        page = await content.files(
+            places, FileQuery(limit=limit, **query), cursor=cursor, wanted=wanted
+        )
+        found += [one.name for one in page.items]
+        cursor, pages = page.next, pages + 1
+        assert pages < 200
+    return found
+
+
+def root(item):
+    return ItemKey(item.drive_id, "root")
+
+
+# -- several connections
+
+
+async def test_sites_are_told_once_by_name(tenant):
+    content = together(tenant.delegated(), tenant.selected(tenant.yard, tenant.board))
+
+    sites = await content.sites()
+
+    assert [one.display_name for one in sites.items] == ["Ann Miller", "Board", "Company", "Yard"]
+    assert sites.failed == ()
+
+
+async def test_an_id_goes_to_the_connection_that_sees_it(tenant):
+    app, user = tenant.selected(tenant.board), tenant.delegated()
+    content = together(app, user)
+
+    letter = await content.item(key(tenant.letter), wanted=NAME)
+    secret = await content.item(key(tenant.secret), wanted=NAME)
+
+    assert (letter.name, secret.name) == ("letter.txt", "minutes.docx")
+
+
+async def test_a_user_is_asked_before_an_application(tenant):
+    app = tenant.selected(tenant.yard)
+    user = tenant.delegated()
+    content = together(app, user)
+
+    await content.item(key(tenant.plan), wanted=NAME)
+
+    assert len(tenant.calls) == 1
+
+
+async def test_many_files_come_from_whoever_sees_them(tenant):
+    content = together(tenant.delegated(), tenant.selected(tenant.board))
+    absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
+    keys = [key(tenant.plan), key(tenant.secret), key(tenant.letter), absent]
+
+    found = await content.items(keys, wanted=NAME)
+
+    assert [one and one.name for one in found.values()] == [
+        "Plan é.docx",
+        "minutes.docx",
+        "letter.txt",
+        None,
+    ]
+
+
+async def test_what_a_failing_connection_might_see_is_unknown(tenant):
+    other = tenant.selected(tenant.board)
+    content = together(tenant.delegated(), other)
+    tenant.fault(kind="500", match="$batch", count=2)
+
+    found = await content.items([key(tenant.plan), key(tenant.secret)], wanted=NAME)
+
+    assert found[key(tenant.plan)] is UNKNOWN
+    assert found[key(tenant.secret)].name == "minutes.docx"
+
+
+async def test_a_connection_that_fails_is_named(tenant):
+    broken, fine = tenant.delegated(), tenant.selected(tenant.board)
+    tenant.fault(kind="500", match="/sites?search")
+    content = together(broken, fine)
+
+    sites = await content.sites()
+
+    assert [one.display_name for one in sites.items] == ["Board"]
+    assert [one.connection.id for one in sites.failed] == [broken.info.id]
+
+
+async def test_no_connection_at_all_is_a_failure(tenant):
+    tenant.fault(kind="403")
+    content = together(tenant.delegated(), tenant.delegated())
+
+    for call in (
+        content.sites(),
+        content.roots(),
+        content.items([key(tenant.plan)], wanted=NAME),
+        content.file_labels([key(tenant.plan)]),
+    ):
+        with pytest.raises(ProviderFailure):
+            await call
+
+
+async def test_who_fails_is_not_taken_for_who_does_not_see(tenant):
+    class Dead:
+        async def item(self, key, *, wanted):
+            raise NeedsReauth
+
+    user = tenant.delegated()
+    content = Content([(tenant.delegated().info, Dead()), (user.info, user.port)])
+
+    assert (await content.item(key(tenant.plan), wanted=NAME)).name == "Plan é.docx"
+    with pytest.raises(NeedsReauth):
+        await content.item(key(tenant.secret), wanted=NAME)
+
+
+async def test_libraries_are_told_in_the_order_of_their_sites(tenant):
+    content = together(tenant.delegated(), tenant.selected(tenant.board))
+
+    roots = await content.roots()
+
+    assert [one.name for one in roots.items] == ["OneDrive", "Minutes", "Documents", "Drawings"]
+    assert await content.drive_sites([one.drive for one in roots.items]) == {
+        one.drive: one.site for one in roots.items
+    }
+
+
+async def test_searches_of_connections_follow_each_other(tenant):
+    content = together(tenant.delegated(), tenant.selected(tenant.yard, tenant.board))
+
+    async def search(start, limit):
+        query = SearchQuery(
+            text="keel", entity_types=frozenset({"driveItem"}), start=start, limit=limit
+        )
+        return (await content.search(query)).items[0]
+
+    both = await search(0, 25)
+    second = await search(1, 25)
+
+    assert [one.title for one in both.hits] == ["Plan é.docx", "minutes.docx"]  # yard is told once
+    assert both.total == 3
+    assert [one.title for one in second.hits] == ["minutes.docx"]
+
+
+# -- writing
+
+
+async def test_who_may_only_read_does_not_write(tenant):
+    content = together(tenant.delegated(scopes=READ, can_write=False))
+    taken = []
+
+    async def bytes_():
+        taken.append(1)
+        yield b"x"
+
+    for call in (
+        content.rename(key(tenant.text), "a.txt", etag=None),
+        content.upload(key(tenant.boats), Upload(name="a", chunks=bytes_(), size=1)),
+        content.create_row(list_key(tenant.berths), {"Title": "x"}, wanted=ROW),
+        content.delete_row(RowKey(*list_key(tenant.berths), "1"), etag=None),
+    ):
+        with pytest.raises(ReadOnlyContent):
+            await call
+    assert content.can_write is False
+    assert taken == []
+    assert not [call for call in tenant.calls if call["method"] in ("PATCH", "PUT", "DELETE")]
+
+
+async def test_what_nobody_sees_is_missing_and_not_read_only(tenant):
+    content = together(tenant.delegated(scopes=READ, can_write=False))
+
+    with pytest.raises(Missing):
+        await content.rename(key(tenant.secret), "a.txt", etag=None)
+
+
+async def test_the_connection_that_may_write_does(tenant):
+    reader = tenant.delegated(scopes=READ, can_write=False)
+    content = together(reader, tenant.delegated(scopes=WRITE))
+
+    file = await content.upload(key(tenant.boats), Upload(name="a.txt", chunks=once(), size=1))
+    row = await content.create_row(list_key(tenant.berths), {"Title": "x"}, wanted=ROW)
+
+    assert (file.name, row.name) == ("a.txt", "x")
+    assert content.can_write is True
+
+
+async def test_a_write_that_may_have_happened_is_not_tried_elsewhere(tenant):
+    content = together(tenant.delegated(), tenant.delegated())
+    tenant.fault(kind="lostAnswer", method="PATCH", count=1)
+
+    with pytest.raises(ProviderFailure):
+        await content.rename(key(tenant.text), "a.txt", etag=None)
+
+    assert sum(call["method"] == "PATCH" for call in tenant.calls) == 1
+
+
+async def test_a_refusal_that_settles_it_is_not_tried_elsewhere(tenant):
+    content = together(tenant.delegated(), tenant.delegated())
+
+    with pytest.raises(Conflicted):
+        await content.create_folder(key(tenant.documents), "Boats")
+
+    assert sum(call["method"] == "POST" for call in tenant.calls) == 1
+
+
+async def test_the_default_library_is_one_that_may_be_written(tenant):
+    reader = tenant.delegated(scopes=READ, can_write=False)
+    content = together(reader, tenant.selected(tenant.yard))
+
+    assert (await content.default_drive()).name == "Documents"
+
+
+# -- ancestors
+
+
+async def test_every_folder_above_is_told(tenant):
+    content = tenant.delegated().content
+
+    above = await content.ancestors([key(tenant.plan), key(tenant.text), key(tenant.documents)])
+
+    assert above == {
+        key(tenant.plan): {key(tenant.inner), key(tenant.boats), key(tenant.documents)},
+        key(tenant.text): {key(tenant.documents)},
+        key(tenant.documents): frozenset(),
+    }
+
+
+async def test_what_was_read_is_not_asked_again(tenant):
+    content = tenant.delegated().content
+    await content.ancestors([key(tenant.plan)])
+    tenant.forget_calls()
+
+    await content.ancestors([key(tenant.plan), key(tenant.inner)])
+    assert not tenant.calls
+
+    await content.ancestors([key(tenant.plan)], fresh=True)
+    assert tenant.calls
+
+
+async def test_the_files_of_a_deep_folder_cost_what_one_of_them_does(tenant):
+    folder = tenant.boats
+    for number in range(10):
+        folder = tenant.make.folder(folder, str(number))
+    for number in range(60):
+        tenant.make.file(folder, f"{number}.txt", ("text", "x"))
+    tenant.make.keep()
+    content = tenant.delegated().content
+    page = await content.files([key(folder)], FileQuery(limit=100), cursor=None, wanted=NAME)
+    tenant.forget_calls()
+
+    above = await content.ancestors([one.key for one in page.items])
+
+    assert {len(one) for one in above.values()} == {12}
+    assert sum("$batch" in path for path in tenant.paths) == 1
+
+
+async def test_what_cannot_be_read_is_unknown(tenant):
+    content = tenant.delegated().content
+    for where in (tenant.boats.id, ":/Boats"):  # read by its id, or by its place
+        tenant.fault(kind="500", match=where)
+
+    above = await content.ancestors([key(tenant.plan), key(tenant.text), key(tenant.secret)])
+
+    assert above[key(tenant.plan)] is UNKNOWN
+    assert above[key(tenant.secret)] is UNKNOWN
+    assert above[key(tenant.text)] == {key(tenant.documents)}
+
+
+@pytest.mark.parametrize("depth", [MOST_DEPTH - 1, MOST_DEPTH])
+async def test_what_lies_too_deep_is_unknown(tenant, depth):
+    folder = tenant.documents
+    for number in range(depth):
+        folder = tenant.make.folder(folder, str(number))
+    file = tenant.make.file(folder, "deep.txt", ("text", "x"))
+    tenant.make.keep()
+
+    above = (await tenant.delegated().content.ancestors([key(file)]))[key(file)]
+
+    assert (above is UNKNOWN) == (depth == MOST_DEPTH)
+
+
+async def test_a_circle_is_unknown():
+    def folder(name, parent):
+        return File(drive="d", item=name, parent=ItemKey("d", parent))
+
+    async def read(keys):
+        circle = {"a": folder("a", "b"), "b": folder("b", "c"), "c": folder("c", "a")}
+        return {one: circle[one.item] for one in keys}
+
+    starts = [ItemKey("d", "a"), ItemKey("d", "b")]
+
+    assert await Lineage().above(starts, read) == dict.fromkeys(starts, UNKNOWN)
+
+
+async def test_what_is_moved_has_other_folders_above(tenant):
+    content = tenant.delegated().content
+    await content.ancestors([key(tenant.text)])
+
+    await content.move(key(tenant.text), key(tenant.inner), etag=None)
+
+    above = await content.ancestors([key(tenant.text)])
+    assert above[key(tenant.text)] == {key(tenant.inner), key(tenant.boats), key(tenant.documents)}
+
+
+# -- listings
+
+
+@pytest.fixture
+def sorted_folder(tenant):
+    """Files and folders whose orders all differ."""
+    folder = tenant.make.folder(tenant.boats, "Sorted")
+    rows = (("b.txt", 1, 5, 9), ("D.docx", 3, 6, 8), ("a.txt", 2, 4, 7), ("É.txt", 9, 9, 6))
+    made = [(tenant.make.file(folder, name, ("text", "x" * size)), *rest)
+            for name, size, *rest in rows]  # fmt: skip
+    made.append((tenant.make.folder(folder, "c"), 3, 5))
+    tenant.make.keep()
+    for item, when, created in made:
+        tenant.shelf.put(
+            msgspec.structs.replace(
+                item,
+                modified=f"2026-02-0{when}T00:00:00Z",
+                created=f"2026-01-0{created}T00:00:00Z",
+            )
+        )
+    return folder
+
+
+@pytest.mark.parametrize("limit", [25, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        (Order(), ["É.txt", "D.docx", "b.txt", "a.txt", "c"]),
+        (Order(descending=False), ["c", "a.txt", "b.txt", "D.docx", "É.txt"]),
+        (BY_NAME, ["c", "a.txt", "b.txt", "D.docx", "É.txt"]),
+        (Order(by="name"), ["c", "É.txt", "D.docx", "b.txt", "a.txt"]),
+        (Order(by="created_time"), ["b.txt", "D.docx", "a.txt", "É.txt", "c"]),
+        (Order(by="size", descending=False), ["c", "b.txt", "a.txt", "D.docx", "É.txt"]),
+    ],
+)
+async def test_files_are_ordered(tenant, sorted_folder, order, expected, limit):
+    places = [key(sorted_folder)]
+    if limit == 2:  # several places are sorted here, one by upstream
+        places.append(key(tenant.make.folder(tenant.boats, "Empty")))
+        tenant.make.keep()
+
+    found = await names(tenant.delegated().content, places, order=order, limit=limit)
+
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"mime_type": "text/plain"}, ["a.txt", "b.txt", "É.txt"]),
+        ({"mime_type": "TEXT/*"}, ["a.txt", "b.txt", "É.txt"]),
+        ({"mime_type": "*word*"}, ["D.docx"]),
+        ({"mime_type": "*"}, ["a.txt", "b.txt", "D.docx", "É.txt"]),
+        ({"name": "É"}, ["É.txt"]),
+        ({"name": "d.DOC"}, ["D.docx"]),
+        ({"name": ""}, ["c", "a.txt", "b.txt", "D.docx", "É.txt"]),
+    ],
+)
+@pytest.mark.parametrize("order", [BY_NAME, Order(by="size")])
+async def test_files_are_filtered(tenant, sorted_folder, query, expected, order):
+    found = await names(tenant.delegated().content, [key(sorted_folder)], order=order, **query)
+
+    assert sorted(found) == sorted(expected)
+
+
+async def test_files_are_filtered_by_time(tenant, sorted_folder):
+    content = tenant.delegated().content
+    edge = (await content.item(key(sorted_folder), wanted=FILE)).modified_time
+
+    async def found(**query):
+        return await names(content, [key(sorted_folder)], order=BY_NAME, **query)
+
+    d_docx = edge.replace(month=2, day=6, hour=0)
+    assert await found(modified_after=d_docx) == ["É.txt"]
+    assert await found(modified_before=d_docx) == ["c", "a.txt", "b.txt"]
+
+
+async def test_libraries_are_listed_together(tenant):
+    content = tenant.delegated().content
+    places = [ItemKey(one.drive, "root") for one in (await content.roots()).items]
+
+    found = await names(content, places, order=BY_NAME, limit=2)
+
+    assert found == ["Boats", "letter.txt", "notes.txt"]
+
+
+async def test_a_library_that_cannot_be_read_is_said(tenant):
+    content = tenant.delegated().content
+    tenant.fault(kind="500", match=tenant.own.drive_id)
+
+    page = await content.files(
+        [root(tenant.own), root(tenant.documents)], FileQuery(), cursor=None, wanted=NAME
+    )
+
+    assert {one.name for one in page.items} == {"Boats", "notes.txt"}
+    assert page.warnings == ("A library could not be read.",)
+
+
+async def test_no_place_is_an_empty_listing(tenant):
+    page = await tenant.delegated().content.files([], FileQuery(), cursor=None, wanted=NAME)
+
+    assert (page.items, page.next) == ((), None)
+    assert not tenant.calls
+
+
+async def test_a_folder_that_is_not_there_is_missing(tenant):
+    for order in (BY_NAME, Order()):
+        with pytest.raises(Missing):
+            await names(tenant.delegated().content, [key(tenant.secret)], order=order)
+
+
+async def test_files_are_searched_in_whole_subtrees(tenant):
+    tenant.make.file(tenant.own, "keel.txt", ("text", "keel"))
+    tenant.make.keep()
+    content = tenant.delegated().content
+
+    found = await names(
+        content, [root(tenant.documents), root(tenant.own)], text="keel", order=BY_NAME
+    )
+
+    assert found == ["keel.txt", "Plan é.docx"]
+
+
+async def test_what_a_search_tells_thinly_is_read_again(tenant):
+    page = await tenant.delegated().content.files(
+        [root(tenant.documents)], FileQuery(text="keel"), cursor=None, wanted=FILE
+    )
+
+    assert [one.parent_folder_name for one in page.items] == [tenant.inner.name]
+
+
+async def test_a_listing_that_upstream_cannot_order_is_ordered_here(tenant, sorted_folder):
+    tenant.fault(kind="400", match="$orderby", reason="invalidRequest")
+
+    found = await names(tenant.delegated().content, [key(sorted_folder)], order=Order(by="size"))
+
+    assert found[:2] == ["É.txt", "D.docx"]
+
+
+async def test_what_appears_between_two_pages_loses_and_doubles_nothing(tenant, sorted_folder):
+    content = tenant.delegated().content
+    query = FileQuery(order=BY_NAME, limit=2)
+    first = await content.files([key(sorted_folder)], query, cursor=None, wanted=NAME)
+    tenant.make.file(sorted_folder, "0.txt", ("text", "x"))
+    tenant.make.keep()
+
+    rest = await content.files([key(sorted_folder)], query, cursor=first.next, wanted=NAME)
+
+    assert [one.name for one in first.items] == ["c", "a.txt"]
+    assert [one.name for one in rest.items] == ["b.txt", "D.docx"]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "g", "g[]", 'g[true,"a","b","c"]', "u", "u1"])
+async def test_a_cursor_of_another_making_is_refused(tenant, cursor):
+    with pytest.raises(InvalidCursor):
+        await tenant.delegated().content.files(
+            [key(tenant.boats)], FileQuery(order=Order(by="size")), cursor=cursor, wanted=NAME
+        )
+
+
+async def test_a_throttled_listing_is_throttled(tenant):
+    tenant.fault(kind="429", retryAfter=7)
+
+    with pytest.raises(Throttled) as raised:
+        await names(tenant.delegated().content, [root(tenant.own), root(tenant.documents)])
+
+    assert raised.value.retry_after == 7
+
+
+# -- lists
+
+
+async def test_lists_are_told_by_name(tenant):
+    content = together(tenant.delegated(), tenant.selected(tenant.board))
+
+    lists = await content.lists(tenant.yard.id)
+    others = await content.lists(tenant.board.id)
+
+    assert [one.display_name for one in lists] == ["Berths", "Documents", "Drawings"]
+    assert [one.display_name for one in others] == ["Minutes"]
+
+
+async def test_rows_come_from_whoever_sees_them(tenant):
+    one = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
+    tenant.make.keep()
+    content = together(tenant.delegated(), tenant.selected(tenant.board))
+    keys = [RowKey(*list_key(one), "1"), RowKey(*list_key(tenant.berths), "2")]
+
+    page = await content.rows(list_key(one), RowQuery(), cursor=None, wanted=ROW)
+    found = await content.rows_by_id([*keys, RowKey(*list_key(one), "9")], wanted=ROW)
+
+    assert [row.name for row in page.items] == ["x"]
+    assert [row and row.name for row in found.values()] == ["x", "Berth 2", None]
+
+
+async def test_labels_of_several_tenants_are_told_once(tenant):
+    label = r.Label(
+        id="0a000000-0000-4000-8000-000000000001",
+        name="Secret",
+        description="",
+        tooltip="",
+        color="",
+        priority=5,
+    )
+    tenant.shelf.put(label)
+
+    found = await together(tenant.delegated(), tenant.delegated(account=BOB)).labels()
+
+    assert [one.display_name for one in found.items] == ["Secret"]
+
+
+@pytest.mark.parametrize(
+    ("order", "calls"),
+    [
+        pytest.param(Order(), 3, id="in upstream's order, a call per page"),
+        pytest.param(BY_NAME, 3, id="sorted here, a call per page and 999 files"),
+    ],
+)
+async def test_a_long_listing_costs_a_known_number_of_calls(tenant, order, calls):
+    """Whatever the rules about folders: what is above is read once, in one call."""
+    folder = tenant.make.folder(tenant.inner, "Many")
+    for number in range(250):
+        tenant.make.file(folder, f"{number:03}.txt", ("text", "x"))
+    tenant.make.keep()
+    content = tenant.delegated().content
+    cursor, pages = None, 0
+    while pages == 0 or cursor is not None:
+        query = FileQuery(order=order, limit=100)
+        page = await content.files([key(folder)], query, cursor=cursor, wanted=FILE)
+        await content.ancestors([one.key for one in page.items])
+        cursor, pages = page.next, pages + 1
+
+    above = 1  # Many, Inner, Boats, and the root
+    assert pages == 3
+    assert sum(call["batch"] is None for call in tenant.calls) == calls + above

@@ -1,0 +1,206 @@
+"""Searches of both providers against a reading of the decisions in a few lines per filter."""
+
+import random
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+import pytest_asyncio
+from hypothesis import given
+from hypothesis import strategies as st
+from mail_upstreams import NOON, TEXT, opened
+
+from providers.ports.mail import MailQuery
+
+
+@dataclass(frozen=True)
+class Written:
+    subject: str
+    at: int
+    author: tuple[str, str]
+    to: tuple[str, str]
+    cc: tuple[str, str] | None
+    body: str
+    labels: tuple[str, ...]
+    read: bool
+    attached: bool
+
+
+PEOPLE = [
+    ("Ann Author", "ann@north.example"),
+    ("Joanna Ng", "joanna@north.example"),
+    ("Zoë", "zoe@mail.north.example"),
+    ("", "desk@south.example"),
+]
+SUBJECTS = [
+    "Lease of the house",
+    "RE: lease-back",
+    "Überblick",
+    "The plan",
+    "plan B (final)",
+    "50% off",
+]
+BODIES = ["Toast with marmalade.", "The house is let.", "Nothing.", "Überblick folgt."]
+MAILS = [
+    Written(
+        subject=SUBJECTS[number % 6],
+        at=number // 2,
+        author=PEOPLE[number % 4],
+        to=PEOPLE[(number // 2) % 4],
+        cc=PEOPLE[(number // 3) % 4] if number % 3 else None,
+        body=BODIES[(number // 2) % 4],
+        labels=(("Client Work",), ("client", "Work"), ())[number % 3],
+        read=number % 2 == 0,
+        attached=number % 5 == 0,
+    )
+    for number in range(24)
+]
+
+ADDRESSED = [
+    "ann@north.example",
+    "ANNA",
+    "ann",
+    "@north.example",
+    "@orth.example",
+    "zoë",
+    "south",
+    "ng",
+]
+VALUES = {
+    "sender": ADDRESSED,
+    "recipient": ADDRESSED,
+    "subject": ["LEASE", "e of the h", "ÜBER", "lan", "50%", "(final", "-back"],
+    "label": ["client work", "CLIENT", "work", "nothing"],
+    "unread": [True, False],
+    "has_attachment": [True, False],
+    "after": [NOON + timedelta(seconds=at) for at in range(6)],
+    "before": [NOON + timedelta(seconds=at) for at in range(6, 13)],
+    "text": ["house", "MARMALADE toast", '"the house"', "überblick", "house ann", "plan desk"],
+}
+
+
+def meant(mail, query):
+    """Whether the decisions say that *mail* is found."""
+    moment = NOON + timedelta(seconds=mail.at)
+    people = [mail.to, *([mail.cc] if mail.cc else [])]
+    return all(
+        (
+            "sender" not in query or addressed([mail.author], query["sender"]),
+            "recipient" not in query or addressed(people, query["recipient"]),
+            query.get("subject", "").lower() in mail.subject.lower(),
+            "label" not in query or query["label"].lower() in map(str.lower, mail.labels),
+            not (query.get("unread") and mail.read),
+            query.get("has_attachment") in (None, mail.attached),
+            "after" not in query or moment > query["after"],
+            "before" not in query or moment < query["before"],
+            told(mail, query.get("text", ""), query.get("text_fields", TEXT)),
+        )
+    )
+
+
+def addressed(people, value):
+    value = value.lower()
+    if value.startswith("@"):
+        return any(address.endswith(value) for _, address in people)
+    if "@" in value:
+        return any(address == value for _, address in people)
+    return any(value in name.lower() or value in address for name, address in people)
+
+
+def told(mail, text, fields):
+    """Whether each word or phrase of *text* begins a word in one of the visible texts."""
+    people = {"from_": mail.author, "to": mail.to, "cc": mail.cc or ()}
+    texts = {"subject": mail.subject, "body": mail.body, "body_preview": mail.body}
+    texts |= {field: " ".join(one) for field, one in people.items()}
+    seen = "|".join(texts[field] for field in fields).lower()
+    terms = [text.strip('"')] if text.startswith('"') else text.split()
+    spelt = [r"[^\w|]+".join(re.findall(r"\w+", term.lower())) for term in terms]
+    return all(re.search(rf"\b{term}", seen) for term in spelt)
+
+
+def person(one):
+    name, address = one
+    return f"{name} <{address}>" if name else address
+
+
+def queries(count):
+    """Draw queries, the same in every run."""
+    draw = random.Random(20261120)
+    for _ in range(count):
+        chosen = [name for name in VALUES if draw.random() < 0.28]
+        yield {name: draw.choice(VALUES[name]) for name in chosen}, draw.choice([2, 20])
+
+
+def filled(account):
+    """Put every mail into a mailbox; return them by id."""
+    return {
+        account.add(
+            mail.subject,
+            at=mail.at,
+            author=person(mail.author),
+            to=person(mail.to),
+            cc=person(mail.cc) if mail.cc else None,
+            body=mail.body,
+            labels=mail.labels,
+            read=mail.read,
+            files=[("a.pdf", "application/pdf", b"x")] if mail.attached else (),
+        ): mail
+        for mail in MAILS
+    }
+
+
+@pytest.mark.parametrize("provider", ["PROVIDER_A", "PROVIDER_B"])
+async def test_a_search_finds_what_is_meant(provider):
+    async with opened(provider) as account:
+        names = filled(account)
+        hits = 0
+        for query, limit in queries(150):
+            fields = TEXT if "text" in query else frozenset()
+            asked = MailQuery(limit=limit, text_fields=fields, **query)
+            found = await account.every(asked, wanted={"subject"})
+            expected = sorted(name for name, mail in names.items() if meant(mail, query))
+            assert sorted(one.id for one in found) == expected, query
+            hits += bool(expected)
+        assert hits > 50
+
+
+# -- words where some fields are hidden
+
+SAID = sorted(
+    {
+        word
+        for text in (*SUBJECTS, *BODIES, *(part for one in PEOPLE for part in one))
+        for word in re.findall(r"[\w@.]*\w", text.lower())
+    }
+)
+BEGINNINGS = st.builds(
+    lambda word, most: word[:most].rstrip("@."), st.sampled_from(SAID), st.integers(1, 30)
+)
+PHRASES = st.sampled_from(["the hou", "joanna n", "of the", "ng joanna", "author ann@n"])
+MASKS = st.sets(st.sampled_from(sorted(TEXT)), min_size=1)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["PROVIDER_A", "PROVIDER_B"])
+async def mailbox(request):
+    async with opened(request.param) as account:
+        yield account, filled(account)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@given(
+    text=st.lists(BEGINNINGS, min_size=1, max_size=2).map(" ".join) | PHRASES.map('"{}"'.format),
+    fields=MASKS,
+    beyond=st.booleans(),
+    limit=st.sampled_from([2, 50]),
+)
+async def test_beginnings_of_words_are_found_where_they_may_be_seen(
+    mailbox, text, fields, beyond, limit
+):
+    account, mails = mailbox
+    query = MailQuery(text=text, text_fields=frozenset(fields), text_beyond=beyond, limit=limit)
+
+    found = await account.every(query, wanted={"subject"})
+
+    expected = sorted(name for name, mail in mails.items() if told(mail, text, fields))
+    assert sorted(one.id for one in found) == expected

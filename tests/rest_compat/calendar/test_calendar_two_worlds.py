@@ -1,0 +1,124 @@
+"""
+Calendars of both providers that differ in what is hidden alone cannot be told apart.
+
+Answers are compared to the byte, page by page to the end, and so are the calls upstream.
+"""
+
+from dataclasses import replace
+
+import calendar_world
+import pytest
+import pytest_asyncio
+from calendar_world import ANA, BO, CARLA, DAN, at, meeting, text, whole_days
+from world import ME_A, ME_B
+
+from policy.vocabulary import CalendarField
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+EVENT = """id title description location startUtc endUtc allDay status organizer
+    attendees { email name response } joinUrl labels isRecurringEvent"""
+DOCUMENT = f"""{{
+    all: calendarEvents {{ events {{ {EVENT} }} meta {{ totalCount hasMore }} }}
+    found: calendarEvents(q: "amber", limit: 1) {{ events {{ id }} meta {{ totalCount hasMore }} }}
+    by: calendarEvents(attendees: "dan@else.example") {{ meta {{ totalCount }} }}
+    with: eventsByContact(email: "amber") {{ meta {{ totalCount }} }}
+}}"""
+GUESTS = (replace(DAN, name="Amber"), replace(BO, email="amber@work.example"))
+ALL_DAY = whole_days(1, 2, "")
+# A mask word -> what is different of every second event.
+OTHER = {
+    CalendarField.TITLE: {"title": "Amber"},
+    CalendarField.DESCRIPTION: {"description": "An amber light."},
+    CalendarField.LOCATION: {"location": "Amber room"},
+    CalendarField.TIMES: {"start": ALL_DAY.start, "end": ALL_DAY.end},
+    CalendarField.STATUS: {"status": "tentative", "shows_as": "tentative"},
+    CalendarField.ORGANIZER: {"organiser": DAN},
+    CalendarField.ATTENDEES: {"attendees": GUESTS, "my_response": "declined"},
+    CalendarField.JOIN_URL: {"video_link": "https://meet.example/amber"},
+    CalendarField.LABELS: {"categories": ("Amber",)},
+}
+DAY = {"from_": text(at(0, "00:00")), "to": text(at(3, "00:00"))}
+QUESTIONS = [
+    ("/events", {}),
+    ("/events", {"limit": 1}),
+    ("/events", {"q": "amber", "limit": 1}),
+    ("/events", {"q": "talk", "limit": 2}),
+    ("/events", {"attendees": "dan@else.example,amber@work.example", "limit": 1}),
+    ("/events", {"attendees": f"{ME_A},{ME_B}", "limit": 3}),
+    ("/events", {"from_": text(at(1, "10:15")), "to": text(at(1, "10:20")), "limit": 1}),
+    ("/events", {"includeCancelled": "true"}),
+    ("/events/by-contact", {"email": "amber", "limit": 1}),
+    ("/events/by-contact", {"name": "amber"}),
+    ("/events/by-contact", {"email": "example", "limit": 5}),
+    ("/freebusy", DAY),
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def standing(world_template, tmp_path_factory):
+    async with calendar_world.empty(world_template, tmp_path_factory.mktemp("two")) as agendas:
+        yield agendas
+
+
+@pytest.fixture
+def agendas(standing):
+    """Three talks in each of four calendars, one after the other."""
+    for calendar in standing.calendars:
+        for number in range(3):
+            content = meeting(
+                at(1, f"{8 + number:02}:00"),
+                at(1, f"{8 + number:02}:50"),
+                f"Talk {number}",
+                description="About it.",
+                location="Here",
+                organiser=ANA,
+                attendees=(ANA, CARLA),
+            )
+            standing.plant(calendar, f"{calendar}{number}", content)
+    yield standing
+    standing.clear()
+
+
+async def answers(agendas, token):
+    """Return status and body of every question, all its pages, and what upstream was asked."""
+    agendas.world.forget_calls()
+    found = []
+    for path, query in QUESTIONS:
+        offset, more = 0, True
+        while more:
+            page = {"offset": offset} if path != "/freebusy" else {}
+            answer = await agendas.get(path, token, **query, **page)
+            body = answer.json()
+            more = body.get("meta", {}).get("hasMore", False)
+            offset += query.get("limit", 50)
+            body.pop("requestId", None)
+            found.append((path, query, answer.status_code, body))
+    for one in found[0][-1]["events"]:
+        single = await agendas.get(f"/events/{one['id']}", token)
+        found.append((f"/events/{one['id']}", {}, single.status_code, single.json()))
+    asked = await agendas.ask(DOCUMENT, token)
+    for one in asked.get("errors", ()):
+        one["extensions"].pop("requestId", None)
+    calls = [(one["method"], one["path"], one["query"]) for one in agendas.calls()]
+    return [*found, asked, sorted(calls, key=str)]
+
+
+def change(agendas, other):
+    for event in [*agendas.events.values()][::2]:
+        changed = replace(event, content=replace(event.content, **other))
+        agendas.world.sandbox.ground.calendars.put(changed)
+
+
+@pytest.mark.parametrize("word", OTHER, ids=str)
+async def test_a_hidden_value_changes_neither_answers_nor_calls(agendas, word):
+    shown = [one.value for one in CalendarField if one is not word]
+    token = await agendas.token(visibleCalendarFields=shown)
+    before = await answers(agendas, token)
+    whole = (await agendas.get("/events")).json()
+
+    change(agendas, OTHER[word])
+
+    assert len(before[0][-1]["events"]) == 12
+    assert before == await answers(agendas, token)
+    assert whole != (await agendas.get("/events")).json()

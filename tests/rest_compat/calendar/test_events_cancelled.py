@@ -1,0 +1,40 @@
+"""Cancelled events: left out, or told with what is left of them."""
+
+from calendar_world import CARLA, at, meeting, text
+
+from sandbox.calendar.records import Override, Recurrence, moment
+
+
+def titles(response):
+    assert response.status_code == 200, response.text
+    return [event["title"] for event in response.json()["events"]]
+
+
+async def test_cancelled_events_come_only_when_asked_for(agendas):
+    agendas.plant(
+        "work",
+        "series",
+        meeting(at(0, "11:00"), at(0, "12:00"), "Series"),
+        recurrence=Recurrence(rules=("FREQ=DAILY;COUNT=2",)),
+        overrides=(Override(original=moment(at(1, "11:00")), cancelled=True),),
+    )
+    agendas.plant(
+        "office",
+        "off",
+        meeting(at(2, "11:00"), at(2, "12:00"), "Off", organiser=CARLA, status="cancelled"),
+    )
+
+    usual = await agendas.get("/events")
+    everything = await agendas.get("/events", includeCancelled="TRUE")
+
+    assert titles(usual) == ["Series"]
+    assert [
+        (one["title"], one["status"], one["startUtc"]) for one in everything.json()["events"]
+    ] == [
+        ("Series", "confirmed", text(at(0, "11:00"))),
+        ("", "cancelled", text(at(1, "11:00"))),
+        ("Off", "cancelled", text(at(2, "11:00"))),
+    ]
+    for event in everything.json()["events"]:
+        again = await agendas.get(f"/events/{event['id']}")
+        assert again.json()["event"] == event

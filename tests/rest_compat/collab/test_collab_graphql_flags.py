@@ -1,0 +1,95 @@
+"""Every collab field of GraphQL is opened by the flag of its documented call, and by no other."""
+
+import graphql
+import pytest
+from paths import REPOSITORY
+from world import BROKEN
+
+from graph.collab.mask_table import MUTATIONS, QUERIES
+from policy.vocabulary import CollabOp
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+SCHEMA = graphql.build_schema((REPOSITORY / "schema.graphql").read_text())
+# Field -> the flags of which one opens it. Contract, "Collaboration-content surface".
+FLAGS = {
+    "collabFiles": {"list_files", "search_files"},
+    "collabFile": {"get_file_metadata"},
+    "collabFileLink": {"download_file"},
+    "collabFilePermissions": {"get_file_metadata"},
+    "collabDrives": {"list_files"},
+    "collabSites": {"read_sites"},
+    "collabSite": {"read_sites"},
+    "collabLists": {"read_lists"},
+    "collabList": {"read_lists"},
+    "collabListItems": {"read_list_item"},
+    "collabListItem": {"read_list_item"},
+    "sensitivityLabels": {"read_sensitivity_labels"},
+    "fileSensitivityLabel": {"read_sensitivity_labels"},
+    "collabSearch": {"search_content"},
+    "uploadFile": {"upload_file"},
+    "createFolder": {"create_folder"},
+    "renameFile": {"rename_file"},
+    "moveFile": {"move_file"},
+    "deleteFile": {"delete_file"},
+    "shareFile": {"share_file"},
+    "updateFilePermission": {"update_permissions"},
+    "deleteFilePermission": {"update_permissions"},
+    "createListItem": {"write_list_item"},
+    "updateListItem": {"write_list_item"},
+    "deleteListItem": {"delete_list_item"},
+}
+
+
+async def test_every_field_has_its_row():
+    assert FLAGS.keys() == {*QUERIES, *MUTATIONS}
+
+
+def value(kind):
+    """Write a value of a type, with what it requires alone."""
+    if isinstance(kind, graphql.GraphQLNonNull):
+        return value(kind.of_type)
+    if isinstance(kind, graphql.GraphQLEnumType):
+        return next(iter(kind.values))
+    if isinstance(kind, graphql.GraphQLInputObjectType):
+        return "{" + required(kind.fields) + "}"
+    return {"JSON": "{a: 1}", "FileContent": '"eA=="'}.get(kind.name, '"x"')
+
+
+def required(arguments):
+    return ", ".join(
+        f"{name}: {value(one.type)}"
+        for name, one in arguments.items()
+        if graphql.is_required_argument(one) or graphql.is_required_input_field(one)
+    )
+
+
+def document(name):
+    """Write the shortest document that has the field."""
+    root, word = SCHEMA.query_type, "query"
+    if name in MUTATIONS:
+        root, word = SCHEMA.mutation_type, "mutation"
+    field = root.fields[name]
+    given = required(field.args)
+    selected = (
+        "{ __typename }" if graphql.is_object_type(graphql.get_named_type(field.type)) else ""
+    )
+    return f"{word} {{ {name}{f'({given})' if given else ''} {selected} }}"
+
+
+@pytest.mark.parametrize("name", FLAGS)
+async def test_a_field_asks_for_exactly_its_flag(still, name):
+    others = [flag for flag in CollabOp if flag not in FLAGS[name]]
+    still.forget_calls()
+
+    body = await still.ask(document(name), await still.token(allowedCollabOperations=others))
+
+    (error,) = body["errors"]
+    told = (error["extensions"]["code"], error["extensions"]["httpStatus"])
+    assert told == ("OPERATION_NOT_ALLOWED", 422)
+    assert set(error["extensions"]["requiredOperation"].split(" or ")) == FLAGS[name]
+    for flag in FLAGS[name]:
+        token = await still.token(allowedCollabOperations=[flag], resources=(BROKEN,))
+        (error,) = (await still.ask(document(name), token))["errors"]
+        assert error["extensions"]["code"] != "OPERATION_NOT_ALLOWED"
+    assert still.calls() == []

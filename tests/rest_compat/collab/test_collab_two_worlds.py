@@ -1,0 +1,404 @@
+"""
+Worlds that differ only in what a token may not see give it byte-identical answers.
+
+First what a mask hides: every word, on every read of REST and in a GraphQL document that selects
+all of it. Then what rules block: there or not, under other names, with other bytes. Page tokens are
+sealed anew each time; their lengths must not differ.
+"""
+
+import dataclasses
+import json
+import re
+from contextlib import asynccontextmanager
+from itertools import count
+
+import content_world
+import msgspec
+import pytest
+import pytest_asyncio
+from content_world import BOB, WRITE, column
+from world import ADMIN
+
+from policy.vocabulary import CollabField
+from sandbox.collab import records as r
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+EVERY = tuple(str(word) for word in CollabField)
+TOKEN = re.compile(rb'"nextPageToken":"([^"]+)"')
+LINK = re.compile(rb'"(downloadUrl|expiresAt)":"[^"]*"')
+TYPES = (r.ContentType(id="0x0100", name="Item"), r.ContentType(id="0x0101aa", name="Berth"))
+CAT = "cat@x.example"
+number = count(1)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def worlds(content_template, tmp_path_factory):
+    """A world whose content the tests of this module change and put back."""
+    folder = tmp_path_factory.mktemp("two")
+    async with content_world.opened(content_template, folder) as content:
+        make = content.make
+        make.people({CAT: "Cat Hill"})
+        content.things["moorings"] = make.list_in(
+            content.things["yard"],
+            "Moorings",
+            (column("Depth", "number", is_indexed=True),),
+            [{"Title": f"Mooring {n}", "Depth": n} for n in range(1, 4)],
+            content_types=TYPES,
+            description="Deep",
+        )
+        make.share(content.things["plan"], "user", "read", to=(BOB,))
+        make.keep()
+        yield content
+
+
+@asynccontextmanager
+async def changed(worlds, *changes):
+    """Change everything of some kinds until the end: (kind, record -> other values)."""
+    shelf = worlds.world.sandbox.ground.shelf
+    before = [one for kind, _ in changes for one in kept(shelf, kind)]
+    after = [
+        msgspec.structs.replace(one, **other(one))
+        for kind, other in changes
+        for one in kept(shelf, kind)
+    ]
+    assert all(one != two for one, two in zip(before, after, strict=True))
+    shelf.put_many(after)
+    try:
+        yield
+    finally:
+        shelf.put_many(before)
+
+
+def kept(shelf, kind):
+    """Return every record of a kind, the tops of libraries aside."""
+    items = [one for drive in shelf.every(r.Library) for one in shelf.items(drive.id)]
+    if kind is r.Item:
+        return [one for one in items if one.parent_id]
+    if kind is r.Row:
+        return [one for of in shelf.every(r.SiteList) for one in shelf.rows(of.id)]
+    if kind is r.Share:
+        return [one for item in items for one in shelf.shares(item)]
+    return shelf.every(kind)
+
+
+async def reader(worlds, *rules, **settings):
+    """Make a token over a connection of its own, so that nothing is remembered from before."""
+    async with worlds.client(ADMIN) as admin:
+        body = {"name": f"r{next(number)}", "operatorIds": [worlds.world.operator_id]}
+        resource = (await admin.post("/api/resources", json=body)).json()["id"]
+        managed = dataclasses.replace(worlds.world, admin=admin)
+        await content_world.connect(managed, resource=resource, scopes=WRITE)
+    return await worlds.token(*rules, resources=(resource,), **settings)
+
+
+FILES = """id name mimeType size createdTime modifiedTime owners { email displayName } description
+    webViewLink parentFolderId parentFolderName labels { sensitivityLabelId } isFolder"""
+ROWS = """id name webUrl contentType createdDateTime lastModifiedDateTime fields createdBy
+    lastModifiedBy siteName listName labels { sensitivityLabelName }"""
+EVERYTHING = f"""query ($file: String!, $folder: String!, $site: String!, $list: String!) {{
+  file: collabFile(fileId: $file) {{ file {{ {FILES} sharedWith {{ email role }} }} accessInfo }}
+  again: collabFile(fileId: $file) {{ file {{ ...F }} }}
+  files: collabFiles(folderId: $folder) {{ files {{ {FILES} }} nextPageToken hasMore }}
+  link: collabFileLink(fileId: $file) {{ webViewLink fileName mimeType size }}
+  given: collabFilePermissions(fileId: $file) {{ permissions {{ id type role emailAddress }} }}
+  label: fileSensitivityLabel(fileId: $file) {{ labelId labelDisplayName assignmentMethod }}
+  sites: collabSites {{ sites {{ id displayName name description webUrl createdDateTime }} }}
+  drives: collabDrives(siteId: $site) {{ drives {{ id name webUrl description }} }}
+  lists: collabLists(siteId: $site) {{ lists {{ id displayName name siteName webUrl }} }}
+  list: collabList(siteId: $site, listId: $list) {{ id displayName columns {{ name }} }}
+  rows: collabListItems(siteId: $site, listId: $list) {{ items {{ {ROWS} }} }}
+  hits: collabSearch(q: "keel OR varnish OR deep", limit: 100) {{
+    hits {{ id title summary webUrl }} total }}
+}}
+fragment F on DriveFile {{ called: name ... on DriveFile {{ weighs: size at: modifiedTime }} }}"""
+
+
+async def answers(worlds, token):
+    """
+    Return every answer to every read, as bytes, with the headers that tell of content.
+
+    "walked" has listings to their ends, a thing a page; "calls" what upstream was asked.
+    """
+    worlds.forget_calls()
+    site = worlds.id("yard")
+    library = f"{site}:list:{worlds.library}"
+    paths = [
+        "/files?limit=2",
+        "/files?siteId=" + site,
+        "/sites?limit=1",
+        f"/sites/{site}",
+        f"/sites/{site}/drives",
+        f"/sites/{site}/lists?includeHidden=true",
+        f"/sites/{site}/lists/{library}/items",
+        "/sensitivity-labels",
+        "/search?q=varnish OR lines OR door OR deep&limit=100",
+        f"/search?q=keel&siteId={site}",
+    ]
+    for name in ("berths", "moorings"):
+        paths += [worlds.path(name), worlds.path(name, 0) + "?limit=2", worlds.path(name, 2)]
+    for name in ("boats", "plan"):
+        of = f"/files/{worlds.id(name)}"
+        paths += [of, f"{of}/permissions", f"{of}/sensitivity-label", f"{of}/download"]
+    for name in ("documents", "boats"):
+        of = f"/files?folderId={worlds.id(name)}"
+        paths += [of, f"{of}&limit=1", f"{of}&q=keel"]
+    # Side doors: refused, or blind to what is hidden.
+    items = worlds.path("moorings", 0)
+    paths += [f"{items}?orderBy=Depth desc", f"{items}?filter=Depth gt 1", "/files?q=keel"]
+    paths += [f"{items}?filter=Title eq 'Mooring 2'", "/sites?q=yard", "/files?mimeType=text/*"]
+    paths += ["/files?orderBy=size", "/files?orderBy=name", "/files?modifiedAfter=2026-01-06"]
+    paths += ["/search?q=title:plan", "/search?q=author:ann&limit=100", "/search?q=size>10"]
+    found = {}
+    for path in paths:
+        answer = await worlds.call("GET", path, token, headers={"x-request-id": "same"})
+        body = TOKEN.sub(lambda one: b'"nextPageToken":%d' % len(one[1]), answer.content)
+        found[path] = (answer.status_code, answer.headers.get("etag"), LINK.sub(rb'"\1"', body))
+    ids = {"file": "plan", "folder": "boats", "site": "yard", "list": "moorings"}
+    asked = await worlds.ask(EVERYTHING, token, **{key: worlds.id(one) for key, one in ids.items()})
+    for one in asked.get("errors", ()):
+        one["extensions"].pop("requestId", None)
+    asked["data"]["hits"]["hits"].sort(key=lambda hit: hit["id"])
+    found["graphql"] = (200, None, asked)
+    ends = ["/files", f"/files?folderId={worlds.id('boats')}", f"/sites/{site}/lists"]
+    ends += ["/sites", f"/sites/{site}/drives", items]
+    found["walked"] = (200, None, [await walked(worlds, path, token) for path in ends])
+    found["calls"] = (200, None, [calling(one) for one in worlds.calls()])
+    return found
+
+
+async def walked(worlds, path, token):
+    """Return the bodies of all pages of a listing, their tokens aside."""
+    pages, query = [], {"limit": 1}
+    async with worlds.client(token) as client:
+        while not pages or query["pageToken"] is not None:
+            answer = await client.get(
+                worlds.prefix + path, params=query, headers={"x-request-id": "same"}
+            )
+            pages.append(answer.json())
+            query["pageToken"] = pages[-1].pop("nextPageToken", None)
+    return pages
+
+
+def calling(call):
+    """Return the shape of a call: what it asks for, places in listings aside."""
+    query = {name: call["query"][name] for name in call["query"] if "token" not in name.lower()}
+    return (call["method"], call["path"], query)
+
+
+def another(text):
+    """Return another text, with the same words in it for searches."""
+    return f"other {text}"
+
+
+NAMES = (
+    (r.Site, lambda one: {"title": another(one.title), "name": another(one.name)}),
+    (r.SiteList, lambda one: {"title": another(one.title), "name": another(one.name)}),
+    (r.Library, lambda one: {"name": another(one.name)}),
+    (r.Item, lambda one: {"name": "other " + one.name}),
+    (r.Row, lambda one: {"fields": {**one.fields, "Title": another(one.fields["Title"])}}),
+)
+# What is hidden -> what differs. Names are in addresses, in the folder's, list's and site's name
+# and in the names of a site's groups too, each of which has a word of its own.
+DIFFERENCES = {
+    ("name", "web_view_link", "parent_folder", "site_name", "list_name", "shared_with"): NAMES,
+    ("mime_type",): ((r.Item, lambda one: {"mime": "text/x-other"}),),
+    ("size",): ((r.Item, lambda one: {"size": one.size + 1000}),),
+    ("created_time",): tuple(
+        (kind, lambda _: {"created": "2020-03-03T03:03:03Z"})
+        for kind in (r.Site, r.SiteList, r.Item, r.Row)
+    ),
+    ("modified_time",): tuple(
+        (kind, lambda one: {"modified": f"2020-03-{len(str(one)) % 28 + 1:02}T03:03:03Z"})
+        for kind in (r.Site, r.SiteList, r.Item, r.Row)
+    ),
+    ("owners",): tuple(
+        (kind, lambda _: {"author": CAT, "editor": BOB}) for kind in (r.Item, r.Row)
+    ),
+    ("shared_with",): ((r.Share, lambda _: {"to": (CAT,)}),),
+    ("description",): tuple(
+        (kind, lambda one: {"description": one.description + " other"})
+        for kind in (r.Site, r.SiteList, r.Library, r.Item)
+    ),
+    ("web_view_link",): ((r.Site, lambda one: {"path": one.path + "/other"}),),
+    ("sensitivity_label",): ((r.Item, lambda one: {"label": "" if one.label else OPEN}),),
+    ("content_type",): (
+        (r.SiteList, lambda one: {"content_types": (*one.content_types[::-1], EXTRA)}),
+        (r.Row, lambda one: {"content_type": "0x0101aa" if "aa" not in one.content_type else ""}),
+    ),
+    ("field_values",): (
+        (r.Row, lambda one: {"fields": {**one.fields, "Depth": 77, "Length": 7, "Phone": "7"}}),
+    ),
+}
+OPEN = "00000000-0000-4000-8000-000000000001"
+EXTRA = r.ContentType(id="0x0777", name="Extra")
+
+
+@pytest.fixture(autouse=True)
+async def library(worlds):
+    """The list behind the library of documents."""
+    shelf = worlds.world.sandbox.ground.shelf
+    worlds.library = shelf.get(r.Library, worlds.things["documents"].drive_id).list_id
+
+
+@pytest.mark.parametrize("hidden", DIFFERENCES, ids=" ".join)
+async def test_what_a_mask_hides_changes_nothing(worlds, hidden):
+    shown = [word for word in EVERY if word not in (*hidden, "all")]
+    before = await answers(worlds, await reader(worlds, visibleCollabFields=shown))
+    whole = await glance(worlds)
+    async with changed(worlds, *DIFFERENCES[hidden]):
+        after = await answers(worlds, await reader(worlds, visibleCollabFields=shown))
+        assert await glance(worlds) != whole
+
+    if "name" in hidden:  # upstream ranks what it finds by names too (decisions 16)
+        before, after = unranked(before), unranked(after)
+    assert [path for path in before if before[path] != after[path]] == []
+
+
+WORDED = {
+    "description": lambda one: {"description": "amber lamp"},
+    "owners": lambda one: {"author": "amber@x.example"},
+    "field_values": lambda one: {"words": f"{one.words} amber lamp"},
+}
+FOUND = "query ($q: String!) { collabFiles(q: $q) { files { name } } }"
+
+
+@pytest.mark.parametrize("hidden", WORDED)
+async def test_words_that_only_hidden_fields_have_find_nothing(worlds, hidden):
+    shown = [word for word in EVERY if word not in (hidden, "all")]
+    token = await reader(worlds, visibleCollabFields=shown)
+    whole = await reader(worlds)
+    told = {}
+    async with changed(worlds, (r.Item, WORDED[hidden])):
+        for word in ("plan", "amber", "nowhere", "la", "plan 🎉"):
+            told[word] = []
+            for path in (f"/files?q={word}", f"/files?q={word}&folderId={worlds.id('documents')}"):
+                worlds.forget_calls()
+                pages = await walked(worlds, path, token)
+                asked = [(one["method"], one["path"].replace(word, "")) for one in worlds.calls()]
+                told[word].append((pages, asked))
+            found = await worlds.ask(FOUND, token, q=word)
+            told[word].append([one["name"] for one in found["data"]["collabFiles"]["files"]])
+        seen = (await worlds.get("/files?q=amber&limit=100", whole)).json()["files"]
+
+    assert told["amber"] == told["nowhere"]
+    assert told["plan"][-1] == ["plan.docx"]
+    assert told["la"][-1] == told["plan 🎉"][-1] == []  # not where a word of the name begins
+    assert (seen != []) is (hidden != "owners")  # the sandbox looks into no names of people
+
+
+def unranked(found):
+    """Put the hits of searches in the order of their ids."""
+    ordered = dict(found)
+    for path, (status, etag, text) in found.items():
+        if path.startswith("/search") and status == 200:
+            body = json.loads(text)
+            body["hits"].sort(key=lambda hit: hit["id"])
+            ordered[path] = (status, etag, body)
+    return ordered
+
+
+# -- rules
+
+# What rules hide, and how it may differ: not there at all, or with other values.
+BOATS = [("file_id", "boats", "block"), ("folder", "boats", "block")]
+HIDDEN = {
+    "a file by its id": ([("file_id", "sketch", "block")], ("sketch",)),
+    "a folder and what is in it": (BOATS, ("boats", "inner", "plan", "sketch")),
+    "what has a label": ([("sensitivity_label_id", "secret", "block")], ("plan",)),
+    "what is not allowed": ([("folder", "boats", "allow")], ("notes", "house", "hull", "letter")),
+    "a library": ([("drive_id", "drawings", "block")], ("hull",)),
+    "an item of a list": ([("list_item_id", "moorings", "block")], ()),
+}
+
+
+def written(worlds, rule):
+    kind, name, action = rule
+    patterns = {
+        "sensitivity_label_id": lambda: worlds.labels[name].id,
+        "drive_id": lambda: worlds.things[name].drive_id,
+        "list_item_id": lambda: worlds.row(name, 2),
+    }
+    return (kind, patterns.get(kind, lambda: worlds.id(name))(), action)
+
+
+def total_aside(found):
+    """Leave out of searches what counts hits that are not shown (contract)."""
+    kept = {}
+    for path, (status, etag, answer) in found.items():
+        body = json.loads(answer) if path.startswith("/search") else answer
+        told = body["data"]["hits"] if path == "graphql" else body
+        if path == "graphql" or (path.startswith("/search") and status == 200):
+            del told["total"]
+            told.pop("moreResultsAvailable", None)
+        kept[path] = (status, etag, body)
+    return kept
+
+
+FAST = ("a folder and what is in it", "what is not allowed", "an item of a list")
+CASES = [
+    pytest.param(case, way, marks=[] if case in FAST and way == "gone" else [pytest.mark.slow])
+    for case in HIDDEN
+    for way in ("gone", "other")
+]
+
+
+@pytest.mark.parametrize(("case", "way"), CASES)
+async def test_what_a_rule_blocks_changes_nothing(worlds, case, way):
+    rules, names = HIDDEN[case]
+    shelf = worlds.world.sandbox.ground.shelf
+    given = [written(worlds, rule) for rule in rules]
+    allow_all = all(action == "block" for _, _, action in rules)
+    hidden = [shelf.item(worlds.things[one].drive_id, worlds.things[one].id) for one in names]
+    hidden = hidden or [shelf.row(worlds.things["moorings"].id, 2)]
+    before = await answers(worlds, await reader(worlds, *given, collabAllowAllDefault=allow_all))
+    try:
+        if way == "gone":
+            for one in hidden:
+                shelf.drop(one)
+        else:
+            shelf.put_many([other(one) for one in hidden])
+        token = await reader(worlds, *given, collabAllowAllDefault=allow_all)
+        after = await answers(worlds, token)
+    finally:
+        shelf.put_many(hidden)
+
+    # By its id, what is blocked is told from what is missing where everything else is allowed.
+    starts = tuple(by_id(worlds, name) for name in names or ("moorings",))
+    told = {path for path in before if path.startswith(starts)}
+    if allow_all and way == "gone":
+        assert {before[path][0] for path in told} <= {404}
+        before, after = ({p: one[p] for p in one if p not in told} for one in (before, after))
+        for one in (before, after):
+            one.pop("graphql")  # asks for "plan" by its id
+    for one in (before, after):  # what is hidden is read to be passed over (decisions 0)
+        del one["calls"]
+    before, after = total_aside(before), total_aside(after)
+    assert [path for path in before if before[path] != after[path]] == []
+
+
+def by_id(worlds, name):
+    """Return how the paths about a thing begin."""
+    if name == "moorings":
+        return worlds.path(name, 2)
+    return f"/files/{worlds.id(name)}"
+
+
+def other(one):
+    """Return a record with other values, in the same place."""
+    if isinstance(one, r.Row):
+        return msgspec.structs.replace(one, fields={**one.fields, "Depth": 99}, modified=MUCH_LATER)
+    more = {} if one.is_folder else {"size": one.size + 5000}
+    return msgspec.structs.replace(
+        one, name=f"other {one.name}", modified=MUCH_LATER, description="other", **more
+    )
+
+
+MUCH_LATER = "2027-01-01T00:00:00Z"
+
+
+async def glance(worlds):
+    """Look at a few things with a token that sees everything: it must see the difference."""
+    token = await reader(worlds)
+    paths = [f"/files/{worlds.id('plan')}", f"/files/{worlds.id('plan')}/permissions", "/sites"]
+    return [(await worlds.get(path, token)).json() for path in (*paths, worlds.path("moorings", 2))]

@@ -1,0 +1,486 @@
+"""Changing files and list items: whole bodies, and what is there afterwards."""
+
+import pytest
+from content_world import column
+
+
+def done(answer):
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def upload(content, data, folder="boats", token=None, **query):
+    params = {"fileName": "new.txt", "folderId": content.id(folder), **query}
+    return await content.call("POST", "/files/upload", token, params=params, content=data)
+
+
+async def read(content, file_id):
+    return (await content.get(f"/files/{file_id}")).json()["file"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 5_000_000])
+async def test_an_upload_stores_the_bytes(content, size):
+    data = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+
+    body = done(await upload(content, data))
+
+    assert body["success"] is True
+    assert {body["errorMessage"], body["errorCode"]} == {None}
+    file = await read(content, body["fileId"])
+    assert (file["name"], file["size"], file["parentFolderId"]) == (
+        "new.txt",
+        size,
+        content.id("boats"),
+    )
+    link = (await content.get(f"/files/{body['fileId']}/download")).json()["downloadUrl"]
+    assert link
+
+
+@pytest.mark.parametrize(
+    ("query", "announced", "sent"),
+    [
+        pytest.param({}, "", "text/plain", id="by its name"),
+        pytest.param({}, "application/octet-stream", "text/plain", id="by its name, not as bytes"),
+        pytest.param({}, "Text/CSV; charset=utf-8", "text/csv", id="as announced"),
+        pytest.param({}, "t\xe9xt/plain", "text/plain", id="by its name, not as an odd header"),
+        pytest.param({"mimeType": "image/PNG"}, "text/csv", "image/png", id="as named"),
+    ],
+)
+async def test_an_upload_is_of_the_type_that_is_told(content, query, announced, sent):
+    params = {"fileName": "new.txt", "folderId": content.id("boats"), **query}
+    headers = {"content-type": announced.encode("latin-1")}
+
+    done(await content.call("POST", "/files/upload", params=params, content=b"x", headers=headers))
+
+    (call,) = [one for one in content.calls() if one["method"] == "PUT"]
+    assert call["headers"]["content-type"] == sent
+
+
+async def test_an_upload_in_chunks_of_unknown_size_is_stored(content):
+    async def chunks():
+        for _ in range(7):
+            yield b"0123456789" * 1000
+
+    body = done(await upload(content, chunks()))
+
+    assert (await read(content, body["fileId"]))["size"] == 70_000
+
+
+async def test_an_announced_upload_that_is_too_large_is_413_and_asks_nothing(content):
+    params = {"fileName": "big.bin", "folderId": content.id("boats")}
+    answer = await content.call(
+        "POST",
+        "/files/upload",
+        params=params,
+        content=b"x",
+        headers={"content-length": "104857601"},
+    )
+
+    body = answer.json()
+    assert answer.status_code == 413
+    assert (body["error"], body["errorCode"]) == ("PAYLOAD_TOO_LARGE", "TOO_LARGE")
+    assert content.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        pytest.param({"fileName": "a/b"}, "VALIDATION_ERROR", id="a slash"),
+        pytest.param({"fileName": ".."}, "VALIDATION_ERROR", id="dots"),
+        pytest.param({"fileName": " a"}, "VALIDATION_ERROR", id="a leading blank"),
+        pytest.param({"fileName": "a" * 256}, "VALIDATION_ERROR", id="too long"),
+        pytest.param({"fileName": ""}, "VALIDATION_ERROR", id="no name"),
+        pytest.param({"folderId": ""}, "VALIDATION_ERROR", id="no folder"),
+        pytest.param({"folderId": "boats"}, "INVALID_ID", id="no id"),
+        pytest.param({"conflictBehavior": "merge"}, "INVALID_PARAMETER", id="another behaviour"),
+        pytest.param({"description": "x" * 1001}, "VALIDATION_ERROR", id="a long description"),
+        pytest.param({"mimeType": "plain"}, "VALIDATION_ERROR", id="a type without subtype"),
+        pytest.param({"mimeType": "text/pl\u00e4in"}, "VALIDATION_ERROR", id="an odd type"),
+        pytest.param({"mimeType": "text/a\r\nb: c"}, "VALIDATION_ERROR", id="a header in a type"),
+    ],
+)
+async def test_what_is_no_upload_is_refused(content, query, error):
+    answer = await upload(content, b"x", **query)
+
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (400, error)
+    assert (body["success"], body["errorCode"]) == (False, "INVALID_REQUEST")
+    assert content.calls() == []
+
+
+@pytest.mark.parametrize("missing", ["fileName", "folderId"])
+async def test_an_upload_without_name_or_place_names_what_is_missing(content, missing):
+    query = {"fileName": "a.txt", "folderId": content.id("boats")}
+    del query[missing]
+
+    answer = await content.call("POST", "/files/upload", params=query, content=b"x")
+
+    body = answer.json()
+    sentence = f"{missing} is required."
+    assert answer.status_code == 400
+    assert body == {
+        "error": "VALIDATION_ERROR",
+        "message": sentence,
+        "requestId": body["requestId"],
+        "details": [{"field": missing, "message": "It is required."}],
+        "success": False,
+        "errorCode": "INVALID_REQUEST",
+        "errorMessage": sentence,
+    }
+    assert content.calls() == []
+
+
+async def test_a_taken_name_is_a_conflict_unless_told_otherwise(content):
+    taken = {"fileName": "sketch.pdf"}
+
+    answer = await upload(content, b"x", **taken)
+    assert (answer.status_code, answer.json()["error"]) == (409, "NAME_CONFLICT")
+    renamed = done(await upload(content, b"x", conflictBehavior="rename", **taken))
+    assert renamed["fileId"] != content.id("sketch")
+    replaced = done(await upload(content, b"xy", conflictBehavior="replace", **taken))
+    assert replaced["fileId"] == content.id("sketch")
+    assert (await read(content, replaced["fileId"]))["size"] == 2
+
+
+async def test_a_small_file_is_uploaded_by_graphql(content):
+    document = """mutation ($folder: String!, $bytes: FileContent!) {
+      uploadFile(fileName: "g.txt", folderId: $folder, input: $bytes) { success fileId } }"""
+
+    body = await content.ask(document, folder=content.id("boats"), bytes="aGVsbG8=")
+
+    made = body["data"]["uploadFile"]
+    assert made["success"] is True
+    assert (await read(content, made["fileId"]))["size"] == 5
+
+
+async def test_a_folder_is_made(content):
+    written = {"name": "New", "parentFolderId": content.id("boats")}
+
+    body = done(await content.call("POST", "/folders", json=written))
+
+    folder = await read(content, body["fileId"])
+    assert (folder["name"], folder["isFolder"], folder["parentFolderId"]) == (
+        "New",
+        True,
+        content.id("boats"),
+    )
+    again = await content.call("POST", "/folders", json=written)
+    assert (again.status_code, again.json()["errorCode"]) == (409, "NAME_CONFLICT")
+
+
+async def test_without_a_parent_a_folder_goes_to_the_default_library(content):
+    body = done(await content.call("POST", "/folders", json={"name": "Top"}))
+
+    assert (await read(content, body["fileId"]))["parentFolderId"] == content.id("own")
+
+
+async def test_a_file_is_renamed(content):
+    path = f"/files/{content.id('notes')}/rename"
+
+    body = done(await content.call("PATCH", path, json={"newName": "later.txt"}))
+
+    assert body["fileId"] == content.id("notes")
+    assert (await read(content, content.id("notes")))["name"] == "later.txt"
+
+
+async def test_the_top_of_a_library_is_neither_renamed_nor_deleted(content):
+    path = f"/files/{content.id('documents')}"
+    content.forget_calls()
+
+    renamed = await content.call("PATCH", f"{path}/rename", json={"newName": "Other"})
+    deleted = await content.call("DELETE", path)
+
+    for answer, word in ((renamed, "renamed"), (deleted, "deleted")):
+        body = answer.json()
+        assert (answer.status_code, body["error"]) == (400, "INVALID_REQUEST")
+        assert body["message"] == f"The top of a library cannot be {word}."
+    assert {one["method"] for one in content.calls()} == {"GET"}
+
+
+@pytest.mark.parametrize("name", ["ends with a dot.", "CON", "~$notes.txt"])
+async def test_a_name_that_the_provider_reserves_is_400_and_changes_nothing(content, name):
+    path = f"/files/{content.id('notes')}/rename"
+    before = (await read(content, content.id("notes")))["name"]
+
+    answer = await content.call("PATCH", path, json={"newName": name})
+
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (400, "VALIDATION_ERROR")
+    assert body["errorCode"] == "INVALID_REQUEST"
+    assert body["message"] == "The provider does not take this name here."
+    assert (await read(content, content.id("notes")))["name"] == before
+
+
+async def test_a_file_is_moved(content):
+    path = f"/files/{content.id('notes')}/move"
+    body = done(
+        await content.call("PATCH", path, json={"destinationFolderId": content.id("boats")})
+    )
+
+    assert body["fileId"] == content.id("notes")
+    assert (await read(content, content.id("notes")))["parentFolderId"] == content.id("boats")
+
+
+@pytest.mark.parametrize(
+    ("what", "where"),
+    [
+        pytest.param("notes", "hull", id="a file of another library"),
+        pytest.param("notes", "sketch", id="no folder"),
+        pytest.param("boats", "inner", id="inside of itself"),
+        pytest.param("boats", "boats", id="itself"),
+        pytest.param("notes", "drawings", id="another library"),
+    ],
+)
+async def test_what_is_no_destination_is_refused(content, what, where):
+    answer = await content.call(
+        "PATCH",
+        f"/files/{content.id(what)}/move",
+        json={"destinationFolderId": content.id(where)},
+    )
+
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (400, "INVALID_DESTINATION")
+    assert (body["success"], body["errorCode"]) == (False, "INVALID_DESTINATION")
+
+
+async def test_a_malformed_id_in_a_body_is_an_invalid_id(content):
+    answer = await content.call(
+        "PATCH", f"/files/{content.id('notes')}/move", json={"destinationFolderId": "boats"}
+    )
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_ID")
+
+
+async def test_a_deleted_folder_is_gone_with_its_content(content):
+    answer = await content.call("DELETE", f"/files/{content.id('boats')}")
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    for name in ("boats", "plan"):
+        assert (await content.get(f"/files/{content.id(name)}")).status_code == 404
+
+
+async def test_a_stale_etag_changes_nothing(content):
+    path = f"/files/{content.id('notes')}"
+    tag = (await content.get(path)).headers["etag"]
+    done(await content.call("PATCH", f"{path}/rename", json={"newName": "one.txt"}))
+
+    answer = await content.call("DELETE", path, headers={"if-match": tag})
+
+    assert (answer.status_code, answer.json()["error"]) == (412, "PRECONDITION_FAILED")
+    assert (await content.get(path)).status_code == 200
+
+
+async def test_a_file_is_shared_and_the_permission_changed_and_taken_away(content):
+    path = f"/files/{content.id('house')}"
+    written = {"type": "user", "role": "reader", "emailAddress": "bob@x.example"}
+
+    given = done(await content.call("POST", f"{path}/share", json=written))
+    permission = given["permissionId"]
+    assert permission
+    one = f"{path}/permissions/{permission}"
+    assert done(await content.call("PATCH", one, json={"role": "writer"}))["success"] is True
+    listed = (await content.get(f"{path}/permissions")).json()["permissions"]
+    assert {p["role"] for p in listed if p["id"] == permission} == {"writer"}
+    assert (await content.call("DELETE", one)).status_code == 204
+    assert (await content.call("DELETE", one)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param({"type": "user", "role": "reader"}, id="a user without an address"),
+        pytest.param({"type": "group", "role": "reader"}, id="a group without an address"),
+        pytest.param({"type": "domain", "role": "reader"}, id="a domain without its name"),
+        *(
+            pytest.param({"type": "user", "role": "reader", "emailAddress": one}, id=one[:12])
+            for one in (
+                "nobody",
+                "@x.example",
+                "ann@",
+                "a@b@x.example",
+                "a b@x.example",
+                f"{'a' * 320}@x",
+            )
+        ),
+        pytest.param({"type": "everybody", "role": "reader"}, id="another type"),
+        pytest.param({"type": "anyone", "role": "owner"}, id="another role"),
+        pytest.param({"type": "anyone", "role": "reader", "message": "x" * 2001}, id="long"),
+        pytest.param({}, id="nothing"),
+    ],
+)
+async def test_what_is_no_share_is_refused(content, written):
+    content.forget_calls()
+
+    answer = await content.call("POST", f"/files/{content.id('house')}/share", json=written)
+
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (400, "VALIDATION_ERROR")
+    assert (body["success"], body["errorCode"]) == (False, "INVALID_REQUEST")
+    assert body["details"]
+    assert content.calls() == []
+
+
+async def test_the_owners_permission_stays(content):
+    path = f"/files/{content.id('house')}/permissions"
+    listed = (await content.get(path)).json()["permissions"]
+    owner = next(one for one in listed if one["role"] == "owner")
+
+    answer = await content.call("DELETE", f"{path}/{owner['id']}")
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
+
+
+async def test_a_list_item_is_made_changed_and_deleted(content):
+    path = content.path("berths", 0)
+
+    made = await content.call("POST", path, json={"fields": {"Title": "New", "Length": 9}})
+    assert made.status_code == 201, made.text
+    body = made.json()
+    assert (body["name"], body["fields"]["Length"]) == ("New", 9)
+    one = f"{path}/{body['id']}"
+    tag = {"if-match": made.headers["etag"]}
+    change = {"fields": {"Length": None, "Paid": True}}
+    changed = await content.call("PATCH", one, json=change, headers=tag)
+    assert changed.status_code == 200, changed.text
+    assert (await content.call("PATCH", one, json=change, headers=tag)).status_code == 412
+    fields = changed.json()["fields"]
+    assert (fields.get("Length"), fields["Paid"]) == (None, True)
+    assert (await content.call("DELETE", one)).status_code == 204
+    assert (await content.get(one)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        pytest.param({}, "VALIDATION_ERROR", id="none"),
+        pytest.param([], "VALIDATION_ERROR", id="a list"),
+        pytest.param({f"F{n}": 1 for n in range(101)}, "VALIDATION_ERROR", id="too many"),
+        pytest.param({"Nothing": 1}, "INVALID_FIELDS", id="no column"),
+        pytest.param({"Code": "x"}, "INVALID_FIELDS", id="a column that is read-only"),
+    ],
+)
+async def test_fields_that_cannot_be_written_are_refused(content, fields, error):
+    for method, path in (("POST", content.path("berths", 0)), ("PATCH", content.path("berths", 1))):
+        answer = await content.call(method, path, json={"fields": fields})
+        assert (answer.status_code, answer.json()["error"]) == (400, error)
+
+
+async def test_a_required_column_must_be_there_on_creation(content):
+    answer = await content.call("POST", content.path("crew", 0), json={"fields": {"Title": "x"}})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
+    assert [one["field"] for one in answer.json()["details"]] == ["fields.Phone"]
+
+
+async def test_a_calculated_column_is_named_as_one_that_cannot_be_written(content):
+    content.things["tolls"] = content.make.list_in(
+        content.things["yard"],
+        "Tolls",
+        (column("Fee", "number"), column("Twice", "calculated", facet={"formula": "=Fee*2"})),
+        [{"Title": "T", "Fee": 1}],
+    )
+    content.make.keep()
+    content.forget_calls()
+
+    answer = await content.call("PATCH", content.path("tolls", 1), json={"fields": {"Twice": 4}})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
+    assert answer.json()["details"] == [
+        {"field": "fields.Twice", "message": "The column is read-only."}
+    ]
+    assert {one["method"] for one in content.calls()} == {"GET"}
+
+
+async def test_an_item_of_a_library_is_no_list_item_to_be_made(content):
+    lists = (await content.get(f"/sites/{content.id('yard')}/lists")).json()["lists"]
+    library = next(one["id"] for one in lists if one["displayName"] == "Documents")
+    path = f"/sites/{content.id('yard')}/lists/{library}/items"
+    content.forget_calls()
+
+    answer = await content.call("POST", path, json={"fields": {"Title": "x"}})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
+    assert answer.json()["message"] == "The items of a library are made by uploading files."
+    assert {one["method"] for one in content.calls()} == {"GET"}
+
+
+async def test_a_value_that_the_provider_does_not_take_is_refused(content):
+    fields = {"Title": "x", "Length": "long"}
+    answer = await content.call("POST", content.path("berths", 0), json={"fields": fields})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
+    assert [one["field"] for one in answer.json()["details"]] == ["fields"]
+
+
+async def test_if_match_protects_a_list_item(content):
+    path = content.path("berths", 1)
+    tag = (await content.get(path)).headers["etag"]
+    first = await content.call(
+        "PATCH", path, json={"fields": {"Length": 1}}, headers={"if-match": tag}
+    )
+    second = await content.call(
+        "PATCH", path, json={"fields": {"Length": 2}}, headers={"if-match": tag}
+    )
+    third = await content.call("DELETE", path, headers={"if-match": tag})
+
+    assert [one.status_code for one in (first, second, third)] == [200, 412, 412]
+    assert first.headers["etag"] != tag
+    assert second.json()["error"] == "PRECONDITION_FAILED"
+    assert (await content.get(path)).json()["fields"]["Length"] == 1
+
+
+async def test_who_may_not_read_items_gets_the_id_alone(content):
+    token = await content.token(allowedCollabOperations=["write_list_item"])
+
+    made = await content.call(
+        "POST", content.path("berths", 0), token, json={"fields": {"Title": "New"}}
+    )
+
+    body = made.json()
+    assert made.status_code == 201
+    assert body.pop("id").startswith(content.id("berths"))
+    assert set(body.values()) == {None}
+
+
+async def test_hidden_values_are_not_echoed(content):
+    token = await content.seeing("name")
+
+    made = await content.call(
+        "POST", content.path("berths", 0), token, json={"fields": {"Title": "New"}}
+    )
+
+    assert (made.json()["name"], made.json()["fields"]) == ("New", None)
+
+
+async def test_a_connection_that_only_reads_changes_nothing(content):
+    from world import READ_ONLY
+
+    token = await content.token(resources=(READ_ONLY,))
+    content.forget_calls()
+    for method, path, more in (
+        ("POST", "/folders", {"json": {"name": "New"}}),
+        ("DELETE", f"/files/{content.id('notes')}", {}),
+        ("POST", content.path("berths", 0), {"json": {"fields": {"Title": "x"}}}),
+    ):
+        answer = await content.call(method, path, token, **more)
+        assert (answer.status_code, answer.json()["error"]) == (403, "READ_ONLY")
+    assert content.calls() == []
+
+
+async def test_upstreams_throttling_is_forwarded(content):
+    token = await content.token()
+    await content.fail(kind="429", count=50, retryAfter=7)
+
+    answer = await content.get(f"/files/{content.id('notes')}", token)
+
+    assert (answer.status_code, answer.json()["error"]) == (429, None)
+    assert answer.headers["retry-after"] == "7"
+
+
+async def test_upstreams_failure_has_no_code(content):
+    token = await content.token()
+    await content.fail(kind="500", count=50)
+
+    answer = await content.get(f"/files/{content.id('notes')}", token)
+
+    assert (answer.status_code, answer.json()["error"]) == (502, None)

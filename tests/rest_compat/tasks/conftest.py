@@ -1,0 +1,63 @@
+"""
+The tasks surface: one gateway per module, with boards and a project behind it.
+
+Resources: `MAIN` has the boards, `EMPTY` the projects, `both` is one with both. Tests that change
+something take `fresh`, boards and a project of their own.
+"""
+
+import pytest
+import pytest_asyncio
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(world_template, tmp_path_factory):
+    """A running gateway without rate limits."""
+    import task_world
+
+    template, known = world_template
+    folder = tmp_path_factory.mktemp("tasks")
+    async with task_world.opened(template, known, folder) as world:
+        yield world
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def tasks(world):
+    """What is on the boards and in the project; nothing in it is changed."""
+    import task_world
+    import world as worlds
+
+    tasks = task_world.fill(world.sandbox)
+    tasks.both = await task_world.resource(world, "both")
+    for resource in (worlds.MAIN, tasks.both):
+        await task_world.connect(world, tasks, "BOARDS", resource=resource)
+    for resource in (worlds.EMPTY, tasks.both):
+        await task_world.connect(world, tasks, "PROJECTS", resource=resource)
+    return tasks
+
+
+@pytest.fixture
+def fresh(world, tasks):
+    """Boards and a project that nobody else has."""
+    import task_world
+
+    return task_world.fill(world.sandbox, connections=tasks.connections)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(request, world, tasks):
+    """A client of the caller's: ``@pytest.mark.caller(allowedTaskOperations=["view_items"])``."""
+    marker = request.node.get_closest_marker("caller")
+    given = dict(marker.kwargs) if marker else {}
+    wanted = given.pop("resources", None)
+    own = {"resources": (getattr(tasks, wanted) if wanted == "both" else wanted,)} if wanted else {}
+    async with world.client(await world.token(given, **own)) as client:
+        tasks.forget()
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _fine_again(world):
+    """Clear the faults behind every test."""
+    yield
+    for name in ("tasks", "projects"):
+        world.sandbox.upstreams[name].faults.clear()
