@@ -26,8 +26,9 @@ from providers.failures import (
 from providers.http import errors as http_errors
 from providers.http.bodies import decoded
 from providers.http.events import Told, Watch
-from providers.http.resilience import Clock, Health, Resting, retry_after
+from providers.http.resilience import Clock, Health, Resting
 from providers.http.response import Answer, StreamedAnswer
+from providers.http.retry_after import parse_retry_after
 
 MAX_REFUSAL = 256 * 1024  # bytes of an answer that is only read to see what went wrong
 LONGEST_PAUSE = 0.5  # seconds before a retry; drawn from 0 to this or half the time left
@@ -330,7 +331,7 @@ def _judged(call: Call, answer: Answer) -> Answer:
     if answer.status == 401:
         raise NeedsReauth
     failure = _classified(call, answer)
-    wait = retry_after(answer.headers.get("retry-after"), call.clock.now())
+    wait = parse_retry_after(answer.headers.get("retry-after"), call.clock.now())
     if isinstance(failure, Throttled):
         raise call.health.throttle.remember(wait or failure.retry_after)
     if answer.status == 429 or (answer.status == 503 and wait is not None):

@@ -10,12 +10,10 @@ import math
 import time
 from collections import deque
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Protocol
 
 from providers.failures import Throttled, Unreachable
-
-MAX_WAIT = 24 * 3600  # seconds; what is longer than a day's quota is a mistake
+from providers.http.retry_after import MAX_SECONDS
 
 
 class Clock(Protocol):
@@ -169,7 +167,7 @@ class Throttle:
         if seconds is None:
             seconds = self._guess
             self._guess = min(self.LONGEST_GUESS, self._guess * 2)
-        seconds = max(1, min(seconds, MAX_WAIT))
+        seconds = max(1, min(seconds, MAX_SECONDS))
         self._until = max(self._until, self._clock.monotonic() + seconds)
         return Throttled(seconds)
 
@@ -187,22 +185,3 @@ class Health:
         self.budget = RetryBudget()
         self.throttle = Throttle(clock)
         self.places = asyncio.Semaphore(places)
-
-
-def retry_after(value: str | None, now: float) -> int | None:
-    """
-    Read a Retry-After header: whole seconds or an HTTP date.
-
-    Returns:
-        Seconds, at least 1; None when there is no header or it says neither.
-    """
-    if value is None:
-        return None
-    value = value.strip()
-    if value.isascii() and value.isdecimal():
-        return max(1, min(int(value[:10]), MAX_WAIT))
-    try:
-        then = parsedate_to_datetime(value).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
-    return max(1, min(math.ceil(then - now), MAX_WAIT))

@@ -23,7 +23,7 @@ from providers.failures import (
     Unreachable,
 )
 from providers.http.client import Origins, Upstream, deadline
-from providers.http.resilience import retry_after
+from providers.http.retry_after import parse_retry_after
 
 BASE = "https://up.test/v1.0"
 NOW = 1_780_000_000.0  # 2026-05-28T20:26:40Z
@@ -460,4 +460,4 @@ RETRY_AFTER = {
 
 @pytest.mark.parametrize(("value", "seconds"), RETRY_AFTER.items())
 def test_retry_after_is_seconds_or_a_date(value, seconds):
-    assert retry_after(value, NOW) == seconds
+    assert parse_retry_after(value, NOW) == seconds

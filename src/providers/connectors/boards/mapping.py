@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from providers.records.tasks import (
     TaskTag,
 )
 from providers.tasks.columns import DERIVED, Cell, Column, derived
+from providers.timestamps import parse_utc
 
 _STATES = frozenset({"active", "archived", "deleted"})
 _BREAK = re.compile(r"<br\s*/?>|</p>", re.IGNORECASE)
@@ -84,8 +85,8 @@ def item(
         group_id=given.group.id if given.group and "group_id" in wanted else None,
         group_name=given.group.title if given.group and "group_name" in wanted else None,
         name=given.name,
-        created_at=moment(given.created_at),
-        updated_at=moment(given.updated_at),
+        created_at=parse_utc(given.created_at),
+        updated_at=parse_utc(given.updated_at),
         web_url=given.url,
         comments=_comments(given) if "comments" in wanted else None,
         sub_items=tuple(
@@ -98,17 +99,6 @@ def item(
         column_values=_values(cells, own) if "column_values" in wanted else None,
         **(derived(cells, wanted) if wanted & DERIVED else {}),
     )
-
-
-def moment(text: str | None) -> datetime | None:
-    """Read a time of the wire; None when it is none."""
-    if not text:
-        return None
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
 
 
 def _one_level(sight: Sight) -> Sight:
@@ -161,8 +151,8 @@ def _due(column: Column, value: Any) -> datetime | None:
         return None
     if column.type == "date":
         clock = value.get("time") or "00:00:00"
-        return moment(f"{value.get('date')}T{clock}") if value.get("date") else None
-    return moment(str(value.get("to"))) if column.type == "timeline" else None
+        return parse_utc(f"{value.get('date')}T{clock}") if value.get("date") else None
+    return parse_utc(str(value.get("to"))) if column.type == "timeline" else None
 
 
 def _comments(given: response_types.Item) -> tuple[TaskComment, ...]:
@@ -174,7 +164,7 @@ def _comments(given: response_types.Item) -> tuple[TaskComment, ...]:
             id=one.id,
             body=one.text_body if one.text_body is not None else _plain(one.body or ""),
             author_name=one.creator.name if one.creator else None,
-            created_at=moment(one.created_at),
+            created_at=parse_utc(one.created_at),
         )
         for one in newest[:MOST_COMMENTS]
     )

@@ -11,13 +11,12 @@ from typing import TypeVar
 from urllib.parse import quote, urlencode
 
 from providers.connectors.collab.failures import classify
-from providers.connectors.collab.response_types import Part, Parts
 from providers.dry_run import changes
-from providers.failures import Broken, Missing, Throttled
+from providers.failures import Missing, Throttled
 from providers.http.client import Upstream
 from providers.http.response import Answer
+from providers.odata import MAX_BATCH, call_batch
 
-PER_CALL = 20  # wire report 2.2
 _PAUSE = 0.3  # seconds before what failed in passing is asked for once more
 _PASSING = frozenset({429, 500, 502, 503, 504})
 
@@ -58,7 +57,7 @@ async def ask(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
         ProviderFailure: A whole batch failed.
     """
     keys = list(asks)
-    chunks = [keys[at : at + PER_CALL] for at in range(0, len(keys), PER_CALL)]
+    chunks = [keys[at : at + MAX_BATCH] for at in range(0, len(keys), MAX_BATCH)]
     answered = await asyncio.gather(
         *(_chunk(upstream, {key: asks[key] for key in chunk}) for chunk in chunks)
     )
@@ -81,25 +80,9 @@ async def _chunk(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
 
 
 async def _call(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
-    keys = list(asks)
-    requests = [
-        {"id": str(number), "method": asks[key].method, "url": asks[key].url}
-        for number, key in enumerate(keys)
-    ]
-    answer = await upstream.call(
-        "POST",
-        "v1.0",
-        "$batch",
-        json={"requests": requests},
-        retry=True,
-        changes=any(changes(one.method, said=one.changes) for one in asks.values()),
+    answers = await call_batch(
+        upstream,
+        [{"method": ask.method, "url": ask.url} for ask in asks.values()],
+        changes=any(changes(ask.method, said=ask.changes) for ask in asks.values()),
     )
-    parts = {part.id: part for part in answer.decode(Parts).responses}
-    if parts.keys() != {one["id"] for one in requests}:
-        raise Broken
-    return {key: _answer(parts[str(number)]) for number, key in enumerate(keys)}
-
-
-def _answer(part: Part) -> Answer:
-    headers = {name.lower(): value for name, value in (part.headers or {}).items()}
-    return Answer(part.status, headers, bytes(part.body))
+    return dict(zip(asks, answers, strict=True))

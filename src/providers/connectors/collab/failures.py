@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from providers.connectors.provider_a.failures import wait
 from providers.failures import (
     UNNAMED_WAIT,
     Conflicted,
@@ -17,6 +16,7 @@ from providers.failures import (
     Throttled,
 )
 from providers.http.response import Answer
+from providers.http.retry_after import retry_after_seconds
 
 _THROTTLED = frozenset(
     {"activityLimitReached", "TooManyRequests", "ApplicationThrottled", "throttledRequest"}
@@ -51,7 +51,9 @@ def classify(answer: Answer) -> ProviderFailure | None:
     known = frozenset(said)
     status = answer.status
     if status == 429 or (known & _THROTTLED and status in (400, 403, 503)):
-        return Throttled(wait(answer) or (UNNAMED_WAIT if status == 429 else _USUAL_SECONDS))
+        return Throttled(
+            retry_after_seconds(answer) or (UNNAMED_WAIT if status == 429 else _USUAL_SECONDS)
+        )
     if status >= 500 and status != 507:
         return None
     for group, failure in (

@@ -6,12 +6,12 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from providers.connectors.collab import response_types
-from providers.connectors.provider_b.outlook_mail.response_types import moment
 from providers.content import ids as collab_ids
 from providers.content.columns import WHOLE, Share
 from providers.content.ids import ItemKey, ListKey
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Fact
+from providers.timestamps import parse_utc
 
 AT_TOP = ""  # a parent's name: the library's own, which an item does not tell
 _ROLES = {"owner": "owner", "write": "writer"}  # everything else reads; wire report 1D.3
@@ -30,8 +30,8 @@ def site(one: response_types.Site) -> records.Site | None:
         name=one.name,
         description=one.description or None,
         web_url=one.web_url,
-        created_date_time=moment(one.created_date_time),
-        last_modified_date_time=moment(one.last_modified_date_time),
+        created_date_time=parse_utc(one.created_date_time),
+        last_modified_date_time=parse_utc(one.last_modified_date_time),
         is_personal_site=personal,
     )
 
@@ -105,8 +105,8 @@ def file(one: response_types.Item, wanted: AbstractSet[str], *, within: str) -> 
         mime_type=None if folder or one.file is None else one.file.mime_type or None,
         name=one.name if "name" in wanted else None,
         size=one.size if "size" in wanted else None,
-        created_time=moment(one.created_date_time) if "created_time" in wanted else None,
-        modified_time=moment(one.last_modified_date_time) if "modified_time" in wanted else None,
+        created_time=parse_utc(one.created_date_time) if "created_time" in wanted else None,
+        modified_time=parse_utc(one.last_modified_date_time) if "modified_time" in wanted else None,
         owners=_owners(one) if "owners" in wanted else None,
         description=(one.description or None) if "description" in wanted else None,
         web_view_link=one.web_url if "web_view_link" in wanted else None,
@@ -242,10 +242,10 @@ def row(
         web_url=one.web_url if "web_url" in wanted else None,
         content_type=kind.name if kind is not None and "content_type" in wanted else None,
         created_date_time=(
-            moment(one.created_date_time) if "created_date_time" in wanted else None
+            parse_utc(one.created_date_time) if "created_date_time" in wanted else None
         ),
         last_modified_date_time=(
-            moment(one.last_modified_date_time) if "last_modified_date_time" in wanted else None
+            parse_utc(one.last_modified_date_time) if "last_modified_date_time" in wanted else None
         ),
         fields=shown if "fields" in wanted else None,
         created_by=_who(one.created_by) if "created_by" in wanted else None,

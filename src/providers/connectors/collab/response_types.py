@@ -4,21 +4,19 @@ from typing import Any
 
 import msgspec
 
-from providers.connectors.provider_b.outlook_mail.response_types import Part, Parts, Wire
-
-__all__ = ["Part", "Parts", "Wire"]
+from providers.odata import CamelStruct
 
 Facet = dict[str, Any]
 
 
-class Identity(Wire):
+class Identity(CamelStruct):
     id: str | None = None
     email: str | None = None
     display_name: str | None = None
     user_principal_name: str | None = None
 
 
-class IdentitySet(Wire):
+class IdentitySet(CamelStruct):
     user: Identity | None = None
     group: Identity | None = None
     application: Identity | None = None
@@ -26,7 +24,7 @@ class IdentitySet(Wire):
     site_group: Identity | None = None
 
 
-class SharepointIds(Wire):
+class SharepointIds(CamelStruct):
     list_id: str | None = None
     list_item_id: str | None = None
     site_id: str | None = None
@@ -34,7 +32,7 @@ class SharepointIds(Wire):
     web_id: str | None = None
 
 
-class Reference(Wire):
+class Reference(CamelStruct):
     id: str | None = None
     drive_id: str | None = None
     name: str | None = None
@@ -43,16 +41,16 @@ class Reference(Wire):
     sharepoint_ids: SharepointIds | None = None
 
 
-class FileFacet(Wire):
+class FileFacet(CamelStruct):
     mime_type: str | None = None
 
 
-class ContentType(Wire):
+class ContentType(CamelStruct):
     id: str | None = None
     name: str | None = None
 
 
-class Site(Wire):
+class Site(CamelStruct):
     id: str
     name: str | None = None
     display_name: str | None = None
@@ -63,7 +61,7 @@ class Site(Wire):
     is_personal_site: bool | None = None
 
 
-class Drive(Wire):
+class Drive(CamelStruct):
     id: str
     name: str | None = None
     description: str | None = None
@@ -73,7 +71,7 @@ class Drive(Wire):
     root: "Item | None" = None
 
 
-class ListItem(Wire):
+class ListItem(CamelStruct):
     """A list item; *fields* as upstream has them."""
 
     id: str = ""
@@ -91,7 +89,7 @@ class ListItem(Wire):
     sharepoint_ids: SharepointIds | None = None
 
 
-class Item(Wire):
+class Item(CamelStruct):
     """A file or folder. Facets are there or not; what stands in most of them does not matter."""
 
     id: str = ""
@@ -114,16 +112,16 @@ class Item(Wire):
     list_item: ListItem | None = None
 
 
-class Link(Wire):
+class Link(CamelStruct):
     scope: str | None = None
     type: str | None = None
 
 
-class Invitation(Wire):
+class Invitation(CamelStruct):
     email: str | None = None
 
 
-class Permission(Wire):
+class Permission(CamelStruct):
     id: str = ""
     roles: tuple[str, ...] = ()
     link: Link | None = None
@@ -139,12 +137,12 @@ class Permission(Wire):
     error: Facet | None = None
 
 
-class ListInfo(Wire):
+class ListInfo(CamelStruct):
     template: str | None = None
     hidden: bool | None = None
 
 
-class SiteList(Wire):
+class SiteList(CamelStruct):
     id: str
     name: str | None = None
     display_name: str | None = None
@@ -159,7 +157,7 @@ class SiteList(Wire):
     drive: Drive | None = None
 
 
-class Label(Wire):
+class Label(CamelStruct):
     """A sensitivity label, in both shapes of the catalogue."""
 
     id: str
@@ -177,44 +175,44 @@ class Label(Wire):
     sublabels: tuple["Label", ...] | None = None
 
 
-class ItemLabel(Wire):
+class ItemLabel(CamelStruct):
     sensitivity_label_id: str = ""
     assignment_method: str | None = None
     tenant_id: str | None = None
 
 
-class ItemLabels(Wire):
+class ItemLabels(CamelStruct):
     """Labels of one file: at the top, or inside `value`."""
 
     labels: tuple[ItemLabel, ...] | None = None
     value: "ItemLabels | None" = None
 
 
-class UploadSession(Wire):
+class UploadSession(CamelStruct):
     upload_url: str | None = None
     next_expected_ranges: tuple[str, ...] | None = None
 
 
-class Hit(Wire):
+class Hit(CamelStruct):
     summary: str | None = None
     resource: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class HitContainer(Wire):
+class HitContainer(CamelStruct):
     total: int = 0
     more_results_available: bool = False
     hits: tuple[Hit, ...] | None = None
 
 
-class SearchAnswer(Wire):
+class SearchAnswer(CamelStruct):
     hits_containers: tuple[HitContainer, ...] = ()
 
 
-class SearchAnswers(Wire):
+class SearchAnswers(CamelStruct):
     value: tuple[SearchAnswer, ...] = ()
 
 
-class Kind(Wire):
+class Kind(CamelStruct):
     """What a hit is, told by its annotation."""
 
     odata_type: str = msgspec.field(default="", name="@odata.type")

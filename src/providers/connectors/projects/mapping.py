@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +11,7 @@ from providers.connectors.projects import column_types, response_types
 from providers.ports.tasks import Sight
 from providers.records.tasks import TaskBoard, TaskComment, TaskItem
 from providers.tasks.columns import DERIVED, Cell, Column, concealed, derived, sources
+from providers.timestamps import parse_utc
 
 # Attribute of `TaskBoard` -> what to ask for.
 _BOARD: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -103,8 +103,8 @@ def item(
         group_id=section.gid if section and "group_id" in wanted else None,
         group_name=section.name if section and "group_name" in wanted else None,
         name=given.name if "name" in wanted else None,
-        created_at=moment(given.created_at),
-        updated_at=moment(given.modified_at),
+        created_at=parse_utc(given.created_at),
+        updated_at=parse_utc(given.modified_at),
         web_url=given.permalink_url,
         sub_items=() if "sub_items" in wanted else None,
         column_values=tuple(one.record for one in cells) if "column_values" in wanted else None,
@@ -118,17 +118,8 @@ def comment(given: response_types.Story) -> TaskComment:
         id=given.gid,
         body=given.text,
         author_name=given.created_by.name if given.created_by else None,
-        created_at=moment(given.created_at),
+        created_at=parse_utc(given.created_at),
     )
-
-
-def moment(text: str | None) -> datetime | None:
-    """Read a time, or a day as its midnight, UTC; None when it is neither."""
-    try:
-        read = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
 
 
 def _asked(sight: Sight, columns: tuple[Column, ...]) -> list[Column]:
@@ -150,7 +141,7 @@ def _cell(
             return _person(column, task.assignee)
         case column_types.DUE:
             due = task.due_at or task.due_on
-            return Cell(column=column, text=due, value=_json(due), moment=moment(due))
+            return Cell(column=column, text=due, value=_json(due), moment=parse_utc(due))
         case column_types.NOTES:
             return Cell(column=column, text=task.notes, value=_json(task.notes))
         case column_types.DONE:
@@ -188,7 +179,7 @@ def _custom(column: Column, field: response_types.Field) -> Cell:
                 column=column,
                 text=text,
                 value=_json(day) if day else None,
-                moment=moment(text),
+                moment=parse_utc(text),
             )
     return Cell(column=column)
 

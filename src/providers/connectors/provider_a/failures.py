@@ -1,9 +1,6 @@
 """What provider A's error answers mean. Source: wire report, 2.1."""
 
-import math
 import re
-import time
-from email.utils import parsedate_to_datetime
 
 import msgspec
 
@@ -17,6 +14,7 @@ from providers.failures import (
     Throttled,
 )
 from providers.http.response import Answer
+from providers.http.retry_after import retry_after_seconds
 
 _RATE_SECONDS = 60  # quotas are per minute; for a 403, which the decisions are silent about
 _DAY_SECONDS = 3600  # a day's quota is used up; nobody knows when the window started
@@ -43,11 +41,11 @@ def classify(answer: Answer) -> ProviderFailure | None:
     """Turn a non-2xx answer into a failure, None when its status says it all."""
     word, message = _read(answer.body)
     if word in _DAY:
-        return Throttled(wait(answer) or _DAY_SECONDS)
+        return Throttled(retry_after_seconds(answer) or _DAY_SECONDS)
     if answer.status == 429:
-        return Throttled(wait(answer) or UNNAMED_WAIT)
+        return Throttled(retry_after_seconds(answer) or UNNAMED_WAIT)
     if word in _RATE:
-        return Throttled(wait(answer) or _RATE_SECONDS)
+        return Throttled(retry_after_seconds(answer) or _RATE_SECONDS)
     if answer.status == 400 and _BAD_ID.search(message):
         return Missing()
     if answer.status == 409:
@@ -57,17 +55,6 @@ def classify(answer: Answer) -> ProviderFailure | None:
     if answer.status in (400, 403):
         return Refused(status=answer.status, word=word)
     return None
-
-
-def wait(answer: Answer) -> int | None:
-    """Return the whole seconds that ``Retry-After`` names, None when it names none."""
-    text = answer.headers.get("retry-after", "").strip()
-    if text.isdecimal():
-        return int(text[:6])
-    try:
-        return max(1, math.ceil(parsedate_to_datetime(text).timestamp() - time.time()))
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def _read(body: bytes) -> tuple[str, str]:

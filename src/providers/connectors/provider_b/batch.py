@@ -6,12 +6,10 @@ from urllib.parse import quote, urlencode
 from providers.batches import GONE, Batch
 from providers.connectors.provider_b.failures import classify
 from providers.connectors.provider_b.memory import PREFER, ROOT
-from providers.connectors.provider_b.outlook_mail.response_types import Message, Part, Parts
-from providers.failures import Broken
+from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.http.client import Upstream
 from providers.http.response import Answer
-
-PER_CALL = 20  # wire report 2.2
+from providers.odata import MAX_BATCH, call_batch
 
 Params = Sequence[tuple[str, str]]
 
@@ -28,7 +26,7 @@ async def messages(
         ),
         decode=lambda answer: answer.decode(Message),
         classify=classify,
-        most=PER_CALL,
+        most=MAX_BATCH,
     )
     return await batch.read(message_ids)
 
@@ -39,28 +37,11 @@ async def _call(
     query = urlencode(params)
     requests = [
         {
-            "id": str(at),
             "method": "GET",
-            "url": f"/me/messages/{quote(name, safe='')}?{query}",
+            "url": f"/me/messages/{quote(message_id, safe='')}?{query}",
             "headers": PREFER,
         }
-        for at, name in enumerate(message_ids)
+        for message_id in message_ids
     ]
-    answer = await upstream.call(
-        "POST",
-        "v1.0",
-        "$batch",
-        json={"requests": requests},
-        retry=True,
-        changes=False,
-    )
-    parts = answer.decode(Parts).responses
-    places = {part.id: part for part in parts}
-    if places.keys() != {one["id"] for one in requests}:
-        raise Broken
-    return {name: _answer(places[str(at)]) for at, name in enumerate(message_ids)}
-
-
-def _answer(part: Part) -> Answer:
-    headers = {name.lower(): value for name, value in (part.headers or {}).items()}
-    return Answer(part.status, headers, bytes(part.body))
+    answers = await call_batch(upstream, requests, changes=False)
+    return dict(zip(message_ids, answers, strict=True))

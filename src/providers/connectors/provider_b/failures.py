@@ -2,7 +2,6 @@
 
 import msgspec
 
-from providers.connectors.provider_a.failures import wait
 from providers.failures import (
     UNNAMED_WAIT,
     Conflicted,
@@ -13,6 +12,7 @@ from providers.failures import (
     Throttled,
 )
 from providers.http.response import Answer
+from providers.http.retry_after import retry_after_seconds
 
 _THROTTLED = frozenset({"ApplicationThrottled", "TooManyRequests", "activityLimitReached"})
 _MISSING = frozenset({"ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId"})
@@ -32,9 +32,9 @@ def classify(answer: Answer) -> ProviderFailure | None:
     """Turn a non-2xx answer into a failure, None when its status says it all."""
     word = code(answer.body)
     if answer.status == 429:
-        return Throttled(wait(answer) or UNNAMED_WAIT)
+        return Throttled(retry_after_seconds(answer) or UNNAMED_WAIT)
     if word in _THROTTLED:
-        return Throttled(wait(answer) or _USUAL_SECONDS)
+        return Throttled(retry_after_seconds(answer) or _USUAL_SECONDS)
     if word in _MISSING:
         return Missing()
     if word in _STALE or answer.status == 412:

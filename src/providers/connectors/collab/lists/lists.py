@@ -9,12 +9,12 @@ from providers.connectors.collab.batch import Ask
 from providers.connectors.collab.connection_context import V1, Desk, settled, unseen
 from providers.connectors.collab.files.sites_and_libraries import Places
 from providers.connectors.collab.paging import Leaf
-from providers.connectors.provider_b.outlook_mail.response_types import moment
 from providers.content import ids as collab_ids
 from providers.content.ids import ListKey
 from providers.failures import Missing, Refused
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Fact, Unknown
+from providers.timestamps import parse_utc
 
 MOST_LISTS = 5000
 _DRIVE = ("$expand", "drive($select=id)")
@@ -143,8 +143,8 @@ def site_list(one: response_types.SiteList, site: str) -> records.SiteList | Non
         web_url=one.web_url,
         template=template if template in _TEMPLATES else "other",
         hidden=bool(info.hidden) or one.system is not None,
-        created_date_time=moment(one.created_date_time),
-        last_modified_date_time=moment(one.last_modified_date_time),
+        created_date_time=parse_utc(one.created_date_time),
+        last_modified_date_time=parse_utc(one.last_modified_date_time),
         columns=None if one.columns is None else tuple(map(column, one.columns)),
         drive=_drive(one, template),
     )

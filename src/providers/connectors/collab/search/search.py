@@ -10,12 +10,12 @@ from providers.connectors.collab.connection_context import V1, Desk
 from providers.connectors.collab.files.sites_and_libraries import Places
 from providers.connectors.collab.lists.lists import site_list
 from providers.connectors.collab.search import keyword_query
-from providers.connectors.provider_b.outlook_mail.response_types import moment
 from providers.content import ids as collab_ids
 from providers.content.ids import ListKey
 from providers.failures import Broken, Missing, ProviderFailure, Refused
 from providers.ports.collab import InvalidSearch, SearchPage, SearchQuery
 from providers.records import collab as records
+from providers.timestamps import parse_utc
 
 _MARKS = re.compile(r"</?c0>|<ddd\s*/>")
 _OF_HITS = frozenset({"name", "size", "web_view_link", "modified_time"})
@@ -153,7 +153,7 @@ def _of_row(one: response_types.Hit, item: response_types.ListItem) -> records.S
         title=title or item.name,
         summary=plain(one.summary),
         web_url=item.web_url,
-        last_modified_date_time=moment(item.last_modified_date_time),
+        last_modified_date_time=parse_utc(item.last_modified_date_time),
         row=mapping.row(item, ListKey(site, list_id.lower()), frozenset()),
     )
 

@@ -11,12 +11,13 @@ from providers.connectors.provider_b.outlook_calendar.response_types import (
     Event,
     When,
 )
-from providers.connectors.provider_b.outlook_mail.response_types import Recipient, moment
+from providers.connectors.provider_b.outlook_mail.response_types import Recipient
 from providers.failures import Broken
 from providers.ports.calendar import Span
 from providers.records.calendar import Attendee as AttendeeRecord
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
+from providers.timestamps import parse_utc
 
 _RESPONSES: Mapping[str | None, str] = {
     "accepted": "accepted",
@@ -78,7 +79,7 @@ def _moment(when: When | None) -> datetime:
         # As upstream writes it: setting the zone afterwards would cost several times as much.
         return datetime.fromisoformat(when.date_time + "Z")
     except ValueError:
-        read = moment(when.date_time)
+        read = parse_utc(when.date_time)
     if read is None:
         raise Broken
     return read

@@ -2,17 +2,18 @@
 
 import msgspec
 
-from providers.connectors.provider_b.outlook_mail.response_types import Body, Recipient, Wire
+from providers.connectors.provider_b.outlook_mail.response_types import Body, Recipient
+from providers.odata import CamelStruct
 
 
-class When(Wire):
+class When(CamelStruct):
     """A time without an offset, by the clock of *time_zone*."""
 
     date_time: str
     time_zone: str = "UTC"
 
 
-class Response(Wire):
+class Response(CamelStruct):
     response: str | None = None
 
 
@@ -20,15 +21,15 @@ class Attendee(Recipient):
     status: Response | None = None
 
 
-class Place(Wire):
+class Place(CamelStruct):
     display_name: str | None = None
 
 
-class Meeting(Wire):
+class Meeting(CamelStruct):
     join_url: str | None = None
 
 
-class Event(Wire):
+class Event(CamelStruct):
     id: str
     subject: str | None = None
     body: Body | None = None
@@ -47,17 +48,17 @@ class Event(Wire):
     type: str | None = None
 
 
-class Events(Wire):
+class Events(CamelStruct):
     value: tuple[Event, ...] = ()
     next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
 
 
-class Entry(Wire):
+class Entry(CamelStruct):
     id: str
     name: str | None = None
     is_default_calendar: bool | None = None
 
 
-class Entries(Wire):
+class Entries(CamelStruct):
     value: tuple[Entry, ...] = ()
     next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")

@@ -10,12 +10,12 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
     Attachment,
     Body,
     Message,
-    moment,
 )
 from providers.ids import are_provider_b
 from providers.records import mail as mail_records
 from providers.records.mail import Attachment as Attached
 from providers.records.mail import Participant
+from providers.timestamps import parse_utc
 
 PROVIDER = "PROVIDER_B"
 
@@ -120,7 +120,7 @@ _EMAILS = Columns(
         "body_preview": member("body_preview"),
         "body": member("body", _text),
         "body_type": member("body", _body_type),
-        "sent_at": member("sent_date_time", moment),
+        "sent_at": member("sent_date_time", parse_utc),
         "received_at": member("received_at"),
         "is_read": member("is_read", bool),
         "has_attachments": member("has_attachments", bool),

@@ -1,31 +1,29 @@
 """Provider B's JSON, decoded typed. Source: wire report, 1A.0."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 import msgspec
 
+from providers.odata import CamelStruct
 from providers.records import mail as mail_records
+from providers.timestamps import parse_utc
 
 
-class Wire(msgspec.Struct, rename="camel", gc=False):
-    """Root of what upstream sends; members that were not asked for keep their defaults."""
-
-
-class Address(Wire):
+class Address(CamelStruct):
     name: str | None = None
     address: str | None = None
 
 
-class Recipient(Wire):
+class Recipient(CamelStruct):
     email_address: Address = msgspec.field(default_factory=Address)
 
 
-class Body(Wire):
+class Body(CamelStruct):
     content_type: str = "html"
     content: str | None = None
 
 
-class Attachment(Wire):
+class Attachment(CamelStruct):
     id: str
     name: str | None = None
     content_type: str | None = None
@@ -33,7 +31,7 @@ class Attachment(Wire):
     is_inline: bool = False
 
 
-class Message(Wire):
+class Message(CamelStruct):
     """A message; times are ISO texts."""
 
     id: str
@@ -62,7 +60,7 @@ class Message(Wire):
         """The received time to the millisecond; None without one, 1970 when it cannot be read."""
         if not self.received_date_time:
             return None
-        read = moment(self.received_date_time)
+        read = parse_utc(self.received_date_time)
         return mail_records.moment(0) if read is None else mail_records.whole_milliseconds(read)
 
     @property
@@ -72,7 +70,7 @@ class Message(Wire):
         return 0 if received is None else mail_records.milliseconds(received)
 
 
-class Listing(Wire):
+class Listing(CamelStruct):
     """A page; *count* only in the first, and only when asked for."""
 
     value: tuple[Message, ...] = ()
@@ -80,36 +78,10 @@ class Listing(Wire):
     next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
 
 
-class Folder(Wire):
+class Folder(CamelStruct):
     id: str
 
 
-class Account(Wire):
+class Account(CamelStruct):
     mail: str | None = None
     user_principal_name: str | None = None
-
-
-class Part(Wire):
-    """An inner answer of a batch."""
-
-    id: str
-    status: int
-    headers: dict[str, str] | None = None
-    body: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class Parts(Wire):
-    responses: tuple[Part, ...] = ()
-
-
-def moment(text: str | None) -> datetime | None:
-    """Read an ISO time as UTC, None when it is none; without an offset it is UTC already."""
-    if not text:
-        return None
-    try:
-        read = datetime.fromisoformat(text)
-        if read.tzinfo is UTC:
-            return read
-        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None

@@ -1,0 +1,62 @@
+"""OData as provider B and the collaboration content speak it: structures and JSON batching."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from providers.failures import Broken
+from providers.http.client import Upstream
+from providers.http.response import Answer
+
+MAX_BATCH = 20  # requests in one batch call
+
+
+class CamelStruct(msgspec.Struct, rename="camel", gc=False):
+    """Base of decoded responses; members that were not selected keep their defaults."""
+
+
+class BatchResponse(CamelStruct):
+    """The response to one request of a batch."""
+
+    id: str
+    status: int
+    headers: dict[str, str] | None = None
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _BatchResponses(CamelStruct):
+    responses: tuple[BatchResponse, ...] = ()
+
+
+async def call_batch(
+    upstream: Upstream, requests: Sequence[Mapping[str, Any]], *, changes: bool
+) -> list[Answer]:
+    """
+    Send requests in one ``$batch`` call.
+
+    Args:
+        upstream: Where the batch goes.
+        requests: At most `MAX_BATCH`: ``method``, ``url`` below the version, ``headers``.
+        changes: As `Upstream.call`.
+
+    Returns:
+        One answer per request, in their order, whatever their status.
+
+    Raises:
+        Broken: The responses are not those of the requests.
+        ProviderFailure: The whole batch failed.
+    """
+    numbered = [{"id": str(number), **request} for number, request in enumerate(requests)]
+    answer = await upstream.call(
+        "POST", "v1.0", "$batch", json={"requests": numbered}, retry=True, changes=changes
+    )
+    responses = {response.id: response for response in answer.decode(_BatchResponses).responses}
+    if responses.keys() != {request["id"] for request in numbered}:
+        raise Broken
+    return [_answer(responses[request["id"]]) for request in numbered]
+
+
+def _answer(response: BatchResponse) -> Answer:
+    headers = {name.lower(): value for name, value in (response.headers or {}).items()}
+    return Answer(response.status, headers, bytes(response.body))

@@ -1,0 +1,21 @@
+"""Times in upstream answers."""
+
+from datetime import UTC, datetime
+
+
+def parse_utc(text: str | None) -> datetime | None:
+    """
+    Read an ISO 8601 time, or a day as its midnight.
+
+    Returns:
+        UTC, which is also assumed of a time without an offset; None when *text* is no time.
+    """
+    if not text:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is UTC:
+            return time
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
