@@ -9,16 +9,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from providers.content.ids import ItemKey
-from providers.failures import (
-    Missing,
-    NeedsReauth,
-    ProviderFailure,
-    Refused,
-    Throttled,
-    TimedOut,
-    Unreachable,
-)
+from providers.failures import Missing, ProviderFailure, Refused
 from providers.fanout import ConnectionWarning, every, in_time, whole_failure
+from providers.first_holder import (
+    changed_nothing,
+    read_from_first_holder,
+    write_to_first_holder,
+)
 from providers.ports.collab import CollabPort, ReadOnlyContent
 from providers.ports.mail import ConnectionInfo
 from providers.records.collab import UNKNOWN, Unknown
@@ -60,20 +57,10 @@ class Routes:
         *,
         among: Sequence[tuple[ConnectionInfo, CollabPort]] | None = None,
     ) -> T:
-        """Return the first connection's answer that has one."""
-        failure: ProviderFailure = Missing()
-        found: list[T] = []
-        for _, port in self.connections if among is None else among:
-            try:
-                found.append(await ask(port))
-            except ProviderFailure as problem:
-                if isinstance(failure, Missing):
-                    failure = problem
-            if found and not self.everywhere:
-                break
-        if found:
-            return found[0]
-        raise failure
+        """Return the answer of the first connection that has one; see `read_from_first_holder`."""
+        return await read_from_first_holder(
+            self.connections if among is None else among, ask, call_all=self.everywhere
+        )
 
     async def asked(
         self, ask: Callable[[CollabPort], Awaitable[T]]
@@ -118,49 +105,35 @@ class Routes:
 
     async def write(self, key: ItemKey, write: Callable[[CollabPort], Awaitable[T]]) -> T:
         """
-        Let the first writable connection that sees a file do it.
-
-        The next one is tried only when surely nothing happened in the one before.
+        Write through the first writable connection that sees a file.
 
         Raises:
-            ReadOnlyContent: It is seen by connections alone that may only read.
+            ReadOnlyContent: Only connections that may not write see it.
         """
-        failure: ProviderFailure = Missing()
-        for info, port in self.connections:
-            if not info.can_write:
-                continue
-            try:
-                return await write(port)
-            except ProviderFailure as problem:
-                if not _harmless(problem):
-                    raise
-                if isinstance(failure, Missing):
-                    failure = problem
-        if isinstance(failure, Missing):
+        try:
+            return await write_to_first_holder(self.connections, write, harmless=_changed_nothing)
+        except Missing:
             await self._refuse_read_only(lambda port: port.item(key, wanted=_NOTHING))
-        raise failure
+            raise
 
     async def writer(self, see: Callable[[CollabPort], Awaitable[object]]) -> CollabPort:
         """
         Return the first writable connection that sees something.
 
         Raises:
-            ReadOnlyContent: It is seen by connections alone that may only read.
+            ReadOnlyContent: Only connections that may not write see it.
         """
-        failure: ProviderFailure = Missing()
-        for info, port in self.connections:
-            if not info.can_write:
-                continue
-            try:
-                await see(port)
-            except ProviderFailure as problem:
-                if isinstance(failure, Missing):
-                    failure = problem
-            else:
-                return port
-        if isinstance(failure, Missing):
+
+        async def see_with(port: CollabPort) -> CollabPort:
+            await see(port)
+            return port
+
+        writable = [pair for pair in self.connections if pair[0].can_write]
+        try:
+            return await read_from_first_holder(writable, see_with)
+        except Missing:
             await self._refuse_read_only(see)
-        raise failure
+            raise
 
     async def _refuse_read_only(self, see: Callable[[CollabPort], Awaitable[object]]) -> None:
         reading = [pair for pair in self.connections if not pair[0].can_write]
@@ -171,10 +144,6 @@ class Routes:
         raise ReadOnlyContent
 
 
-def _harmless(failure: ProviderFailure) -> bool:
-    """Whether surely nothing happened, so that another connection may be tried."""
-    if isinstance(failure, Unreachable | TimedOut):
-        return not failure.sent
-    if type(failure) is Refused:
-        return failure.status == 403
-    return isinstance(failure, Missing | NeedsReauth | Throttled)
+def _changed_nothing(failure: ProviderFailure) -> bool:
+    """As `changed_nothing`; a connection that is refused with 403 did nothing either."""
+    return changed_nothing(failure) or (type(failure) is Refused and failure.status == 403)

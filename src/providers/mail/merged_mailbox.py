@@ -11,14 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from providers import ids
-from providers.failures import (
-    Missing,
-    NeedsReauth,
-    ProviderFailure,
-    Throttled,
-    TimedOut,
-    Unreachable,
-)
+from providers.failures import Missing, ProviderFailure
 from providers.fanout import (
     PATIENCE,
     AllFailed,
@@ -27,6 +20,7 @@ from providers.fanout import (
     in_time,
     whole_failure,
 )
+from providers.first_holder import read_from_first_holder, write_to_first_holder
 from providers.mail.merging import ConnectionPosition, MailPage, Slice, merge, page, prefixed
 from providers.ports.mail import (
     ConnectionInfo,
@@ -209,16 +203,8 @@ class Mailbox:
     async def _first_holder(
         self, mail_id: str, read: Callable[[MailPort, str], Awaitable[T]]
     ) -> tuple[str, T]:
-        """Ask one mailbox after the other; a failure counts only when no other has it."""
         provider, native, candidates = self._candidates(mail_id)
-        failure: ProviderFailure = Missing()
-        for _, port in candidates:
-            try:
-                return provider, await read(port, native)
-            except ProviderFailure as problem:
-                if isinstance(failure, Missing):
-                    failure = problem
-        raise failure
+        return provider, await read_from_first_holder(candidates, lambda port: read(port, native))
 
     async def _write(
         self,
@@ -227,28 +213,16 @@ class Mailbox:
         *,
         tell_read_only: bool,
     ) -> mail_records.SentMessage:
-        """
-        Let the first writable mailbox that has the message do it.
-
-        The next one is tried only when surely nothing happened in the one before.
-        """
         provider, native, candidates = self._candidates(mail_id)
-        failure: ProviderFailure = Missing()
-        for info, port in candidates:
-            if not info.can_write:
-                continue
-            try:
-                return _sent(await write(port, native), provider)
-            except ProviderFailure as problem:
-                if not _harmless(problem):
-                    raise
-                if isinstance(failure, Missing):
-                    failure = problem
-        if tell_read_only and isinstance(failure, Missing):
-            for info, port in candidates:
-                if not info.can_write and await _has(port, native):
-                    raise ReadOnlyMailbox
-        raise failure
+        try:
+            sent = await write_to_first_holder(candidates, lambda port: write(port, native))
+        except Missing:
+            if tell_read_only:
+                for info, port in candidates:
+                    if not info.can_write and await _has(port, native):
+                        raise ReadOnlyMailbox from None
+            raise
+        return _sent(sent, provider)
 
 
 def _connection_id(pair: tuple[ConnectionInfo, MailPort]) -> int:
@@ -261,13 +235,6 @@ async def _has(port: MailPort, native: str) -> bool:
     except ProviderFailure:
         return False
     return True
-
-
-def _harmless(failure: ProviderFailure) -> bool:
-    """Whether surely nothing happened, so that another mailbox may be tried."""
-    if isinstance(failure, Unreachable | TimedOut):
-        return not failure.sent
-    return isinstance(failure, Missing | NeedsReauth | Throttled)
 
 
 def _sent(sent: mail_records.SentMessage, provider: str) -> mail_records.SentMessage:

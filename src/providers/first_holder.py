@@ -1,0 +1,94 @@
+"""
+Calls to the first of several connections that holds an object.
+
+An object has one id, and several connections may see it. The failure of one connection counts only
+when none after it holds the object.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from providers.failures import (
+    Missing,
+    NeedsReauth,
+    ProviderFailure,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from providers.ports.mail import ConnectionInfo
+
+P = TypeVar("P")
+T = TypeVar("T")
+
+
+async def read_from_first_holder(
+    connections: Sequence[tuple[ConnectionInfo, P]],
+    read: Callable[[P], Awaitable[T]],
+    *,
+    call_all: bool = False,
+) -> T:
+    """
+    Read from one connection after the other; return the first answer.
+
+    Args:
+        connections: In the order of the calls.
+        read: Makes the call.
+        call_all: Call the connections after the first holder too.
+
+    Raises:
+        Missing: No connection holds the object.
+        ProviderFailure: The first failure that is not Missing, when none answered.
+    """
+    failure: ProviderFailure = Missing()
+    answers: list[T] = []
+    for _, port in connections:
+        try:
+            answers.append(await read(port))
+        except ProviderFailure as port_failure:
+            if isinstance(failure, Missing):
+                failure = port_failure
+        if answers and not call_all:
+            break
+    if answers:
+        return answers[0]
+    raise failure
+
+
+def changed_nothing(failure: ProviderFailure) -> bool:
+    """Tell whether a failed write surely changed nothing, so that another connection may try."""
+    if isinstance(failure, Unreachable | TimedOut):
+        return not failure.sent
+    return isinstance(failure, Missing | NeedsReauth | Throttled)
+
+
+async def write_to_first_holder(
+    connections: Sequence[tuple[ConnectionInfo, P]],
+    write: Callable[[P], Awaitable[T]],
+    *,
+    harmless: Callable[[ProviderFailure], bool] = changed_nothing,
+) -> T:
+    """
+    Write through the first writable connection that holds the object.
+
+    Args:
+        connections: In the order of the calls; those that may only read are skipped.
+        write: Makes the call.
+        harmless: Whether the next connection may be tried after a failure.
+
+    Raises:
+        Missing: No writable connection holds the object.
+        ProviderFailure: A failure that is not harmless, or else the first that is not Missing.
+    """
+    failure: ProviderFailure = Missing()
+    for info, port in connections:
+        if not info.can_write:
+            continue
+        try:
+            return await write(port)
+        except ProviderFailure as port_failure:
+            if not harmless(port_failure):
+                raise
+            if isinstance(failure, Missing):
+                failure = port_failure
+    raise failure
