@@ -22,7 +22,7 @@ from providers.ports.collab import (
 Done = TypeVar("Done")
 
 
-async def asked(asking: Awaitable[Done]) -> Done:
+async def translate_failures(asking: Awaitable[Done]) -> Done:
     """
     Wait for an answer.
 
@@ -50,7 +50,7 @@ async def asked(asking: Awaitable[Done]) -> Done:
             "The pageToken is not valid for this request.", code=Code.INVALID_PAGE_TOKEN
         ) from problem
     except NoLink as problem:
-        raise no_bytes() from problem
+        raise folder_not_downloadable() from problem
     except ReadOnlyContent as problem:
         raise ReadOnlyConnection from problem
     except UploadTooLarge as problem:
@@ -59,7 +59,7 @@ async def asked(asking: Awaitable[Done]) -> Done:
         ) from problem
 
 
-def no_bytes() -> InvalidInput:
+def folder_not_downloadable() -> InvalidInput:
     """Refuse to link what has no bytes: a folder."""
     return InvalidInput("A folder cannot be downloaded.", code=Code.INVALID_REQUEST)
 

@@ -7,28 +7,28 @@ from typing import Annotated, Literal, TypeVar, cast
 import strawberry
 
 from graph.collab import ids
-from graph.collab.failures import asked
+from graph.collab.failures import translate_failures
 from graph.collab.inputs import (
     ConflictBehavior,
     CreateDriveFolderInput,
     FileContent,
-    Handle,
     MoveDriveFileInput,
     RenameDriveFileInput,
     ShareDriveFileInput,
     ShareType,
     UpdateFilePermissionInput,
-    checked_address,
-    checked_name,
-    checked_text,
-    checked_type,
-    required,
+    UploadBody,
+    require_text,
+    resolve_media_type,
+    validate_address,
+    validate_name,
+    validate_text,
 )
 from graph.collab.types import DriveOperationResult
 from graph.collab.views import DriveOperationView
-from graph.collab.visibility.access import Reach, Reached
-from graph.collab.visibility.auto_rules import FILES, kept
-from graph.collab.visibility.folder_checks import require_contents
+from graph.collab.visibility.access import AccessChecker, AccessibleFile
+from graph.collab.visibility.auto_rules import FILES, create_with_rule
+from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Context, Info
 from graph.masking.guards import guarded
 from policy.refusals import AccessDenied, InvalidInput, NotFound, ReadOnlyConnection
@@ -65,27 +65,27 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     ] = ConflictBehavior.FAIL,
 ) -> DriveOperationView:
     """Store a file; at most 104857600 bytes over REST, 4 MiB here."""
-    context, handle = info.context, cast("Handle", content)
-    name = checked_name(file_name, "fileName")
-    key = ids.folder(folder_id)
+    context, handle = info.context, cast("UploadBody", content)
+    name = validate_name(file_name, "fileName")
+    key = ids.parse_folder(folder_id)
     upload = Upload(
         name=name,
         chunks=handle.chunks(),
         size=handle.size,
-        mime_type=checked_type(mime_type, announced=handle.mime_type, name=name),
-        description=checked_text(description, "description", most=MAX_DESCRIPTION),
+        mime_type=resolve_media_type(mime_type, announced=handle.mime_type, name=name),
+        description=validate_text(description, "description", most=MAX_DESCRIPTION),
         conflict=(conflict_behavior or ConflictBehavior.FAIL).value,
     )
-    reach = writing(context)
-    parent = await parent_of(reach, key)
-    reach.require_creation(parent.facts, _child(parent, mime=upload.mime_type))
+    access = writing(context)
+    parent = await parent_of(access, key)
+    access.require_creation(parent.facts, _child(parent, mime=upload.mime_type))
     if upload.conflict == "replace":
-        await _require_replaceable(context, reach, parent, name)
+        await _require_replaceable(context, access, parent, name)
     if upload.conflict == "rename":
         context.never_twice()  # it would be a second file; otherwise the name tells of the first
 
     async def store() -> DriveOperationView:
-        made = await kept(
+        made = await create_with_rule(
             context,
             FILES,
             _trace(parent, name, size=handle.size, renames=upload.conflict == "rename"),
@@ -112,16 +112,16 @@ async def create_folder(
 ) -> DriveOperationView:
     """Make a folder."""
     context = info.context
-    name = checked_name(written.name, "input.name")
-    description = checked_text(written.description, "input.description", most=MAX_DESCRIPTION)
+    name = validate_name(written.name, "input.name")
+    description = validate_text(written.description, "input.description", most=MAX_DESCRIPTION)
     given = written.parent_folder_id
-    key = ids.folder(given, "parentFolderId") if given else None
-    reach = writing(context)
+    key = ids.parse_folder(given, "parentFolderId") if given else None
+    access = writing(context)
     if key is None:
-        key = ItemKey((await asked(context.content.default_drive())).drive, ROOT)
-    parent = await parent_of(reach, key)
-    reach.require_creation(parent.facts, _child(parent, mime=None))
-    made = await kept(
+        key = ItemKey((await translate_failures(context.content.default_drive())).drive, ROOT)
+    parent = await parent_of(access, key)
+    access.require_creation(parent.facts, _child(parent, mime=None))
+    made = await create_with_rule(
         context,
         FILES,
         _trace(parent, name, is_folder=True),
@@ -142,8 +142,8 @@ async def rename_file(
 ) -> DriveOperationView:
     """Give a file or folder another name."""
     context = info.context
-    key, name = ids.file(file_id), checked_name(written.new_name, "input.newName")
-    found = await asked(writing(context).file(key, wanted=_ETAG))
+    key, name = ids.parse_file(file_id), validate_name(written.new_name, "input.newName")
+    found = await translate_failures(writing(context).read_file(key, wanted=_ETAG))
     _require_no_top(found, "renamed")
     tag = etag(if_match) or found.file.etag
     made = await changed(context.content.rename(key, name, etag=tag))
@@ -160,19 +160,19 @@ async def move_file(
 ) -> DriveOperationView:
     """Move a file or folder within its library."""
     context = info.context
-    key = ids.file(file_id)
-    target = ids.folder(written.destination_folder_id, "destinationFolderId")
-    reach = writing(context)
-    found = await asked(reach.file(key, wanted=_ETAG))
+    key = ids.parse_file(file_id)
+    target = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
+    access = writing(context)
+    found = await translate_failures(access.read_file(key, wanted=_ETAG))
     if target.drive != key.drive:
         raise _no_destination("The destination is in another library.")
-    parent = await parent_of(reach, target)
+    parent = await parent_of(access, target)
     _require_outside(found, parent)
-    reach.require_creation(parent.facts, replace(found.facts, ancestors=_below(parent)))
+    access.require_creation(parent.facts, replace(found.facts, ancestors=_below(parent)))
     if found.file.is_folder:
         # What lies in it must not come into reach by being moved.
-        reach.require_place(found.facts, _child(found, mime=None))
-        await asked(require_contents(context, reach, found))
+        access.require_place_allowed(found.facts, _child(found, mime=None))
+        await translate_failures(require_contents_allowed(context, access, found))
     tag = etag(if_match) or found.file.etag
     made = await changed(context.content.move(key, parent.file.key, etag=tag))
     return DriveOperationView(file_id=made.id)
@@ -184,11 +184,11 @@ async def delete_file(
 ) -> DriveOperationView:
     """Put a file or folder into the recycle bin."""
     context = info.context
-    key = ids.file(file_id)
-    reach = writing(context)
-    found = await asked(reach.file(key, wanted=_ETAG))
+    key = ids.parse_file(file_id)
+    access = writing(context)
+    found = await translate_failures(access.read_file(key, wanted=_ETAG))
     _require_no_top(found, "deleted")
-    await asked(require_contents(context, reach, found))
+    await translate_failures(require_contents_allowed(context, access, found))
     await changed(context.content.delete(key, etag=etag(if_match) or found.file.etag))
     return DriveOperationView(file_id=found.file.id)
 
@@ -201,7 +201,7 @@ async def share_file(
 ) -> DriveOperationView:
     """Let others at a file or folder."""
     context = info.context
-    key, share = ids.file(file_id), _share(written)
+    key, share = ids.parse_file(file_id), _share(written)
     found = await _whole(context, key)
     context.never_twice()  # the provider would write to them again
     given = await changed(context.content.share(key, share), refusable=True)
@@ -219,7 +219,7 @@ async def update_file_permission(
 ) -> DriveOperationView:
     """Change what a permission allows; the owner's cannot be changed."""
     context = info.context
-    key, permission = ids.file(file_id), ids.permission(permission_id)
+    key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
     found = await _whole(context, key)
     await _require_given(context, key, permission)
     changing = context.content.update_permission(key, permission, written.role.value)
@@ -235,14 +235,14 @@ async def delete_file_permission(
 ) -> DriveOperationView:
     """Take a permission away; the owner's cannot be."""
     context = info.context
-    key, permission = ids.file(file_id), ids.permission(permission_id)
+    key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
     found = await _whole(context, key)
     await _require_given(context, key, permission)
     await changed(context.content.delete_permission(key, permission), refusable=True)
     return DriveOperationView(file_id=found.file.id)
 
 
-def writing(context: Context) -> Reach:
+def writing(context: Context) -> AccessChecker:
     """
     Return the reach of a caller that wants to change something; its facts are read afresh.
 
@@ -253,27 +253,27 @@ def writing(context: Context) -> Reach:
     context.caller.usable(Surface.COLLAB)
     if not context.content.can_write:
         raise ReadOnlyConnection
-    return Reach(context.content, context.caller.rules)
+    return AccessChecker(context.content, context.caller.rules)
 
 
-async def _whole(context: Context, key: ItemKey) -> Reached:
+async def _whole(context: Context, key: ItemKey) -> AccessibleFile:
     """Read a file, or a folder with everything in it, of which others are let at all."""
-    reach = writing(context)
-    found = await asked(reach.file(key))
-    await asked(require_contents(context, reach, found))
+    access = writing(context)
+    found = await translate_failures(access.read_file(key))
+    await translate_failures(require_contents_allowed(context, access, found))
     return found
 
 
-async def parent_of(reach: Reach, key: ItemKey) -> Reached:
+async def parent_of(access: AccessChecker, key: ItemKey) -> AccessibleFile:
     """
     Read the folder that something is to be put in.
 
     Raises:
         InvalidInput: It is none.
     """
-    parent = await asked(reach.parent(key))
+    parent = await translate_failures(access.read_parent(key))
     if not parent.file.is_folder:
-        reach.require(parent.facts)
+        access.require_allowed(parent.facts)
         raise _no_destination("The destination is not a folder.")
     return parent
 
@@ -292,7 +292,7 @@ async def changed(changing: Awaitable[Done], *, refusable: bool = False) -> Done
         InvalidInput: The provider does not take the name; its own rules are stricter than ours.
     """
     try:
-        return await asked(changing)
+        return await translate_failures(changing)
     except Refused as refusal:
         if refusal.word in _NAME_REFUSED:
             raise InvalidInput(
@@ -312,7 +312,7 @@ def etag(if_match: str | None) -> str | None:
 
 
 def _trace(
-    parent: Reached,
+    parent: AccessibleFile,
     name: str,
     *,
     is_folder: bool = False,
@@ -330,7 +330,7 @@ def _trace(
     )
 
 
-def _child(parent: Reached, *, mime: str | None) -> Facts:
+def _child(parent: AccessibleFile, *, mime: str | None) -> Facts:
     """Return what is known of something new in a folder: its place, and its type."""
     return replace(
         parent.facts,
@@ -343,19 +343,19 @@ def _child(parent: Reached, *, mime: str | None) -> Facts:
     )
 
 
-def _below(parent: Reached) -> frozenset[tuple[str, str]] | Literal[Lost.UNKNOWN]:
+def _below(parent: AccessibleFile) -> frozenset[tuple[str, str]] | Literal[Lost.UNKNOWN]:
     """Return every folder above what lies in *parent*."""
     above = parent.facts.ancestors
     return above if above is UNKNOWN else above | {(parent.file.drive, parent.file.item)}
 
 
-def _require_no_top(found: Reached, done: str) -> None:
+def _require_no_top(found: AccessibleFile, done: str) -> None:
     """Refuse to change a library as if it were a folder."""
     if found.file.is_root:
         raise InvalidInput(f"The top of a library cannot be {done}.", code=Code.INVALID_REQUEST)
 
 
-def _require_outside(found: Reached, parent: Reached) -> None:
+def _require_outside(found: AccessibleFile, parent: AccessibleFile) -> None:
     """Refuse to move something into itself."""
     mine = (found.file.drive, found.file.item)
     below = _below(parent)
@@ -363,18 +363,20 @@ def _require_outside(found: Reached, parent: Reached) -> None:
         raise _no_destination("The destination is inside of what is moved.")
 
 
-async def _require_replaceable(context: Context, reach: Reach, parent: Reached, name: str) -> None:
+async def _require_replaceable(
+    context: Context, access: AccessChecker, parent: AccessibleFile, name: str
+) -> None:
     """What is replaced must be reachable too, or an upload would reach what is blocked."""
     query = FileQuery(name=name, order=Order(by="name", descending=False), limit=200)
-    wants = reach.survey.file_wants | {"name"}
+    wants = access.fact_loader.file_attributes | {"name"}
     cursor: str | None = None
     while True:
-        page = await asked(
+        page = await translate_failures(
             context.content.files([parent.file.key], query, cursor=cursor, wanted=wants)
         )
         existing = [one for one in page.items if (one.name or "").casefold() == name.casefold()]
-        for facts in await asked(reach.survey.of_files(existing)):
-            reach.require(facts)
+        for facts in await translate_failures(access.fact_loader.load_file_facts(existing)):
+            access.require_allowed(facts)
         cursor = page.next
         if existing or cursor is None:
             return
@@ -382,7 +384,11 @@ async def _require_replaceable(context: Context, reach: Reach, parent: Reached, 
 
 async def _require_given(context: Context, key: ItemKey, permission: str) -> None:
     """Refuse to change a permission that is not there, or the owner's."""
-    listed = [one for one in await asked(context.content.permissions(key)) if one.id == permission]
+    listed = [
+        one
+        for one in await translate_failures(context.content.permissions(key))
+        if one.id == permission
+    ]
     if not listed:
         raise NotFound("The file has no permission with this id.")
     if any(one.role == "owner" for one in listed):
@@ -392,15 +398,15 @@ async def _require_given(context: Context, key: ItemKey, permission: str) -> Non
 def _share(written: ShareDriveFileInput) -> Share:
     email = None
     if written.type in (ShareType.USER, ShareType.GROUP):
-        email = checked_address(written.email_address, "input.emailAddress")
+        email = validate_address(written.email_address, "input.emailAddress")
     if written.type is ShareType.DOMAIN:
-        required(written.domain, "input.domain")
+        require_text(written.domain, "input.domain")
     return Share(
         type=written.type.value,
         role=written.role.value,
         email=email,
         notify=written.send_notification is not False,
-        message=checked_text(written.message, "input.message", most=MAX_MESSAGE),
+        message=validate_text(written.message, "input.message", most=MAX_MESSAGE),
     )
 
 

@@ -12,9 +12,9 @@ import strawberry
 
 from graph import page_tokens
 from graph.collab import ids
-from graph.collab.failures import asked, no_bytes
-from graph.collab.labels import labelled
-from graph.collab.paging import applied_limit, fill, text
+from graph.collab.failures import folder_not_downloadable, translate_failures
+from graph.collab.labels import add_labels
+from graph.collab.paging import applied_limit, clean_text, fill_page
 from graph.collab.types import DriveFileAnswer, DriveFileLink, DriveFilePage, DrivePermissionList
 from graph.collab.views import (
     DriveFileAnswerView,
@@ -22,8 +22,8 @@ from graph.collab.views import (
     DriveFilePageView,
     DrivePermissionListView,
 )
-from graph.collab.visibility.access import Reach
-from graph.collab.visibility.parent_visibility import discreet
+from graph.collab.visibility.access import AccessChecker
+from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
@@ -84,7 +84,7 @@ class Filters:
             "order": self.order and [self.order.by, self.order.descending],
         }
 
-    def close_side_doors(self, caller: Caller) -> None:
+    def require_unmasked_filters(self, caller: Caller) -> None:
         """
         Refuse what would tell hidden fields.
 
@@ -103,7 +103,7 @@ class Filters:
         if self.order is not None:
             caller.require_visible(f"Ordering by {self.order.by}", _ORDERS[self.order.by])
 
-    def query(self, caller: Caller, *, limit: int, folders_weigh: bool) -> FileQuery:
+    def query(self, caller: Caller, *, limit: int, count_folder_sizes: bool) -> FileQuery:
         """Build the query; without an order it is the newest first, of what is visible."""
         order = self.order or _usual_order(caller)
         return FileQuery(
@@ -113,7 +113,7 @@ class Filters:
             name=self.name,
             modified_after=self.after,
             modified_before=self.before,
-            order=replace(order, folders_weigh=folders_weigh),
+            order=replace(order, count_folder_sizes=count_folder_sizes),
             limit=limit,
         )
 
@@ -163,11 +163,11 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     """List files and folders, or search for them; of all libraries without a folder or site."""
     context = info.context
     filters = Filters(
-        q=text(q, "q"),
-        folder=ids.folder(folder_id) if folder_id else None,
-        site=ids.site(site_id) if site_id else None,
-        mime_type=text(mime_type, "mimeType", most=MAX_TYPE),
-        name=text(name, "name"),
+        q=clean_text(q, "q"),
+        folder=ids.parse_folder(folder_id) if folder_id else None,
+        site=ids.parse_site(site_id) if site_id else None,
+        mime_type=clean_text(mime_type, "mimeType", most=MAX_TYPE),
+        name=clean_text(name, "name"),
         after=modified_after,
         before=modified_before,
         order=order(order_by),
@@ -177,10 +177,10 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     if page_token:
         cursor = page_tokens.unseal(context, "collabFiles", filters.binding(), page_token, str)
     context.caller.usable(Surface.COLLAB)
-    filters.close_side_doors(context.caller)
-    reach = Reach(context.content, context.caller.rules)
-    places, failed = await asked(_places(context, reach, filters))
-    query = filters.query(context.caller, limit=size, folders_weigh=reach.unrestricted)
+    filters.require_unmasked_filters(context.caller)
+    access = AccessChecker(context.content, context.caller.rules)
+    places, failed = await translate_failures(_places(context, access, filters))
+    query = filters.query(context.caller, limit=size, count_folder_sizes=access.unrestricted)
     fields = wanted(info.raw, "DriveFile") - {"shared_with", "download_link"}
 
     async def turn(at: str | None) -> Page[File]:
@@ -188,14 +188,14 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
             places,
             query,
             cursor=at,
-            wanted=fields | reach.survey.file_wants,
+            wanted=fields | access.fact_loader.file_attributes,
             going_on=at != cursor,
         )
 
-    page = await asked(fill(turn, reach.files, limit=size, cursor=cursor))
-    files = await asked(discreet(reach, page.items, fields))
+    page = await translate_failures(fill_page(turn, access.check_files, limit=size, cursor=cursor))
+    files = await translate_failures(redact_surroundings(access, page.items, fields))
     if "labels" in fields:
-        files = await asked(labelled(context, reach.survey, files))
+        files = await translate_failures(add_labels(context, access.fact_loader, files))
     token = None
     if page.next is not None:
         token = page_tokens.seal(context, "collabFiles", filters.binding(), page.next)
@@ -212,16 +212,18 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
 async def collab_file(info: Info, file_id: FileId) -> DriveFileAnswerView:
     """Read one file or folder."""
     context = info.context
-    key = ids.file(file_id)
+    key = ids.parse_file(file_id)
     context.caller.usable(Surface.COLLAB)
-    reach = Reach(context.content, context.caller.rules)
+    access = AccessChecker(context.content, context.caller.rules)
     fields = wanted(info.raw, "DriveFile") - {"download_link"}
-    found = (await asked(reach.file(key, wanted=(fields - _LOOKED_UP) | {"etag"}))).file
+    found = (
+        await translate_failures(access.read_file(key, wanted=(fields - _LOOKED_UP) | {"etag"}))
+    ).file
     context.etag = found.etag
-    found = await asked(_completed(context, found, fields))
-    (found,) = await asked(discreet(reach, [found], fields))
+    found = await translate_failures(_completed(context, found, fields))
+    (found,) = await translate_failures(redact_surroundings(access, [found], fields))
     if "labels" in fields:
-        (found,) = await asked(labelled(context, reach.survey, [found]))
+        (found,) = await translate_failures(add_labels(context, access.fact_loader, [found]))
     return DriveFileAnswerView(file=found, access_info=context.caller.access_info(Surface.COLLAB))
 
 
@@ -242,21 +244,27 @@ _OF_LINK: Mapping[str, str] = MappingProxyType(
 async def collab_file_link(info: Info, file_id: FileId) -> DriveFileLinkView:
     """Get addresses of a file's page and of its bytes; these need no credentials for an hour."""
     context = info.context
-    key = ids.file(file_id)
+    key = ids.parse_file(file_id)
     context.caller.usable(Surface.COLLAB)
-    reach = Reach(context.content, context.caller.rules)
+    access = AccessChecker(context.content, context.caller.rules)
     fields = frozenset(
         _OF_LINK[one] for one in wanted(info.raw, "DriveFileLink") if one in _OF_LINK
     )
-    found = (await asked(reach.file(key, wanted=fields - {"download_link"}))).file
+    found = (
+        await translate_failures(access.read_file(key, wanted=fields - {"download_link"}))
+    ).file
     if found.is_folder:
-        raise no_bytes()
+        raise folder_not_downloadable()
     if "download_link" not in fields:
         return _link(found)
-    link = await asked(context.content.link(key, wanted=fields | reach.survey.file_wants))
+    link = await translate_failures(
+        context.content.link(key, wanted=fields | access.fact_loader.file_attributes)
+    )
     # It may have been moved or labelled since: what is handed out is decided on as it is.
-    (facts,) = await Reach(context.content, context.caller.rules).survey.of_files([link.file])
-    reach.require(facts)
+    (facts,) = await AccessChecker(
+        context.content, context.caller.rules
+    ).fact_loader.load_file_facts([link.file])
+    access.require_allowed(facts)
     return _link(link.file, url=link.download_url, until=link.expires_at)
 
 
@@ -264,10 +272,10 @@ async def collab_file_link(info: Info, file_id: FileId) -> DriveFileLinkView:
 async def collab_file_permissions(info: Info, file_id: FileId) -> DrivePermissionListView:
     """Say who may do what with a file."""
     context = info.context
-    key = ids.file(file_id)
+    key = ids.parse_file(file_id)
     context.caller.usable(Surface.COLLAB)
-    await asked(Reach(context.content, context.caller.rules).file(key))
-    given = await asked(context.content.permissions(key))
+    await translate_failures(AccessChecker(context.content, context.caller.rules).read_file(key))
+    given = await translate_failures(context.content.permissions(key))
     if context.caller.hides(CollabField.OWNERS):
         given = tuple(_unnamed(one) if one.role == "owner" else one for one in given)
     return DrivePermissionListView(
@@ -327,24 +335,26 @@ def _usual_order(caller: Caller) -> Order:
 
 
 async def _places(
-    context: Context, reach: Reach, filters: Filters
+    context: Context, access: AccessChecker, filters: Filters
 ) -> tuple[list[ItemKey], Sequence[ConnectionWarning]]:
     """Return the folders to look in: the one named, else the tops of the visible libraries."""
     if filters.folder is not None:
-        reached = await reach.folder(filters.folder)
+        reached = await access.read_folder(filters.folder)
         found = reached.file
         if not found.is_folder:
-            reach.require(reached.facts)
+            access.require_allowed(reached.facts)
             raise InvalidInput("folderId does not name a folder.", code=Code.INVALID_ID)
         return [found.key], ()
     if filters.site is not None:
         site = filters.site
-        drives = await reach.told(
-            reach.require_site_open(site), lambda: context.content.drives(site)
+        drives = await access.read_inside(
+            access.require_listable_site(site), lambda: context.content.drives(site)
         )
-        return [ItemKey(one.drive, ROOT) for one in reach.drives(drives)], ()
+        return [ItemKey(one.drive, ROOT) for one in access.listable_drives(drives)], ()
     libraries = await context.content.roots()
-    return [ItemKey(one.drive, ROOT) for one in reach.drives(libraries.items)], libraries.failed
+    return [
+        ItemKey(one.drive, ROOT) for one in access.listable_drives(libraries.items)
+    ], libraries.failed
 
 
 def _link(

@@ -19,40 +19,40 @@ Key = TypeVar("Key")
 _PERMISSION = re.compile(r"[A-Za-z0-9!_.=\-]{1,512}")
 
 
-def file(text: str) -> ItemKey:
+def parse_file(text: str) -> ItemKey:
     """Read the id of a file or folder."""
     return _read(text, collab_ids.split_item, "fileId")
 
 
-def folder(text: str, name: str = "folderId") -> ItemKey:
+def parse_folder(text: str, name: str = "folderId") -> ItemKey:
     """Read the id of a folder; `…:item:root` is the top of its library."""
     return _read(text, collab_ids.split_folder, name)
 
 
-def site(text: str) -> str:
+def parse_site(text: str) -> str:
     """Read the id of a site."""
     return _read(text, collab_ids.split_site, "siteId")
 
 
-def list_of(site_id: str, list_id: str) -> ListKey:
+def parse_list(site_id: str, list_id: str) -> ListKey:
     """Read the id of a list, which must be one of the site."""
-    of = site(site_id)
+    of = parse_site(site_id)
     key = _read(list_id, collab_ids.split_list, "listId")
     if key.site != of:
         raise _invalid("listId")
     return key
 
 
-def row_of(site_id: str, list_id: str, item_id: str) -> RowKey:
+def parse_row(site_id: str, list_id: str, item_id: str) -> RowKey:
     """Read the id of a list item, which must be one of the list."""
-    of = list_of(site_id, list_id)
+    of = parse_list(site_id, list_id)
     key = _read(item_id, collab_ids.split_row, "itemId")
     if key.of != of or key.item != str(int(key.item)):
         raise _invalid("itemId")
     return key
 
 
-def permission(text: str) -> str:
+def parse_permission(text: str) -> str:
     """Read the id of a permission, which upstream gives and no prefix marks."""
     if not _PERMISSION.fullmatch(text) or text in (".", ".."):
         raise _invalid("permissionId")

@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 FileContent = NewType("FileContent", object)
 
 
-class Handle(Protocol):
+class UploadBody(Protocol):
     """
     The bytes of an upload, read once while they are sent on.
 
@@ -51,7 +51,7 @@ class Handle(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Inline:
+class InlineBody:
     """A small file that was written into the variables."""
 
     content: bytes
@@ -67,17 +67,17 @@ class Inline:
         yield self.content
 
 
-def read_content(value: object) -> Handle:
+def read_content(value: object) -> UploadBody:
     """Take the REST layer's handle as it is, and a text as base64."""
     if callable(getattr(value, "chunks", None)):
-        return cast("Handle", value)
+        return cast("UploadBody", value)
     if isinstance(value, str) and len(value) <= MAX_INLINE * 4 // 3 + 4:
         try:
             content = base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
             content = None
         if content is not None and len(content) <= MAX_INLINE:
-            return Inline(content)
+            return InlineBody(content)
     raise GraphQLError("A FileContent is base64 of at most 4 MiB.")
 
 
@@ -166,7 +166,7 @@ class UpdateListItemInput:
     )
 
 
-def checked_name(name: str, field: str) -> str:
+def validate_name(name: str, field: str) -> str:
     """
     Return the name of a file or folder.
 
@@ -185,7 +185,7 @@ def checked_name(name: str, field: str) -> str:
     return name
 
 
-def checked_text(text: str | None, field: str, *, most: int) -> str | None:
+def validate_text(text: str | None, field: str, *, most: int) -> str | None:
     """
     Return a text that is not too long.
 
@@ -197,7 +197,7 @@ def checked_text(text: str | None, field: str, *, most: int) -> str | None:
     return text or None
 
 
-def checked_type(given: str | None, *, announced: str | None, name: str) -> str:
+def resolve_media_type(given: str | None, *, announced: str | None, name: str) -> str:
     """
     Return what an upload's bytes are: as given, as announced with them, or as *name* has it.
 
@@ -215,7 +215,7 @@ def checked_type(given: str | None, *, announced: str | None, name: str) -> str:
     return kind or _ANY_BYTES
 
 
-def required(value: str | None, field: str) -> str:
+def require_text(value: str | None, field: str) -> str:
     """
     Return a value that is there.
 
@@ -227,20 +227,20 @@ def required(value: str | None, field: str) -> str:
     return (value or "").strip()
 
 
-def checked_address(value: str | None, field: str) -> str:
+def validate_address(value: str | None, field: str) -> str:
     """
     Return an e-mail address.
 
     Raises:
         InvalidInput: It is absent or none; upstream would tell of it as of a policy.
     """
-    address = required(value, field)
+    address = require_text(value, field)
     if len(address) > MAX_ADDRESS or not _ADDRESS.fullmatch(address):
         raise _invalid(field, "It must be an e-mail address.")
     return address
 
 
-def checked_fields(fields: object) -> dict[str, object]:
+def validate_fields(fields: object) -> dict[str, object]:
     """
     Return the values of a list item.
 

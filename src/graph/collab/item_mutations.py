@@ -5,17 +5,17 @@ from typing import Annotated
 import strawberry
 
 from graph.collab import ids
-from graph.collab.failures import asked
+from graph.collab.failures import translate_failures
 from graph.collab.file_mutations import IfMatch, changed, etag, writing
-from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, checked_fields
+from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, validate_fields
 from graph.collab.item_queries import ItemId, ListId, asks, completed
 from graph.collab.site_queries import SiteId
 from graph.collab.types import CollabListItem, CollabListItemDeletion
 from graph.collab.views import DeletionView
-from graph.collab.visibility.access import Reach
-from graph.collab.visibility.auto_rules import ROWS, kept
-from graph.collab.visibility.folder_checks import FACE, require_row
-from graph.collab.visibility.lookup_columns import columns_to_hide
+from graph.collab.visibility.access import AccessChecker
+from graph.collab.visibility.auto_rules import ROWS, create_with_rule
+from graph.collab.visibility.folder_checks import ROW_ATTRIBUTES, require_row_contents_allowed
+from graph.collab.visibility.lookup_columns import find_hidden_columns
 from graph.collab.visibility.parent_visibility import list_name
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
@@ -40,29 +40,29 @@ async def create_list_item(
 ) -> Row:
     """Add an item to a list; without `read_list_item` only its id comes back."""
     context = info.context
-    key, fields = ids.list_of(site_id, list_id), checked_fields(written.fields)
-    reach = writing(context)
-    of = await asked(reach.site_list(key, inside=True))
-    reach.require_creation(reach.survey.of_list(of), _child(of))
+    key, fields = ids.parse_list(site_id, list_id), validate_fields(written.fields)
+    access = writing(context)
+    of = await translate_failures(access.read_list(key, inside=True))
+    access.require_creation(access.fact_loader.list_facts(of), _child(of))
     if isinstance(of.drive, str):
         why = "The items of a library are made by uploading files."
         raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
     context.never_twice()
-    wants = _shown(info, context) | reach.survey.row_wants
-    hidden = await asked(columns_to_hide(context, reach, key, wants))
-    made = await kept(
+    wants = _shown(info, context) | access.fact_loader.row_attributes
+    hidden = await translate_failures(find_hidden_columns(context, access, key, wants))
+    made = await create_with_rule(
         context,
         ROWS,
         row_trace(key, fields),
         lambda: changed(context.content.create_row(key, fields, wanted=asks(wants), hidden=hidden)),
     )
-    named = of.display_name if reach.lists([of]) else None
+    named = of.display_name if access.visible_lists([of]) else None
     if not context.caller.rules.allow_by_default:
-        return await _answered(info, reach, made, list_name_=named)
-    (seen,) = await _seen(reach, made)
+        return await _answered(info, access, made, list_name_=named)
+    (seen,) = await _seen(access, made)
     if not seen:
         return _bare(made)
-    return await _answered(info, reach, made, list_name_=named)
+    return await _answered(info, access, made, list_name_=named)
 
 
 @guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
@@ -77,21 +77,21 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
 ) -> Row:
     """Change some columns of a list item; without `read_list_item` only its id comes back."""
     context = info.context
-    key, fields = ids.row_of(site_id, list_id, item_id), checked_fields(written.fields)
-    reach = writing(context)
-    await asked(reach.row(key))
-    wants = asks(_shown(info, context) | reach.survey.row_wants | _ETAG)
-    hidden = await asked(columns_to_hide(context, reach, key.of, wants))
+    key, fields = ids.parse_row(site_id, list_id, item_id), validate_fields(written.fields)
+    access = writing(context)
+    await translate_failures(access.read_row(key))
+    wants = asks(_shown(info, context) | access.fact_loader.row_attributes | _ETAG)
+    hidden = await translate_failures(find_hidden_columns(context, access, key.of, wants))
     changing = context.content.update_row(
         key, fields, etag=etag(if_match), wanted=wants, hidden=hidden
     )
     made = await changed(changing)
     context.etag = made.etag
-    (seen,) = await _seen(reach, made)
+    (seen,) = await _seen(access, made)
     if not seen:
         return _bare(made)
-    name = await list_name(context, reach, key.of) if "list_name" in wanted_of(info) else None
-    return await _answered(info, reach, made, list_name_=name)
+    name = await list_name(context, access, key.of) if "list_name" in wanted_of(info) else None
+    return await _answered(info, access, made, list_name_=name)
 
 
 @guarded(CollabOp.DELETE_LIST_ITEM, returns=CollabListItemDeletion)
@@ -100,12 +100,14 @@ async def delete_list_item(
 ) -> DeletionView:
     """Put a list item into the recycle bin."""
     context = info.context
-    key = ids.row_of(site_id, list_id, item_id)
-    reach = writing(context)
-    wants = _ETAG if reach.unrestricted else _ETAG | FACE
-    found = await asked(reach.row(key, wanted=wants))
-    if not reach.unrestricted:
-        await asked(require_row(context, reach, found.row, found.facts))
+    key = ids.parse_row(site_id, list_id, item_id)
+    access = writing(context)
+    wants = _ETAG if access.unrestricted else _ETAG | ROW_ATTRIBUTES
+    found = await translate_failures(access.read_row(key, wanted=wants))
+    if not access.unrestricted:
+        await translate_failures(
+            require_row_contents_allowed(context, access, found.row, found.facts)
+        )
     tag = etag(if_match) or found.row.etag
     await changed(context.content.delete_row(key, etag=tag))
     return DeletionView()
@@ -123,20 +125,20 @@ def _shown(info: Info, context: Context) -> frozenset[str]:
     return wanted_of(info)
 
 
-async def _answered(info: Info, reach: Reach, made: Row, *, list_name_: str | None) -> Row:
+async def _answered(info: Info, access: AccessChecker, made: Row, *, list_name_: str | None) -> Row:
     context = info.context
     if not context.caller.allows(CollabOp.READ_LIST_ITEM):
         return _bare(made)
     context.etag = made.etag
     fields = wanted_of(info)
-    (row,) = await completed(context, reach, (made,), fields, list_name=list_name_)
+    (row,) = await completed(context, access, (made,), fields, list_name=list_name_)
     return row
 
 
-async def _seen(reach: Reach, made: Row) -> list[bool]:
+async def _seen(access: AccessChecker, made: Row) -> list[bool]:
     """Say whether what was made may be seen; it stays made when that cannot be told."""
     try:
-        return await reach.rows([made])
+        return await access.check_rows([made])
     except ProviderFailure:
         return [False]
 

@@ -9,16 +9,16 @@ import strawberry
 
 from graph import page_tokens
 from graph.collab import ids
-from graph.collab.failures import asked
+from graph.collab.failures import translate_failures
 from graph.collab.file_queries import told
-from graph.collab.labels import labelled_rows
-from graph.collab.paging import applied_limit, fill, text
+from graph.collab.labels import add_row_labels
+from graph.collab.paging import applied_limit, clean_text, fill_page
 from graph.collab.site_queries import PageToken, SiteId
 from graph.collab.types import CollabListItem, CollabListItemPage
 from graph.collab.views import RowPageView
-from graph.collab.visibility import hidden_columns
-from graph.collab.visibility.access import Reach
-from graph.collab.visibility.lookup_columns import columns_to_hide
+from graph.collab.visibility import column_masks
+from graph.collab.visibility.access import AccessChecker
+from graph.collab.visibility.lookup_columns import find_hidden_columns
 from graph.collab.visibility.parent_visibility import list_name, site_name
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
@@ -67,7 +67,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
 ) -> RowPageView:
     """List the items of a list."""
     context = info.context
-    key = ids.list_of(site_id, list_id)
+    key = ids.parse_list(site_id, list_id)
     query = _query(filter, order_by, select_fields, context, limit=limit)
     binding: dict[str, object] = {
         "list": key,
@@ -79,22 +79,26 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     if page_token:
         cursor = page_tokens.unseal(context, "collabListItems", binding, page_token, str)
     context.caller.usable(Surface.COLLAB)
-    hidden_columns.require_open(context.caller, query.filter, query.order_by)
-    reach = Reach(context.content, context.caller.rules)
-    of = await asked(reach.site_list(key, inside=True))
-    hidden_columns.require_open(context.caller, query.filter, query.order_by, columns=of.columns)
+    column_masks.require_unmasked(context.caller, query.filter, query.order_by)
+    access = AccessChecker(context.content, context.caller.rules)
+    of = await translate_failures(access.read_list(key, inside=True))
+    column_masks.require_unmasked(context.caller, query.filter, query.order_by, columns=of.columns)
     fields = wanted(info.raw, "CollabListItem")
-    asked_for = asks(fields) | reach.survey.row_wants
-    query = replace(query, hidden=await asked(columns_to_hide(context, reach, key, fields)))
+    asked_for = asks(fields) | access.fact_loader.row_attributes
+    query = replace(
+        query, hidden=await translate_failures(find_hidden_columns(context, access, key, fields))
+    )
 
     async def turn(at: str | None) -> Page[Row]:
         # Where rules leave a page short, as much as may be is looked at to fill it.
         wide = query if at == cursor else replace(query, limit=MAX_LIMIT)
         return await context.content.rows(key, wide, cursor=at, wanted=asked_for)
 
-    page = await asked(fill(turn, reach.rows, limit=query.limit, cursor=cursor))
-    named = of.display_name if reach.lists([of]) else None
-    rows = await asked(completed(context, reach, page.items, fields, list_name=named))
+    page = await translate_failures(
+        fill_page(turn, access.check_rows, limit=query.limit, cursor=cursor)
+    )
+    named = of.display_name if access.visible_lists([of]) else None
+    rows = await translate_failures(completed(context, access, page.items, fields, list_name=named))
     token = None
     if page.next is not None:
         token = page_tokens.seal(context, "collabListItems", binding, page.next)
@@ -111,23 +115,29 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
 async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId) -> Row:
     """Read one item of a list."""
     context = info.context
-    key = ids.row_of(site_id, list_id, item_id)
+    key = ids.parse_row(site_id, list_id, item_id)
     context.caller.usable(Surface.COLLAB)
-    reach = Reach(context.content, context.caller.rules)
+    access = AccessChecker(context.content, context.caller.rules)
     fields = wanted(info.raw, "CollabListItem")
-    if "fields" in fields and not reach.unrestricted:
-        await asked(reach.row(key))  # what is not needed for the decision comes after it
-    hidden = await asked(columns_to_hide(context, reach, key.of, fields))
-    found = (await asked(reach.row(key, wanted=asks(fields) | {"etag"}, hidden=hidden))).row
+    if "fields" in fields and not access.unrestricted:
+        await translate_failures(
+            access.read_row(key)
+        )  # what is not needed for the decision comes after it
+    hidden = await translate_failures(find_hidden_columns(context, access, key.of, fields))
+    found = (
+        await translate_failures(
+            access.read_row(key, wanted=asks(fields) | {"etag"}, hidden=hidden)
+        )
+    ).row
     context.etag = found.etag
-    name = await list_name(context, reach, key.of) if "list_name" in fields else None
-    (row,) = await asked(completed(context, reach, (found,), fields, list_name=name))
+    name = await list_name(context, access, key.of) if "list_name" in fields else None
+    (row,) = await translate_failures(completed(context, access, (found,), fields, list_name=name))
     return row
 
 
 async def completed(
     context: Context,
-    reach: Reach,
+    access: AccessChecker,
     rows: tuple[Row, ...],
     fields: AbstractSet[str],
     *,
@@ -135,19 +145,17 @@ async def completed(
 ) -> tuple[Row, ...]:
     """Put on *rows* what is looked up, and take off what tells a hidden name."""
     if "labels" in fields:
-        rows = await labelled_rows(context, reach.survey, rows)
+        rows = await add_row_labels(context, access.fact_loader, rows)
     of = None
     if rows and "site_name" in fields:
-        of = await site_name(context, reach, rows[0].site)
-    hidden = hidden_columns.hidden_from(context.caller)
+        of = await site_name(context, access, rows[0].site)
+    hidden = column_masks.masked_columns(context.caller)
     return tuple(
         msgspec.structs.replace(
             one,
             site_name=of,
             list_name=list_name,
-            fields=hidden_columns.without(one.fields, hidden)
-            if one.fields and hidden
-            else one.fields,
+            fields=column_masks.blank(one.fields, hidden) if one.fields and hidden else one.fields,
         )
         for one in rows
     )
@@ -173,8 +181,8 @@ def _query(
     if context.caller.hides(CollabField.FIELD_VALUES):
         named = ()  # accepted, and without effect (decisions 8.2)
     return RowQuery(
-        filter=text(filter_, "filter", most=MAX_FILTER),
-        order_by=text(order_by, "orderBy", most=MAX_ORDER),
+        filter=clean_text(filter_, "filter", most=MAX_FILTER),
+        order_by=clean_text(order_by, "orderBy", most=MAX_ORDER),
         select=named or None,
         limit=applied_limit(limit, context, default=50, most=MAX_LIMIT),
     )

@@ -7,11 +7,11 @@ import msgspec
 import strawberry
 
 from graph.collab import ids
-from graph.collab.failures import asked
+from graph.collab.failures import translate_failures
 from graph.collab.types import ItemSensitivityLabel, SensitivityLabelList
 from graph.collab.views import ItemLabelView, LabelListView
-from graph.collab.visibility.access import Reach
-from graph.collab.visibility.rule_facts import Labels, Survey
+from graph.collab.visibility.access import AccessChecker
+from graph.collab.visibility.rule_facts import FactLoader, Labels
 from graph.context import Context, Info
 from graph.masking.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
@@ -26,7 +26,7 @@ async def sensitivity_labels(info: Info) -> LabelListView:
     """List the labels that the organisation has."""
     context = info.context
     context.caller.usable(Surface.COLLAB)
-    found = await asked(context.content.labels())
+    found = await translate_failures(context.content.labels())
     return LabelListView(labels=found.items, access_info=context.caller.access_info(Surface.COLLAB))
 
 
@@ -45,13 +45,13 @@ async def file_sensitivity_label(
     """Read the label of a file; every member is null when it has none."""
     del refresh
     context = info.context
-    key = ids.file(file_id)
+    key = ids.parse_file(file_id)
     context.caller.usable(Surface.COLLAB)
-    reach = Reach(context.content, context.caller.rules)
-    found = (await asked(reach.file(key))).file
+    access = AccessChecker(context.content, context.caller.rules)
+    found = (await translate_failures(access.read_file(key))).file
     if found.is_folder or context.caller.hides(CollabField.SENSITIVITY_LABEL):
         return ItemLabelView()
-    labels = (await asked(reach.survey.labels([found.key])))[found.key]
+    labels = (await translate_failures(access.fact_loader.labels([found.key])))[found.key]
     if labels is UNKNOWN:
         raise Broken("The provider does not tell this file's label.")
     if not labels:
@@ -64,17 +64,21 @@ async def file_sensitivity_label(
     )
 
 
-async def labelled(context: Context, survey: Survey, files: Sequence[File]) -> tuple[File, ...]:
+async def add_labels(
+    context: Context, fact_loader: FactLoader, files: Sequence[File]
+) -> tuple[File, ...]:
     """Put the labels of *files* on them; null without one, and where it cannot be told."""
-    found = await survey.labels([one.key for one in files if not one.is_folder])
+    found = await fact_loader.labels([one.key for one in files if not one.is_folder])
     carried: list[Labels] = [() if one.is_folder else found[one.key] for one in files]
     return await _put(context, files, carried)
 
 
-async def labelled_rows(context: Context, survey: Survey, rows: Sequence[Row]) -> tuple[Row, ...]:
+async def add_row_labels(
+    context: Context, fact_loader: FactLoader, rows: Sequence[Row]
+) -> tuple[Row, ...]:
     """Put the labels of their files on *rows*; null without one, and where it cannot be told."""
     faces = [one.file for one in rows if isinstance(one.file, File) and not one.file.is_folder]
-    found = await survey.labels([face.key for face in faces])
+    found = await fact_loader.labels([face.key for face in faces])
 
     def carried(row: Row) -> Labels:
         if row.file is UNKNOWN:

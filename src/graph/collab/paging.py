@@ -11,11 +11,11 @@ from providers.ports.collab import Page
 MAX_PAGES = 5  # of upstream's for one of ours; decisions 0
 
 T = TypeVar("T")
-Rank = tuple[str, str]
+SortKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Filled(Generic[T]):
+class VisiblePage(Generic[T]):
     """
     A page of visible things.
 
@@ -29,13 +29,13 @@ class Filled(Generic[T]):
     warnings: tuple[str, ...] = ()
 
 
-async def fill(
+async def fill_page(
     turn: Callable[[str | None], Awaitable[Page[T]]],
     visible: Callable[[Sequence[T]], Awaitable[list[bool]]],
     *,
     limit: int,
     cursor: str | None,
-) -> Filled[T]:
+) -> VisiblePage[T]:
     """
     Gather *limit* visible things, going on where upstream's page ends.
 
@@ -53,10 +53,10 @@ async def fill(
         at = _fits(shown, limit - len(found))
         found += [one for one, seen in zip(page.items[:at], shown, strict=False) if seen]
         if any(shown[at:]):
-            return Filled(tuple(found), page.places[at - 1], tuple(warnings))
+            return VisiblePage(tuple(found), page.places[at - 1], tuple(warnings))
         cursor = page.next
         if cursor is None or len(found) == limit or pages >= MAX_PAGES:
-            return Filled(tuple(found), cursor, tuple(warnings))
+            return VisiblePage(tuple(found), cursor, tuple(warnings))
 
 
 def _fits(shown: Sequence[bool], room: int) -> int:
@@ -68,9 +68,9 @@ def _fits(shown: Sequence[bool], room: int) -> int:
     return len(shown)
 
 
-def cut(
-    things: Sequence[T], rank: Callable[[T], Rank], *, limit: int, after: Rank | None
-) -> tuple[tuple[T, ...], Rank | None]:
+def cut_page(
+    things: Sequence[T], rank: Callable[[T], SortKey], *, limit: int, after: SortKey | None
+) -> tuple[tuple[T, ...], SortKey | None]:
     """
     Sort *things* and return those after a rank, at most *limit*.
 
@@ -99,7 +99,7 @@ def applied_limit(limit: int | None, context: Context, *, default: int, most: in
     return min(limit, most)
 
 
-def text(given: str | None, name: str, *, most: int = 500) -> str | None:
+def clean_text(given: str | None, name: str, *, most: int = 500) -> str | None:
     """
     Trim a text to look for; a blank one is none.
 

@@ -8,12 +8,12 @@ from typing import Annotated
 import strawberry
 
 from graph.collab import ids
-from graph.collab.failures import asked
+from graph.collab.failures import translate_failures
 from graph.collab.file_queries import told
 from graph.collab.paging import applied_limit
 from graph.collab.types import CollabSearchPage
 from graph.collab.views import SearchHitView, SearchPageView
-from graph.collab.visibility.access import Reach
+from graph.collab.visibility.access import AccessChecker
 from graph.context import Info
 from graph.masking.guards import guarded
 from policy.caller import Caller
@@ -106,7 +106,7 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
 ) -> SearchPageView:
     """Search files, list items, lists and sites; `total` counts hits that are not shown too."""
     context = info.context
-    site = ids.site(site_id) if site_id else None
+    site = ids.parse_site(site_id) if site_id else None
     query = SearchQuery(
         text=_text(q),
         entity_types=_entity_types(entity_types),
@@ -115,17 +115,19 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
         site=site,
     )
     context.caller.usable(Surface.COLLAB)
-    _close_side_doors(query.text, context.caller)
-    reach = Reach(context.content, context.caller.rules)
+    _require_unmasked_selectors(query.text, context.caller)
+    access = AccessChecker(context.content, context.caller.rules)
     if site is not None:
-        outlook = reach.require_site_open(site)
-        found = await asked(reach.told(outlook, lambda: context.content.search(query)))
+        outlook = access.require_listable_site(site)
+        found = await translate_failures(
+            access.read_inside(outlook, lambda: context.content.search(query))
+        )
     else:
-        found = await asked(context.content.search(query))
+        found = await translate_failures(context.content.search(query))
     page = found.items[0]
-    hits = await asked(_visible(reach, context.content, page.hits))
+    hits = await translate_failures(_visible(access, context.content, page.hits))
     return SearchPageView(
-        hits=tuple(_view(one, context.caller, reach) for one in hits),
+        hits=tuple(_view(one, context.caller, access) for one in hits),
         from_=query.start,
         total=page.total,
         more_results_available=query.start + query.limit < page.total,
@@ -134,27 +136,29 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
     )
 
 
-async def _visible(reach: Reach, content: Content, hits: Sequence[SearchHit]) -> list[SearchHit]:
+async def _visible(
+    access: AccessChecker, content: Content, hits: Sequence[SearchHit]
+) -> list[SearchHit]:
     """Keep the hits that may be seen; what rules ask about is read, not taken from an index."""
-    survey = reach.survey
+    fact_loader = access.fact_loader
     files: dict[int, File] = {}
     rows: dict[int, Row] = {}
-    if survey.rules.needs <= _IN_HITS:
+    if fact_loader.rules.needs <= _IN_HITS:
         files = {at: hit.file for at, hit in enumerate(hits) if hit.file is not None}
     else:
         keys = {at: hit.file.key for at, hit in enumerate(hits) if hit.file is not None}
-        read = await content.items(list(keys.values()), wanted=survey.file_wants)
+        read = await content.items(list(keys.values()), wanted=fact_loader.file_attributes)
         files = {at: one for at, key in keys.items() if isinstance(one := read.get(key), File)}
     numbers = {at: hit.row.key for at, hit in enumerate(hits) if hit.row is not None}
-    if survey.rules.needs:
-        found = await content.rows_by_id(list(numbers.values()), wanted=survey.row_wants)
+    if fact_loader.rules.needs:
+        found = await content.rows_by_id(list(numbers.values()), wanted=fact_loader.row_attributes)
         rows = {at: row for at, key in numbers.items() if isinstance(row := found.get(key), Row)}
     else:
         rows = {at: hit.row for at, hit in enumerate(hits) if hit.row is not None}
-    lists = await _lists(content, hits) if RuleType.DRIVE_ID in survey.rules.needs else {}
-    seen = dict(zip(files, await reach.files(list(files.values())), strict=True))
-    seen |= zip(rows, await reach.rows(list(rows.values())), strict=True)
-    return [hit for at, hit in enumerate(hits) if seen.get(at, _place(reach, hit, lists))]
+    lists = await _lists(content, hits) if RuleType.DRIVE_ID in fact_loader.rules.needs else {}
+    seen = dict(zip(files, await access.check_files(list(files.values())), strict=True))
+    seen |= zip(rows, await access.check_rows(list(rows.values())), strict=True)
+    return [hit for at, hit in enumerate(hits) if seen.get(at, _place(access, hit, lists))]
 
 
 async def _lists(content: Content, hits: Sequence[SearchHit]) -> Mapping[ListKey, SiteList]:
@@ -164,25 +168,25 @@ async def _lists(content: Content, hits: Sequence[SearchHit]) -> Mapping[ListKey
     return {key: one for key, one in found.items() if isinstance(one, SiteList)}
 
 
-def _place(reach: Reach, hit: SearchHit, lists: Mapping[ListKey, SiteList]) -> bool:
+def _place(access: AccessChecker, hit: SearchHit, lists: Mapping[ListKey, SiteList]) -> bool:
     """Say whether a site or list may be seen; what could not be read is neither."""
     if hit.list is not None:
-        return bool(reach.lists([lists.get(hit.list.key, hit.list)]))
-    return hit.site is not None and reach.allows_site(hit.site.site)
+        return bool(access.visible_lists([lists.get(hit.list.key, hit.list)]))
+    return hit.site is not None and access.allows_site(hit.site.site)
 
 
-def _view(hit: SearchHit, caller: Caller, reach: Reach) -> SearchHitView:
+def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> SearchHitView:
     return SearchHitView(
         entity_type=hit.entity_type,
         id=hit.id,
         title=hit.title,
-        summary=hit.summary if _may_quote(hit, caller, reach) else None,
+        summary=hit.summary if _may_quote(hit, caller, access) else None,
         web_url=hit.web_url,
         last_modified_date_time=hit.last_modified_date_time,
     )
 
 
-def _may_quote(hit: SearchHit, caller: Caller, reach: Reach) -> bool:
+def _may_quote(hit: SearchHit, caller: Caller, access: AccessChecker) -> bool:
     """
     Say whether a summary may be shown: it quotes what words of the mask govern, names too.
 
@@ -193,7 +197,7 @@ def _may_quote(hit: SearchHit, caller: Caller, reach: Reach) -> bool:
     word = CollabField.FIELD_VALUES if is_row else CollabField.DESCRIPTION
     if caller.hides(word) or caller.hides(CollabField.NAME):
         return False
-    return reach.unrestricted or not is_row
+    return access.unrestricted or not is_row
 
 
 def _text(q: str | None) -> str:
@@ -220,7 +224,7 @@ def _start(given: int | None) -> int:
     return min(given or 0, MAX_START)
 
 
-def _close_side_doors(text: str, caller: Caller) -> None:
+def _require_unmasked_selectors(text: str, caller: Caller) -> None:
     """
     Refuse selectors that look at hidden fields; one that is not known looks at what has no word.
 

@@ -8,9 +8,9 @@ import strawberry
 
 from graph import page_tokens
 from graph.collab import ids
-from graph.collab.failures import asked
+from graph.collab.failures import translate_failures
 from graph.collab.file_queries import told
-from graph.collab.paging import Rank, applied_limit, cut, text
+from graph.collab.paging import SortKey, applied_limit, clean_text, cut_page
 from graph.collab.types import (
     CollabDrivePage,
     CollabList,
@@ -19,7 +19,7 @@ from graph.collab.types import (
     CollabSitePage,
 )
 from graph.collab.views import DrivePageView, ListPageView, SitePageView
-from graph.collab.visibility.access import Reach
+from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.parent_visibility import site_name
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
@@ -48,17 +48,19 @@ async def collab_sites(
 ) -> SitePageView:
     """List the sites in sight, by display name."""
     context = info.context
-    looked_for = text(q, "q")
+    looked_for = clean_text(q, "q")
     size = applied_limit(limit, context, default=25, most=MAX_SITES)
     binding: dict[str, object] = {"q": looked_for}
     after = _after(context, "collabSites", binding, page_token)
     context.caller.usable(Surface.COLLAB)
     if looked_for:
         context.caller.require_visible("The filter q", CollabField.NAME)
-    found = await asked(context.content.sites())
-    reach = Reach(context.content, context.caller.rules)
+    found = await translate_failures(context.content.sites())
+    access = AccessChecker(context.content, context.caller.rules)
     matching = [one for one in found.items if _matches(one, looked_for, context)]
-    sites, following = cut(reach.sites(matching), _by_name(context), limit=size, after=after)
+    sites, following = cut_page(
+        access.visible_sites(matching), _by_name(context), limit=size, after=after
+    )
     return SitePageView(
         sites=sites,
         next_page_token=_sealed(context, "collabSites", binding, following),
@@ -72,9 +74,11 @@ async def collab_sites(
 async def collab_site(info: Info, site_id: SiteId) -> Site:
     """Read one site."""
     context = info.context
-    key = ids.site(site_id)
+    key = ids.parse_site(site_id)
     context.caller.usable(Surface.COLLAB)
-    return await asked(Reach(context.content, context.caller.rules).site(key))
+    return await translate_failures(
+        AccessChecker(context.content, context.caller.rules).read_site(key)
+    )
 
 
 @guarded(CollabOp.LIST_FILES, returns=CollabDrivePage, max_limit=MAX_LISTS)
@@ -87,15 +91,19 @@ async def collab_drives(
 ) -> DrivePageView:
     """List the document libraries of a site, by name."""
     context = info.context
-    site = ids.site(site_id)
+    site = ids.parse_site(site_id)
     size = applied_limit(limit, context, default=50, most=MAX_LISTS)
     binding: dict[str, object] = {"site": site}
     after = _after(context, "collabDrives", binding, page_token)
     context.caller.usable(Surface.COLLAB)
-    reach = Reach(context.content, context.caller.rules)
-    outlook = reach.require_site_open(site)
-    found = await asked(reach.told(outlook, lambda: context.content.drives(site)))
-    drives, following = cut(reach.drives(found), _by_name(context), limit=size, after=after)
+    access = AccessChecker(context.content, context.caller.rules)
+    outlook = access.require_listable_site(site)
+    found = await translate_failures(
+        access.read_inside(outlook, lambda: context.content.drives(site))
+    )
+    drives, following = cut_page(
+        access.listable_drives(found), _by_name(context), limit=size, after=after
+    )
     return DrivePageView(
         drives=drives,
         next_page_token=_sealed(context, "collabDrives", binding, following),
@@ -117,19 +125,21 @@ async def collab_lists(
 ) -> ListPageView:
     """List the lists of a site, by display name, without their columns."""
     context = info.context
-    site, hidden = ids.site(site_id), bool(include_hidden)
+    site, hidden = ids.parse_site(site_id), bool(include_hidden)
     size = applied_limit(limit, context, default=50, most=MAX_LISTS)
     binding: dict[str, object] = {"site": site, "hidden": hidden}
     after = _after(context, "collabLists", binding, page_token)
     context.caller.usable(Surface.COLLAB)
-    reach = Reach(context.content, context.caller.rules)
-    outlook = reach.require_site_open(site)
-    found = await asked(
-        reach.told(outlook, lambda: context.content.lists(site, include_hidden=hidden))
+    access = AccessChecker(context.content, context.caller.rules)
+    outlook = access.require_listable_site(site)
+    found = await translate_failures(
+        access.read_inside(outlook, lambda: context.content.lists(site, include_hidden=hidden))
     )
-    lists, following = cut(reach.lists(found), _by_name(context), limit=size, after=after)
+    lists, following = cut_page(
+        access.visible_lists(found), _by_name(context), limit=size, after=after
+    )
     if lists and "site_name" in wanted(info.raw, "CollabList"):
-        name = await site_name(context, reach, site)
+        name = await site_name(context, access, site)
         lists = tuple(msgspec.structs.replace(one, site_name=name, columns=None) for one in lists)
     return ListPageView(
         lists=lists,
@@ -147,12 +157,12 @@ async def collab_list(
 ) -> SiteList:
     """Read one list with its columns."""
     context = info.context
-    key = ids.list_of(site_id, list_id)
+    key = ids.parse_list(site_id, list_id)
     context.caller.usable(Surface.COLLAB)
-    reach = Reach(context.content, context.caller.rules)
-    found = await asked(reach.site_list(key))
+    access = AccessChecker(context.content, context.caller.rules)
+    found = await translate_failures(access.read_list(key))
     if "site_name" in wanted(info.raw, "CollabList"):
-        found = msgspec.structs.replace(found, site_name=await site_name(context, reach, key.site))
+        found = msgspec.structs.replace(found, site_name=await site_name(context, access, key.site))
     return found
 
 
@@ -174,7 +184,7 @@ class _ByName:
     def __init__(self, *, named: bool) -> None:
         self._named = named
 
-    def __call__(self, thing: Site | SiteList | Drive) -> Rank:
+    def __call__(self, thing: Site | SiteList | Drive) -> SortKey:
         name = thing.name if isinstance(thing, Drive) else thing.display_name
         return ((name or "").casefold() if self._named else "", thing.id)
 
@@ -186,7 +196,7 @@ def _by_name(context: Context) -> _ByName:
 
 def _after(
     context: Context, route: str, binding: Mapping[str, object], token: str | None
-) -> Rank | None:
+) -> SortKey | None:
     if not token:
         return None
     return page_tokens.unseal(context, route, binding, token, tuple[str, str])

@@ -268,7 +268,7 @@ def _value(file: records.File, order: Order) -> str | int:
         case "created_time":
             return _moment(file.created_time)
         case "size":
-            return 0 if file.is_folder and not order.folders_weigh else file.size or 0
+            return 0 if file.is_folder and not order.count_folder_sizes else file.size or 0
         case _:
             return 0
 

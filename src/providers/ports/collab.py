@@ -107,17 +107,17 @@ class Order:
     How files are ordered; folders come first when it is by name.
 
     Attributes:
-        folders_weigh: Whether a folder counts with the size of everything in it, else with none.
+        count_folder_sizes: Whether a folder has the size of everything in it, else none.
     """
 
     by: OrderBy = "modified_time"
     descending: bool = True
-    folders_weigh: bool = True
+    count_folder_sizes: bool = True
 
     @property
     def is_upstreams(self) -> bool:
         """Whether upstream orders the files of a folder in the same way."""
-        return self.by not in ("name", "id") and (self.by != "size" or self.folders_weigh)
+        return self.by not in ("name", "id") and (self.by != "size" or self.count_folder_sizes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph.collab.inputs import CreateListItemInput, Inline
+from graph.collab.inputs import CreateListItemInput, InlineBody
 from graph.masking import wellformed
 from policy.refusals import InvalidInput
 
@@ -92,5 +92,5 @@ def test_names_and_values_of_any_json_are_looked_at(fields):
 
 def test_bytes_of_a_file_may_be_anything():
     wellformed.check(
-        {"input": Inline(b"\0"), "page_token": "\0", "limit": 3, "info": object()}, called=str
+        {"input": InlineBody(b"\0"), "page_token": "\0", "limit": 3, "info": object()}, called=str
     )

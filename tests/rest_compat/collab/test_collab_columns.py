@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from graph.collab.visibility.hidden_columns import FACES
+from graph.collab.visibility.column_masks import COLUMNS_BY_WORD
 from policy.vocabulary import CollabField
 from providers.content.columns import share, veiled
 from providers.records.collab import Column
@@ -129,8 +129,8 @@ async def test_the_owner_of_a_permission_goes_with_the_owners(still):
 
 
 async def test_every_face_is_a_name_of_one_column():
-    assert all(names for names in FACES.values())
-    assert CollabField.FIELD_VALUES not in FACES
+    assert all(names for names in COLUMNS_BY_WORD.values())
+    assert CollabField.FIELD_VALUES not in COLUMNS_BY_WORD
 
 
 async def test_a_list_with_too_many_columns_to_name_is_read_whole_and_nulled():

@@ -133,7 +133,7 @@ async def test_a_file_is_deleted_without_a_look_around(content):
     assert not any("children" in one["path"] for one in content.calls())
 
 
-@pytest.mark.parametrize("bound", ["MOST_PAGES", "MOST_THINGS"])
+@pytest.mark.parametrize("bound", ["MAX_PAGES", "MAX_ENTRIES"])
 async def test_more_than_can_be_looked_at_counts_as_blocked(shared, monkeypatch, bound):
     monkeypatch.setattr(folder_checks, bound, 1)
     token = await shared.token(("mime_type", "video/*", "block"))

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from graph.collab.visibility.rule_facts import Survey
+from graph.collab.visibility.rule_facts import FactLoader
 from policy.refusals import Aim, Blocked, NotFound
 from policy.rules import UNKNOWN, Facts, Outlook, RuleSet
 from providers.content.ids import ItemKey, ListKey, RowKey
@@ -24,7 +24,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class AccessibleFile:
     """A file that may be reached, and the facts that were decided on."""
 
     file: File
@@ -32,20 +32,20 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class ReachedRow:
+class AccessibleRow:
     """A list item that may be reached, and the facts that were decided on."""
 
     row: Row
     facts: Facts
 
 
-class Reach:
+class AccessChecker:
     """What one token reaches of its connections' content; one per request, or per change."""
 
     def __init__(self, content: Content, rules: RuleSet) -> None:
         self._content = content
         self._rules = rules
-        self.survey = Survey(content, rules)
+        self.fact_loader = FactLoader(content, rules)
         self._folders: dict[ItemKey, bool] = {}  # whether they may be told of
 
     @property
@@ -55,7 +55,9 @@ class Reach:
 
     # -- one resource
 
-    async def file(self, key: ItemKey, *, wanted: AbstractSet[str] = NOTHING) -> Reached:
+    async def read_file(
+        self, key: ItemKey, *, wanted: AbstractSet[str] = NOTHING
+    ) -> AccessibleFile:
         """
         Read a file or folder.
 
@@ -65,11 +67,11 @@ class Reach:
         """
         found, facts = await self._item(key, wanted, Aim.SEE)
         if not self.allows(facts):
-            await self._even_out(key)
-        self.require(facts)
-        return Reached(found, facts)
+            await self._pad_calls(key)
+        self.require_allowed(facts)
+        return AccessibleFile(found, facts)
 
-    async def folder(self, key: ItemKey) -> Reached:
+    async def read_folder(self, key: ItemKey) -> AccessibleFile:
         """
         Read a folder to list what lies in it; something allowed may be below one that is not.
 
@@ -78,12 +80,12 @@ class Reach:
         """
         found, facts = await self._item(key, NOTHING, Aim.LIST)
         if not self._rules.may_hold_visible(facts):
-            await self._even_out(key)
+            await self._pad_calls(key)
             raise self._blocked(facts, Aim.LIST)
         self._folders[found.key] = found.is_root or self.allows(facts)
-        return Reached(found, facts)
+        return AccessibleFile(found, facts)
 
-    async def parent(self, key: ItemKey) -> Reached:
+    async def read_parent(self, key: ItemKey) -> AccessibleFile:
         """
         Read a folder to put something into; whether that is allowed is for `may_create` to say.
 
@@ -92,16 +94,16 @@ class Reach:
         """
         found, facts = await self._item(key, NOTHING, Aim.CREATE)
         if not self.allows(facts):
-            await self._even_out(key)
-        return Reached(found, facts)
+            await self._pad_calls(key)
+        return AccessibleFile(found, facts)
 
-    async def site(self, site: str) -> Site:
+    async def read_site(self, site: str) -> Site:
         """Read a site; raises as `file`."""
         ids = Facts(site_id=site)
         outlook = self._rules.outlook(ids)
         return await self._read(outlook, lambda: self._content.site(site), ids=ids)
 
-    def require_site_open(self, site: str) -> Outlook:
+    def require_listable_site(self, site: str) -> Outlook:
         """
         Let pass when something in a site may be seen; return what may be told of it.
 
@@ -113,52 +115,52 @@ class Reach:
             raise self._blocked(ids, Aim.LIST)
         return self._rules.outlook(ids, inside=True)
 
-    async def site_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
+    async def read_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
         """Read a list, or with *inside* one whose items are to be listed; raises as `file`."""
-        ids = self.survey.of_list_id(key)
+        ids = self.fact_loader.list_id_facts(key)
         outlook = self._rules.outlook(ids, inside=inside)
         aim = Aim.LIST if inside else Aim.SEE
         found = await self._read(outlook, lambda: self._content.site_list(key), ids=ids, aim=aim)
-        facts = self.survey.of_list(found)
+        facts = self.fact_loader.list_facts(found)
         if inside and self._rules.may_hold_visible(facts):
             return found
-        self.require(facts)
+        self.require_allowed(facts)
         return found
 
-    async def row(
+    async def read_row(
         self,
         key: RowKey,
         *,
         wanted: AbstractSet[str] = NOTHING,
         hidden: AbstractSet[str] = NOTHING,
-    ) -> ReachedRow:
+    ) -> AccessibleRow:
         """Read a list item, without the columns in *hidden*; raises as `file`."""
-        ids = self.survey.of_list_id(key.of, key.item)
+        ids = self.fact_loader.list_id_facts(key.of, key.item)
         outlook = self._rules.outlook(ids)
-        wants = wanted | self.survey.row_wants
-        survey = self._survey(outlook)
+        wants = wanted | self.fact_loader.row_attributes
+        fact_loader = self._fact_loader(outlook)
         row = await self._read(
             outlook,
-            lambda: survey.content.row(key, wanted=wants, hidden=hidden),
+            lambda: fact_loader.content.row(key, wanted=wants, hidden=hidden),
             ids=ids,
-            even_out=lambda: self._even_out(key),
+            pad_calls=lambda: self._pad_calls(key),
         )
-        (facts,) = await survey.of_rows([row])
-        self.survey.adopt(survey)
+        (facts,) = await fact_loader.load_row_facts([row])
+        self.fact_loader.merge(fact_loader)
         if not self.allows(facts):
-            await self._even_out(key)
-        self.require(facts)
-        return ReachedRow(row, facts)
+            await self._pad_calls(key)
+        self.require_allowed(facts)
+        return AccessibleRow(row, facts)
 
-    async def told(self, outlook: Outlook, read: Callable[[], Awaitable[Found]]) -> Found:
+    async def read_inside(self, outlook: Outlook, read: Callable[[], Awaitable[Found]]) -> Found:
         """Read something inside of what *outlook* is about; raises as `file`."""
         return await self._read(outlook, read)
 
     # -- many
 
-    async def files(self, files: Sequence[File]) -> list[bool]:
+    async def check_files(self, files: Sequence[File]) -> list[bool]:
         """Say of each file whether it may be seen."""
-        return [self.allows(facts) for facts in await self.survey.of_files(files)]
+        return [self.allows(facts) for facts in await self.fact_loader.load_file_facts(files)]
 
     async def visible_folders(self, keys: Collection[ItemKey]) -> frozenset[ItemKey]:
         """
@@ -169,27 +171,27 @@ class Reach:
         unread = [one for one in dict.fromkeys(keys) if one not in self._folders]
         if unread:
             self._folders.update(dict.fromkeys(unread, False))
-            read = await self._content.items(unread, wanted=self.survey.file_wants)
+            read = await self._content.items(unread, wanted=self.fact_loader.file_attributes)
             folders = [one for one in read.values() if isinstance(one, File)]
-            seen = await self.files(folders)
+            seen = await self.check_files(folders)
             self._folders.update(
                 {one.key: one.is_root or shown for one, shown in zip(folders, seen, strict=True)}
             )
         return frozenset(one for one in keys if self._folders[one])
 
-    async def rows(self, rows: Sequence[Row]) -> list[bool]:
+    async def check_rows(self, rows: Sequence[Row]) -> list[bool]:
         """Say of each list item whether it may be seen."""
-        return [self.allows(facts) for facts in await self.survey.of_rows(rows)]
+        return [self.allows(facts) for facts in await self.fact_loader.load_row_facts(rows)]
 
-    def lists(self, lists: Sequence[SiteList]) -> list[SiteList]:
+    def visible_lists(self, lists: Sequence[SiteList]) -> list[SiteList]:
         """Keep the lists that may be seen."""
-        return [one for one in lists if self.allows(self.survey.of_list(one))]
+        return [one for one in lists if self.allows(self.fact_loader.list_facts(one))]
 
-    async def open_lists(self, keys: Collection[ListKey]) -> frozenset[ListKey]:
+    async def fully_visible_lists(self, keys: Collection[ListKey]) -> frozenset[ListKey]:
         """Return the lists in which every item may be seen, whatever it is."""
         read = await self._content.lists_by_id(keys)
         inside = {
-            key: self.survey.of_rows_in(one)
+            key: self.fact_loader.shared_row_facts(one)
             for key, one in read.items()
             if isinstance(one, SiteList)
         }
@@ -199,13 +201,15 @@ class Reach:
             if self._rules.blocking(facts) is None and self._rules.allows_place(facts)
         )
 
-    def sites(self, sites: Sequence[Site]) -> list[Site]:
+    def visible_sites(self, sites: Sequence[Site]) -> list[Site]:
         """Keep the sites that may be seen."""
         return [one for one in sites if self.allows_site(one.site)]
 
-    def drives(self, drives: Sequence[Drive]) -> list[Drive]:
+    def listable_drives(self, drives: Sequence[Drive]) -> list[Drive]:
         """Keep the libraries that something visible may lie in."""
-        return [one for one in drives if self._rules.may_hold_visible(self.survey.of_drive(one))]
+        return [
+            one for one in drives if self._rules.may_hold_visible(self.fact_loader.drive_facts(one))
+        ]
 
     # -- verdicts
 
@@ -217,7 +221,7 @@ class Reach:
         """Say whether the rules allow what has these facts."""
         return self._rules.decide(facts).allowed
 
-    def require(self, facts: Facts) -> None:
+    def require_allowed(self, facts: Facts) -> None:
         """
         Let pass what is allowed.
 
@@ -228,7 +232,7 @@ class Reach:
         if not decision.allowed:
             raise Blocked(decision.rule_id, facts=facts)
 
-    def require_inside(self, folder: Facts, child: Facts) -> None:
+    def require_child_allowed(self, folder: Facts, child: Facts) -> None:
         """
         Let pass a *child* of a *folder* that is about to be changed with all that lies in it.
 
@@ -241,7 +245,7 @@ class Reach:
         if not decision.allowed:
             raise Blocked(decision.rule_id, facts=child)
 
-    def unseen(self, folder: Facts, inside: Facts) -> Blocked:
+    def unchecked_contents(self, folder: Facts, inside: Facts) -> Blocked:
         """Refuse a *folder* of which too much is not known; *inside* is known of all in it."""
         return Blocked(self._rules.blocking(inside), aim=Aim.FILL, facts=folder, child=inside)
 
@@ -258,7 +262,7 @@ class Reach:
                 rule_id = self._rules.blocking(parent)
             raise Blocked(rule_id, aim=Aim.CREATE, facts=parent, child=child)
 
-    def settles(self, inside: Facts) -> bool:
+    def allows_all_inside(self, inside: Facts) -> bool:
         """
         Say whether rules about places alone allow everything inside of something.
 
@@ -267,7 +271,7 @@ class Reach:
         deeper = replace(inside, ancestors=UNKNOWN)
         return self._rules.blocking(deeper) is None and self._rules.allows_place(inside)
 
-    def require_place(self, folder: Facts, child: Facts) -> None:
+    def require_place_allowed(self, folder: Facts, child: Facts) -> None:
         """
         Let pass a *folder* in which everything is allowed; *child* is what is known of all that.
 
@@ -281,34 +285,34 @@ class Reach:
         return Blocked(self._rules.blocking(facts), aim=aim, facts=facts)
 
     async def _item(self, key: ItemKey, wanted: AbstractSet[str], aim: Aim) -> tuple[File, Facts]:
-        ids = await self.survey.of_item_id(key)
-        wants = wanted | self.survey.file_wants
+        ids = await self.fact_loader.load_item_id_facts(key)
+        wants = wanted | self.fact_loader.file_attributes
         outlook = self._rules.outlook(ids, inside=aim is not Aim.SEE)
-        survey = self._survey(outlook)
+        fact_loader = self._fact_loader(outlook)
         found = await self._read(
             outlook,
-            lambda: survey.content.item(key, wanted=wants),
+            lambda: fact_loader.content.item(key, wanted=wants),
             ids=ids,
             aim=aim,
-            even_out=lambda: self._even_out(key),
+            pad_calls=lambda: self._pad_calls(key),
         )
-        (facts,) = await survey.of_files([found])
-        self.survey.adopt(survey)
+        (facts,) = await fact_loader.load_file_facts([found])
+        self.fact_loader.merge(fact_loader)
         return found, facts
 
-    def _survey(self, outlook: Outlook) -> Survey:
+    def _fact_loader(self, outlook: Outlook) -> FactLoader:
         """Return what finds out about one thing: one whose cost tells nothing, if that matters."""
         if outlook is not Outlook.VEILED:
-            return Survey(self._content, self._rules)
-        return Survey(self._content.thorough(), self._rules)
+            return FactLoader(self._content, self._rules)
+        return FactLoader(self._content.thorough(), self._rules)
 
-    async def _even_out(self, key: ItemKey | RowKey) -> None:
+    async def _pad_calls(self, key: ItemKey | RowKey) -> None:
         """Make what is denied cost as many calls as anything else that is denied so."""
         content = self._content.thorough()
         if isinstance(key, ItemKey):
-            await self.survey.even_out(lambda: content.items([key], wanted=NOTHING))
+            await self.fact_loader.pad_calls(lambda: content.items([key], wanted=NOTHING))
         else:
-            await self.survey.even_out(lambda: content.rows_by_id([key], wanted=NOTHING))
+            await self.fact_loader.pad_calls(lambda: content.rows_by_id([key], wanted=NOTHING))
 
     async def _read(
         self,
@@ -317,7 +321,7 @@ class Reach:
         *,
         ids: Facts | None = None,
         aim: Aim = Aim.SEE,
-        even_out: Callable[[], Awaitable[None]] | None = None,
+        pad_calls: Callable[[], Awaitable[None]] | None = None,
     ) -> Found:
         if outlook is Outlook.CLOSED:
             raise Blocked if ids is None else self._blocked(ids, aim)
@@ -325,7 +329,7 @@ class Reach:
             return await read()
         except Missing as missing:
             if outlook is Outlook.VEILED:
-                if even_out is not None:
-                    await even_out()
+                if pad_calls is not None:
+                    await pad_calls()
                 raise Blocked(aim=aim, facts=ids) from missing
             raise NotFound("There is nothing under this id.") from missing

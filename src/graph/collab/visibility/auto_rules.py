@@ -18,10 +18,10 @@ from providers.content.fingerprints import Trace
 from providers.failures import OutcomeUnknown, ProviderFailure
 from providers.records.collab import File, Row
 
-Made = TypeVar("Made", File, Row)
+Created = TypeVar("Created", File, Row)
 
 
-class NotKept(Refusal):
+class RuleNotStored(Refusal):
     """Something was made, but the token could not be allowed to see it."""
 
     code = Code.INTERNAL_ERROR
@@ -32,25 +32,25 @@ class NotKept(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class CreatedKind:
     """How things of one kind are named: the rule about one of them, and the member of answers."""
 
     rule_type: RuleType
     member: str
 
 
-FILES = Kind(RuleType.FILE_ID, "fileId")
-ROWS = Kind(RuleType.LIST_ITEM_ID, "itemId")
+FILES = CreatedKind(RuleType.FILE_ID, "fileId")
+ROWS = CreatedKind(RuleType.LIST_ITEM_ID, "itemId")
 
 
-async def kept(
-    context: Context, kind: Kind, trace: Trace, make: Callable[[], Awaitable[Made]]
-) -> Made:
+async def create_with_rule(
+    context: Context, kind: CreatedKind, trace: Trace, make: Callable[[], Awaitable[Created]]
+) -> Created:
     """
     Make something, and let the token see it.
 
     Raises:
-        NotKept: It was made, but the rule was not stored.
+        RuleNotStored: It was made, but the rule was not stored.
     """
     if context.caller.rules.allow_by_default or context.rulebook is None:
         return await make()
@@ -70,7 +70,7 @@ async def kept(
     try:
         await book.allow(intent, _pattern(made))
     except Exception as failure:
-        raise NotKept(kind.member, made.id) from failure
+        raise RuleNotStored(kind.member, made.id) from failure
     return made
 
 

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from graph.collab.visibility.access import Reach
+from graph.collab.visibility.access import AccessChecker
 from graph.context import Context
 from providers.content.ids import ListKey
 from providers.failures import Missing, ProviderFailure
@@ -20,9 +20,9 @@ from providers.records.collab import UNKNOWN, File
 _OF_FOLDER = frozenset({"parent_folder_id", "parent_folder_name"})
 
 
-async def site_name(context: Context, reach: Reach, site: str) -> str | None:
+async def site_name(context: Context, access: AccessChecker, site: str) -> str | None:
     """Return the display name of a site; None when it may not or cannot be read just now."""
-    if not reach.allows_site(site):
+    if not access.allows_site(site):
         return None
     try:
         return (await context.content.site(site)).display_name
@@ -30,17 +30,17 @@ async def site_name(context: Context, reach: Reach, site: str) -> str | None:
         return None
 
 
-async def list_name(context: Context, reach: Reach, key: ListKey) -> str | None:
+async def list_name(context: Context, access: AccessChecker, key: ListKey) -> str | None:
     """Return the display name of a list; None when it may not or cannot be read just now."""
     try:
         found = await context.content.site_list(key)
     except ProviderFailure:
         return None
-    return found.display_name if reach.lists([found]) else None
+    return found.display_name if access.visible_lists([found]) else None
 
 
-async def discreet(
-    reach: Reach, files: Sequence[File], fields: AbstractSet[str]
+async def redact_surroundings(
+    access: AccessChecker, files: Sequence[File], fields: AbstractSet[str]
 ) -> tuple[File, ...]:
     """
     Take off *files* what tells of things around them that may not be seen.
@@ -48,7 +48,7 @@ async def discreet(
     That is the folder above, and the size of a folder, which counts everything inside. *fields*
     are the attributes that are shown.
     """
-    if reach.unrestricted:
+    if access.unrestricted:
         return tuple(files)
     told = tuple(
         msgspec.structs.replace(one, size=None) if one.is_folder and one.size is not None else one
@@ -57,7 +57,7 @@ async def discreet(
     if not fields & _OF_FOLDER:
         return told
     above = [one.parent for one in told if one.parent is not None and one.parent is not UNKNOWN]
-    visible = await reach.visible_folders(above)
+    visible = await access.visible_folders(above)
     return tuple(
         one
         if one.parent in visible

@@ -55,7 +55,7 @@ Labels = tuple[FileLabel, ...] | records.Unknown
 
 
 @dataclass(slots=True)
-class Survey:
+class FactLoader:
     """One request's knowledge of what its rules ask about."""
 
     content: Content
@@ -63,49 +63,51 @@ class Survey:
     _above: dict[Key, Above] = field(default_factory=dict)
     _labels: dict[Key, Labels] = field(default_factory=dict)
     _drives: dict[str, Drive | records.Unknown | None] = field(default_factory=dict)
-    _spent: int = 0  # calls for facts that `even_out` makes up for
+    _fact_calls: int = 0  # calls for facts that `pad_calls` makes up for
 
     # -- what to read beside what is shown
 
     @property
-    def file_wants(self) -> frozenset[str]:
+    def file_attributes(self) -> frozenset[str]:
         """The attributes of `File` that the rules need."""
         return self._wants(_OF_FILE)
 
     @property
-    def row_wants(self) -> frozenset[str]:
+    def row_attributes(self) -> frozenset[str]:
         """The attributes of `Row` that the rules need."""
         return self._wants(_OF_ROW)
 
     # -- facts of what was read
 
-    async def of_files(self, files: Sequence[File]) -> list[Facts]:
+    async def load_file_facts(self, files: Sequence[File]) -> list[Facts]:
         """Return the facts of each of *files*."""
         needs = self.rules.needs
         if RuleType.FOLDER in needs:
             asked = [one.key for one in files if one.key not in self._above]
             self._above.update(await self.content.ancestors(asked))
-            self._spent += any(not one.is_root for one in files)
+            self._fact_calls += any(not one.is_root for one in files)
         if RuleType.SENSITIVITY_LABEL_ID in needs:
             labelled = {one.key for one in files if not one.is_folder}
             await self.labels(labelled)
-            self._spent += bool(labelled)
+            self._fact_calls += bool(labelled)
         if needs.intersection(_PLACE):
             lost = {one.drive for one in files if UNTOLD in (one.site, one.list_id)}
             await self.drives(lost)
         return [self._of_file(one) for one in files]
 
-    async def of_rows(self, rows: Sequence[Row]) -> list[Facts]:
+    async def load_row_facts(self, rows: Sequence[Row]) -> list[Facts]:
         """Return the facts of each of *rows*, those of its file among them."""
         faces = [row.file for row in rows if isinstance(row.file, File)]
-        known = dict(zip([face.key for face in faces], await self.of_files(faces), strict=True))
+        known = dict(
+            zip([face.key for face in faces], await self.load_file_facts(faces), strict=True)
+        )
         return [self._of_row(row, known) for row in rows]
 
-    def of_list(self, one: SiteList) -> Facts:
+    def list_facts(self, one: SiteList) -> Facts:
         """Return the facts of a list; of a library too, when it is one."""
         return Facts(drive_id=_told(one.drive), site_id=one.site, list_id=one.list)
 
-    def of_rows_in(self, one: SiteList) -> Facts:
+    def shared_row_facts(self, one: SiteList) -> Facts:
         """Return what all items of a list have in common; the rest is unknown."""
         face = _FACELESS if one.drive is None else replace(_FACE_LOST, drive_id=_told(one.drive))
         return replace(
@@ -116,11 +118,11 @@ class Survey:
             content_type_id=UNKNOWN,
         )
 
-    def of_drive(self, one: Drive) -> Facts:
+    def drive_facts(self, one: Drive) -> Facts:
         """Return the facts of a library, which is a list too."""
         return Facts(drive_id=one.drive, site_id=_told(one.site), list_id=_told(one.list_id))
 
-    async def even_out(self, read: Callable[[], Awaitable[object]]) -> None:
+    async def pad_calls(self, read: Callable[[], Awaitable[object]]) -> None:
         """
         Make the calls that the facts of one denied thing did not need.
 
@@ -128,19 +130,19 @@ class Survey:
         one cost the same calls, so that these do not tell which it was (reliability 4.3). *read*
         makes one call of the kind that facts take.
         """
-        for _ in range(self._spent, len(self.rules.needs & _CALLED_FOR)):
+        for _ in range(self._fact_calls, len(self.rules.needs & _CALLED_FOR)):
             await read()
 
-    def adopt(self, other: "Survey") -> None:
+    def merge(self, other: "FactLoader") -> None:
         """Take over what another survey of the same request found out."""
         self._above.update(other._above)  # noqa: SLF001 - one of us
         self._labels.update(other._labels)  # noqa: SLF001
         self._drives.update(other._drives)  # noqa: SLF001
-        self._spent += other._spent  # noqa: SLF001
+        self._fact_calls += other._fact_calls  # noqa: SLF001
 
     # -- facts of what was not read yet
 
-    async def of_item_id(self, key: Key) -> Facts:
+    async def load_item_id_facts(self, key: Key) -> Facts:
         """Return what an id alone tells of a file: itself and its library, and where that is."""
         site: MaybeText = UNKNOWN
         list_id: MaybeText = UNKNOWN
@@ -163,7 +165,7 @@ class Survey:
         )
 
     @staticmethod
-    def of_list_id(key: ListKey, number: str | None = None) -> Facts:
+    def list_id_facts(key: ListKey, number: str | None = None) -> Facts:
         """Return what an id alone tells of a list, or of the item *number* of it."""
         face = _FACE_LOST if number is not None else Facts(drive_id=UNKNOWN)
         return replace(

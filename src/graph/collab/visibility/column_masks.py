@@ -19,7 +19,7 @@ from providers.records.collab import Column
 # The provider's own columns, by the names that its API has for them. An address holds the name, the
 # folder and itself.
 _ADDRESSES = ("FileRef", "EncodedAbsUrl", "ServerUrl")
-FACES: Mapping[CollabField, tuple[str, ...]] = MappingProxyType(
+COLUMNS_BY_WORD: Mapping[CollabField, tuple[str, ...]] = MappingProxyType(
     {
         CollabField.NAME: (
             "Title",
@@ -81,12 +81,14 @@ FACES: Mapping[CollabField, tuple[str, ...]] = MappingProxyType(
 _WORDS = re.compile(r"'[^']*'|(\w+)")  # quoted text is no word
 
 
-def hidden_from(caller: Caller) -> frozenset[str]:
+def masked_columns(caller: Caller) -> frozenset[str]:
     """Return the columns that tell what is hidden from *caller*."""
-    return frozenset(name for word, names in FACES.items() if caller.hides(word) for name in names)
+    return frozenset(
+        name for word, names in COLUMNS_BY_WORD.items() if caller.hides(word) for name in names
+    )
 
 
-def require_open(
+def require_unmasked(
     caller: Caller, *queries: str | None, columns: Collection[Column] | None = None
 ) -> None:
     """
@@ -105,12 +107,12 @@ def require_open(
         return
     told = [
         word
-        for word, names in FACES.items()
+        for word, names in COLUMNS_BY_WORD.items()
         if caller.hides(word) and looked_at & veiled(columns or (), frozenset(names))
     ]
     caller.require_visible("A filter or an order", CollabField.FIELD_VALUES, *told)
 
 
-def without(fields: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
+def blank(fields: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
     """Null the columns that tell what is hidden; the others stay."""
     return {name: None if name in hidden else value for name, value in fields.items()}
