@@ -24,15 +24,15 @@ from gateway.auth.authenticator import Callers
 from gateway.auth.token_lookup import Lookup, open_lookup
 from gateway.connections import oauth_pages
 from gateway.connections.accounts import Accounts
-from gateway.connections.credentials import Vault
-from gateway.connections.health import LastOk
+from gateway.connections.credentials import CredentialRepository
+from gateway.connections.health import LastSuccess
 from gateway.connections.oauth_flow import OAuthFlow
-from gateway.connections.recheck import Recovery
+from gateway.connections.recheck import ConnectionRecheck
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.demo.sandbox_mount import forgetting
 from gateway.explain.explainer import Explainer
-from gateway.explain.runner import Stage
+from gateway.explain.runner import DryRunner
 from gateway.http import connection_limits as limits
 from gateway.http import graphql_endpoint, health, pages
 from gateway.http.admission_control import Admission
@@ -53,10 +53,10 @@ from gateway.ratelimit.shared import SharedLimiter
 from gateway.secrets.keyring import Keyring
 from gateway.services import Parts
 from gateway.settings import Settings
-from gateway.store.background import Background
-from gateway.store.cleanup import Sweeping
+from gateway.store.background import BackgroundJobs
+from gateway.store.cleanup import HourlyCleanup
 from gateway.store.database import Database
-from gateway.store.idempotency import Deliveries
+from gateway.store.idempotency import IdempotencyStore
 from gateway.store.leases import Leases
 from gateway.telemetry.metrics import Metrics
 from graph import schema
@@ -91,7 +91,7 @@ class Gateway:
     parts: Parts
     app: FastAPI
     edge: Edge
-    background: Background
+    background: BackgroundJobs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -133,18 +133,21 @@ def assemble(
     settings.ready_to_serve()
     database = Database.open(settings.database)
     lookup = open_lookup(database)
-    background = Background()
+    background = BackgroundJobs()
     clients = origins or Origins(apps=_in_process(settings, sandbox))
     counted = Metrics()
     tracing = _tracing(settings)
-    last_ok = LastOk(database, clock=lambda: int(clock() * 1000))
+    last_ok = LastSuccess(database, clock=lambda: int(clock() * 1000))
     clients.watch = _watch(
-        counted.called, recorder.called, last_ok.called, *([tracing.called] if tracing else [])
+        counted.called,
+        recorder.count_upstream_call,
+        last_ok.called,
+        *([tracing.called] if tracing else []),
     )
     endpoints = TokenEndpoints(clients, settings)
     parts = _parts(settings, database, lookup, background, clock, endpoints)
     leases = Leases(database)
-    vault = Vault(
+    vault = CredentialRepository(
         lookup,
         database,
         parts.keyring,
@@ -162,7 +165,7 @@ def assemble(
         told=counted.decided,
     )
     door = Door(parts, accounts, decisions)
-    ledger = Deliveries(database, parts.keyring)
+    ledger = IdempotencyStore(database, parts.keyring)
     oauth = OAuthFlow(database, parts.keyring, endpoints, forget=accounts.forget)
 
     serving = False
@@ -173,13 +176,13 @@ def assemble(
         await database.migrate()
         try:
             async with (
-                decisions.watched(),
-                ledger.watched(),
-                door.rulebook.watched(),
-                door.mending.watched(),
-                Recovery(database, leases, accounts.test).watched(),
-                Sweeping(leases, leases.sweep, oauth.sweep).watched(),
-                last_ok.watched(),
+                decisions.running(),
+                ledger.running(),
+                door.rulebook.running(),
+                door.mending.running(),
+                ConnectionRecheck(database, leases, accounts.test).running(),
+                HourlyCleanup(leases, leases.sweep, oauth.sweep).running(),
+                last_ok.running(),
             ):
                 serving = True
                 yield
@@ -221,7 +224,7 @@ def _parts(  # noqa: PLR0913, PLR0917 - each made before it
     settings: Settings,
     database: Database,
     lookup: Lookup,
-    background: Background,
+    background: BackgroundJobs,
     clock: Callable[[], float],
     endpoints: TokenEndpoints,
 ) -> Parts:
@@ -297,8 +300,8 @@ class _Documents:
         return _graph().document(text, silent=OMITTED_WHEN_EMPTY)
 
 
-def _stage(settings: Settings, parts: Parts, door: Door, ledger: Deliveries) -> Stage:
-    return Stage(
+def _stage(settings: Settings, parts: Parts, door: Door, ledger: IdempotencyStore) -> DryRunner:
+    return DryRunner(
         parts,
         door,
         _endpoints(settings),

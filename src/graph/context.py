@@ -96,8 +96,8 @@ class Context:
         budget: How many objects may still be returned; None for internal documents.
         plan: That of the running operation; None while graphql-core runs it alone.
         hidden: The schema coordinates this token may not see: "Email.body".
-        witness: Awaited before a mutation runs; raises a refusal when nobody could write down
-            that it did. None: nobody wants to know.
+        wait_for_capacity: Awaited before a mutation runs; raises a refusal when the decision log
+            has no room for its row. None: the request is not logged.
         trail: What the operator's side may be told afterwards, and the caller never.
         now: The clock; aware, UTC.
     """
@@ -116,7 +116,7 @@ class Context:
     etag: str | None = None
     budget: int | None = None
     plan: Plan | None = field(default=None, repr=False)
-    witness: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
+    wait_for_capacity: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
     trail: Trail = field(default_factory=Trail, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     hidden: frozenset[str] = field(init=False, repr=False)

@@ -235,7 +235,7 @@ def serve_gateway(port: str, dies: str) -> None:
         for name in ("upload", "create_folder", "create_row"):
             setattr(Content, name, die)
     if dies == "after":
-        log.Rulebook.allow = die  # type: ignore[method-assign] # that is the fault
+        log.RuleIntentLog.allow = die  # type: ignore[method-assign] # that is the fault
     sys.argv = ["gateway", "serve", "--port", port]
     run()
 

@@ -25,7 +25,7 @@ from gateway_processes import (
 from raw_http import lines, request
 
 from gateway.auth.token_lookup import open_lookup
-from gateway.connections.credentials import Vault
+from gateway.connections.credentials import CredentialRepository
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
 from sandbox.oauth.clients import Clients
@@ -90,7 +90,9 @@ class World:
         database = Database.open(self.postgres.url)
         lookup = open_lookup(database)
         try:
-            return (await Vault(lookup, database, Keyring([SECRET])).read(number))["refreshToken"]
+            return (await CredentialRepository(lookup, database, Keyring([SECRET])).read(number))[
+                "refreshToken"
+            ]
         finally:
             lookup.close()
             await database.close()

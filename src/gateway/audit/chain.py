@@ -42,7 +42,7 @@ class Chain:
         """Put *row* at the end of the chain of its day."""
         if row.at // DAY != self._day:
             self._day = row.at // DAY
-            name = f"{timestamps.text(row.at)[:10]}-{secrets.token_hex(8)}"
+            name = f"{timestamps.to_text(row.at)[:10]}-{secrets.token_hex(8)}"
             self._last = Link(name, 0, "")
         chain, number = self._last.chain, self._last.number + 1
         payload = _payload(chain, number, self._last.signature, row)
@@ -58,7 +58,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ChainFault:
     """*fault* at the row with this *number* of a *chain*."""
 
     chain: str
@@ -68,18 +68,18 @@ class Finding:
 
 async def faults(
     keyring: Keyring, linked: AsyncIterable[tuple[Link, Decision]]
-) -> AsyncIterator[Finding]:
+) -> AsyncIterator[ChainFault]:
     """Check rows that come chain by chain, in the order of their numbers."""
     last = Link("", 0, "")
     async for link, row in linked:
         if link.chain != last.chain:
             last = Link(link.chain, 0, "")
         if link.number != last.number + 1:
-            yield Finding(link.chain, link.number, Fault.MISSING)
+            yield ChainFault(link.chain, link.number, Fault.MISSING)
         else:
             payload = _payload(link.chain, link.number, last.signature, row)
             if not keyring.signed(link.signature, payload, context=_CONTEXT):
-                yield Finding(link.chain, link.number, Fault.CHANGED)
+                yield ChainFault(link.chain, link.number, Fault.CHANGED)
         last = link
 
 

@@ -25,7 +25,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class Way(StrEnum):
+class EntryPoint(StrEnum):
     """Which door a call came through."""
 
     REST = "rest"
@@ -77,7 +77,7 @@ class Decision(NamedTuple):
         """Return the object of `GET /api/decisions`; *number* is its id."""
         return {
             "id": number,
-            "at": timestamps.text(self.at),
+            "at": timestamps.to_text(self.at),
             "requestId": self.request_id,
             "tokenId": self.token_id,
             "operatorId": self.operator_id,
@@ -99,7 +99,7 @@ class Decision(NamedTuple):
         }
 
 
-def formed(surface: str | None, given: str) -> bool:
+def looks_like_id(surface: str | None, given: str) -> bool:
     """Say whether *given* has the form of an id of *surface*; anything else may be content."""
     return surface is not None and len(given) <= ids.MAX_ID_LENGTH and _FORMED[surface](given)
 

@@ -16,11 +16,11 @@ from contextlib import asynccontextmanager
 from sqlalchemy.dialects import postgresql, sqlite
 
 from gateway.audit.chain import Chain
-from gateway.audit.decision import Decision, formed
+from gateway.audit.decision import Decision, looks_like_id
 from gateway.audit.retention import Retention
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
-from gateway.store.background import meanwhile
+from gateway.store.background import running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import DecisionRow
 from gateway.store.timestamps import now_ms
@@ -91,7 +91,7 @@ class DecisionLog:
             self._reads.append(row)
         self._news.set()
 
-    async def witness(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """
         Wait until the row of a change that is about to begin will find room.
 
@@ -131,13 +131,13 @@ class DecisionLog:
                 self._room.set()
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         """Store what comes, meanwhile, and what is left at the end; drop what is too old."""
         if not self._days:
             yield
             return
         try:
-            async with meanwhile(self._watch(), self._retention.watch()):
+            async with running_tasks(self._watch(), self._retention.watch()):
                 yield
         finally:
             try:
@@ -170,7 +170,7 @@ class DecisionLog:
         found: list[tuple[object, ...]] = []
         for given in rows:
             row, named = given, given.resource_id
-            if named is not None and not formed(given.surface, named):
+            if named is not None and not looks_like_id(given.surface, named):
                 row = given._replace(resource_id=None)
             link = self._chain.link(row)
             found.append((*row, link.chain, link.number, link.signature))

@@ -17,7 +17,7 @@ _CHUNK = 1000  # rows read at once when all are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class DecisionFilter:
     """Which rows; None: whatever it is. *since* is part of the time, *until* is not."""
 
     token_id: int | None = None
@@ -49,7 +49,7 @@ Numbered = tuple[int, Decision]
 
 
 async def newest(
-    database: Database, wanted: Wanted, *, limit: int, before: tuple[int, int] | None = None
+    database: Database, wanted: DecisionFilter, *, limit: int, before: tuple[int, int] | None = None
 ) -> Sequence[Numbered]:
     """
     Return up to *limit* rows with their ids, newest first.
@@ -66,7 +66,7 @@ async def newest(
         return [(row[0], Decision(*row[1:])) for row in found]
 
 
-async def linked(database: Database) -> AsyncIterator[tuple[Link, Decision]]:
+async def in_chain_order(database: Database) -> AsyncIterator[tuple[Link, Decision]]:
     """Yield every row with its link, chain by chain, in the order of their numbers."""
     chain, number = col(DecisionRow.chain), col(DecisionRow.number)
     rows = select(chain, number, col(DecisionRow.signature), *_ROW).order_by(chain, number)

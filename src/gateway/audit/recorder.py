@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from gateway.audit.decision import Decision, Outcome, Way
+from gateway.audit.decision import Decision, EntryPoint, Outcome
 from gateway.audit.log import DecisionLog
 from graph.context import Context
 from graph.request_log import WHOLE, Asking, Ruling, Trail
@@ -32,7 +32,7 @@ from rest_compat.responses import Answer
 
 
 @dataclass(slots=True)
-class Tally:
+class UpstreamTally:
     """
     Tries at calls upstream.
 
@@ -46,11 +46,11 @@ class Tally:
 
 # Of the request that the running task belongs to. Nothing else of the request: what outlives it,
 # such as a connection that it opened, keeps this context for as long.
-_CURRENT: ContextVar[Tally | None] = ContextVar("upstream_calls", default=None)
+_CURRENT: ContextVar[UpstreamTally | None] = ContextVar("upstream_calls", default=None)
 
 
 @dataclass(slots=True)
-class Journey(Trail):
+class RequestRecord(Trail):
     """
     What the log wants to know of a request besides what the graph leaves.
 
@@ -59,20 +59,20 @@ class Journey(Trail):
         cost: Operations charged for the request as a whole.
     """
 
-    door: Way = Way.REST
+    door: EntryPoint = EntryPoint.REST
     cost: int = 1
     began: float = field(default_factory=time.perf_counter)
-    upstream: Tally = field(default_factory=Tally)
+    upstream: UpstreamTally = field(default_factory=UpstreamTally)
 
 
-def begin(door: Way, cost: int) -> Journey:
+def begin(door: EntryPoint, cost: int) -> RequestRecord:
     """Follow the request of the running task from here on."""
-    journey = Journey(door=door, cost=cost)
+    journey = RequestRecord(door=door, cost=cost)
     _CURRENT.set(journey.upstream)
     return journey
 
 
-def called(told: Told) -> None:
+def count_upstream_call(told: Told) -> None:
     """Count a try at an upstream call for the request that made it; a `providers` watcher."""
     tally = _CURRENT.get()
     if tally is not None:
@@ -128,7 +128,7 @@ class Recorder:
         cost: int,
     ) -> None:
         caller, journey = context.caller, context.trail
-        if not isinstance(journey, Journey):  # made by hand, not by the door
+        if not isinstance(journey, RequestRecord):  # made by hand, not by the door
             return
         surface = asking.surface if asking is not None else None
         row = Decision(
@@ -192,7 +192,7 @@ def _plain(code: Code, status: int) -> Ruling:
 
 
 def _cost(trail: Trail) -> int:
-    return trail.cost if isinstance(trail, Journey) else 0
+    return trail.cost if isinstance(trail, RequestRecord) else 0
 
 
 def _shares(asked: Iterable[Asking], total: int) -> list[int]:

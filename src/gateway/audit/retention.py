@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 from sqlmodel import col
 
 from gateway.audit.chain import DAY
-from gateway.store.background import rounds
+from gateway.store.background import repeat
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import DecisionRow
@@ -31,7 +31,7 @@ class Retention:
     async def watch(self) -> None:
         """Drop what is too old, every hour."""
         failing = "old decisions could not be dropped"
-        await rounds(self._turn, pause=PAUSE, failing=failing, first=FIRST)
+        await repeat(self._turn, pause=PAUSE, failing=failing, first=FIRST)
 
     async def _turn(self) -> None:
         async with self._leases.held("decisions"):

@@ -158,7 +158,7 @@ def view(token: AccessToken, resource_ids: Sequence[int]) -> "views.ManagedAcces
         "operatorId": token.operator_id,
         "resourceIds": list(resource_ids),
         "status": status(token, timestamps.now_ms()),
-        "createdAt": timestamps.text(token.created_at),
+        "createdAt": timestamps.to_text(token.created_at),
         "expiresAt": _text(token.expires_at),
         "revokedAt": _text(token.revoked_at),
         "lastUsedAt": _text(token.last_used_at),
@@ -178,7 +178,7 @@ async def touch(session: AsyncSession, token_id: int, now: int) -> None:
 
 
 def _text(moment: int | None) -> str | None:
-    return None if moment is None else timestamps.text(moment)
+    return None if moment is None else timestamps.to_text(moment)
 
 
 def _id(token: AccessToken) -> int:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from gateway.connections import rows as connection_rows
-from gateway.connections.credentials import ConnectionCredentials, Vault
+from gateway.connections.credentials import ConnectionCredentials, CredentialRepository
 from gateway.store.database import Database
 from gateway.store.event_ids import EventIds
 from gateway.store.tables import ConnectionRow
@@ -90,7 +90,7 @@ class Accounts:
     def __init__(
         self,
         origins: Origins,
-        vault: Vault,
+        vault: CredentialRepository,
         database: Database,
         upstreams: Mapping[tuple[str, str], str],
     ) -> None:

@@ -48,7 +48,7 @@ Endpoints = Callable[[int, str, Mapping[str, Any]], TokenEndpoint | None]
 log = logging.getLogger("gateway")
 
 
-class Vault:
+class CredentialRepository:
     """Opens the credentials of connections. One per process."""
 
     def __init__(  # noqa: PLR0913 - keyword-only, each with a default
@@ -211,7 +211,7 @@ class Vault:
 class ConnectionCredentials:
     """See `providers.http.client.Credentials`."""
 
-    def __init__(self, vault: Vault, connection_id: int, scheme: str) -> None:
+    def __init__(self, vault: CredentialRepository, connection_id: int, scheme: str) -> None:
         self._vault = vault
         self._connection_id = connection_id
         self.scheme = scheme
@@ -235,7 +235,7 @@ class ConnectionCredentials:
 class _Store:
     """One connection's row as an OAuth `CredentialStore`; *version* is the version last loaded."""
 
-    vault: Vault
+    vault: CredentialRepository
     connection_id: int
     version: int = 0
 

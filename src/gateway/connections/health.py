@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from sqlalchemy import ColumnElement, update
 from sqlmodel import and_, col, or_, select
 
-from gateway.store.background import meanwhile, rounds
+from gateway.store.background import repeat, running_tasks
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 from gateway.store.timestamps import now_ms
@@ -22,7 +22,7 @@ STEP = 300_000  # milliseconds: `lastOkAt` is that coarse
 TICK = 30.0  # seconds between two looks at the notes
 
 
-class LastOk:
+class LastSuccess:
     """Notes which connections answer. One per process."""
 
     def __init__(self, database: Database, *, clock: Callable[[], int] = now_ms) -> None:
@@ -37,10 +37,10 @@ class LastOk:
             self._noted[told.connection] = self._clock()
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         """Write the notes down now and then, meanwhile."""
-        async with meanwhile(
-            rounds(self.write, pause=TICK, failing="what answered is not written down")
+        async with running_tasks(
+            repeat(self.write, pause=TICK, failing="what answered is not written down")
         ):
             yield
 

@@ -33,7 +33,7 @@ _CONTEXT = b"oauth state"
 Identify = Callable[[ConnectionRow, Tokens], Any]
 
 
-class FlowFailed(Exception):
+class ConsentFailed(Exception):
     """The consent led to nothing; the message is for the person who gave it."""
 
     def __init__(self, message: str, *, status: int = 400) -> None:
@@ -43,7 +43,7 @@ class FlowFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class PendingConsent:
     """Where to send the person, and until when (milliseconds)."""
 
     authorize_url: str
@@ -69,7 +69,7 @@ class OAuthFlow:
         self._forget = forget
         self._clock = clock
 
-    async def start(self, connection_id: int, *, redirect_uri: str) -> Started:
+    async def start(self, connection_id: int, *, redirect_uri: str) -> PendingConsent:
         """
         Begin a consent.
 
@@ -109,7 +109,7 @@ class OAuthFlow:
             challenge=proof.challenge,
             extra={**EXTRA.get(row.provider, {}), **hint},
         )
-        return Started(url, now + PATIENCE)
+        return PendingConsent(url, now + PATIENCE)
 
     async def finish(self, told: Mapping[str, str]) -> ConnectionRow:
         """
@@ -125,17 +125,17 @@ class OAuthFlow:
         connection_id, name = self._named(told.get("state", ""))
         row, secret = await self._taken(connection_id, name)
         if "code" not in told:
-            raise FlowFailed("Access was not granted. Nothing has changed.")
+            raise ConsentFailed("Access was not granted. Nothing has changed.")
         try:
             got = await self._endpoint(row).exchange(
                 told["code"], redirect_uri=secret["redirectUri"], verifier=secret["verifier"]
             )
         except NeedsReauth:
-            raise FlowFailed(
+            raise ConsentFailed(
                 "The provider did not accept this consent. Please try again."
             ) from None
         except ProviderFailure as failure:
-            raise FlowFailed(failure.message, status=502) from failure
+            raise ConsentFailed(failure.message, status=502) from failure
         return await self.accept(row, got)
 
     async def accept(self, row: ConnectionRow, got: Tokens) -> ConnectionRow:
@@ -148,9 +148,9 @@ class OAuthFlow:
         try:
             account = got.account or await self._endpoints.account_of(row.provider, got)
         except ProviderFailure as failure:
-            raise FlowFailed(failure.message, status=502) from failure
+            raise ConsentFailed(failure.message, status=502) from failure
         if account is None or account.casefold() != row.account_email.casefold():
-            raise FlowFailed(
+            raise ConsentFailed(
                 f"You signed in with another account than {row.account_email}. "
                 "Nothing has changed.",
                 status=403,
@@ -158,7 +158,7 @@ class OAuthFlow:
         async with self._database.writing() as session:
             stored = await session.get(ConnectionRow, row.id, with_for_update=True)
             if stored is None:
-                raise FlowFailed("This connection was removed meanwhile.", status=404)
+                raise ConsentFailed("This connection was removed meanwhile.", status=404)
             connection_rows.replace(stored, _credentials(got), self._keyring)
             stored.granted_scopes = list(got.scopes or _wanted(row))
             stored.can_write = connection_rows.can_write(stored.granted_scopes)
@@ -186,7 +186,7 @@ class OAuthFlow:
             number, _, name = self._keyring.unseal(state, context=_CONTEXT).decode().partition(".")
             return int(number), name
         except ValueError:
-            raise FlowFailed("This address is not one of ours.") from None
+            raise ConsentFailed("This address is not one of ours.") from None
 
     async def _taken(self, connection_id: int, name: str) -> tuple[ConnectionRow, dict[str, str]]:
         async with self._database.writing() as session:
@@ -200,7 +200,9 @@ class OAuthFlow:
             or attempt.connection_id != connection_id
             or attempt.expires_at <= self._clock()
         ):
-            raise FlowFailed("This consent was used already, or took too long. Please start again.")
+            raise ConsentFailed(
+                "This consent was used already, or took too long. Please start again."
+            )
         opened: dict[str, str] = orjson.loads(
             self._keyring.decrypt(attempt.secret, place=_place(name))
         )
@@ -209,7 +211,7 @@ class OAuthFlow:
     def _endpoint(self, row: ConnectionRow) -> Any:
         endpoint = self._endpoints.of(row.id or 0, row.provider, {})
         if endpoint is None:
-            raise FlowFailed("This deployment has no OAuth client for the provider.", status=409)
+            raise ConsentFailed("This deployment has no OAuth client for the provider.", status=409)
         return endpoint
 
 

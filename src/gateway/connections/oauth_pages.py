@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from gateway.connections import reconnect_links
-from gateway.connections.oauth_flow import FlowFailed, OAuthFlow
+from gateway.connections.oauth_flow import ConsentFailed, OAuthFlow
 from gateway.connections.oauth_servers import CALLBACK
 from gateway.management.auth import Process
 from policy.refusals import InvalidInput, NotFound
@@ -45,7 +45,7 @@ async def reconnect(link: str, flow: Flow, process: Process) -> Response:
         started = await flow.start(
             connection_id, redirect_uri=callback_of(process.settings.base_url)
         )
-    except (reconnect_links.DeadLink, NotFound, InvalidInput):
+    except (reconnect_links.InvalidLink, NotFound, InvalidInput):
         return page("This link is no longer good", "Please ask for a new one.", status=410)
     return RedirectResponse(started.authorize_url, status_code=302)
 
@@ -55,7 +55,7 @@ async def callback(request: Request, flow: Flow) -> Response:
     """Take the person back from the provider."""
     try:
         row = await flow.finish(dict(request.query_params))
-    except FlowFailed as failure:
+    except ConsentFailed as failure:
         return page("The account is not connected", failure.message, status=failure.status)
     return page("The account is connected", f"{row.account_email} can be used again.")
 

@@ -62,7 +62,7 @@ HINTED = frozenset({"PROVIDER_A", "PROVIDER_B", "COLLAB"})  # that know `login_h
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsentServer:
+class AuthorizationServer:
     """
     Where people consent, and as which client we ask.
 

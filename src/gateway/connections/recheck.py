@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlmodel import col, select
 
-from gateway.store.background import meanwhile, rounds
+from gateway.store.background import repeat, running_tasks
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
@@ -30,7 +30,7 @@ log = logging.getLogger("gateway")
 Test = Callable[[ConnectionRow], Awaitable[Mapping[str, Any]]]
 
 
-class Recovery:
+class ConnectionRecheck:
     """Tries what does not work. One per process."""
 
     def __init__(self, database: Database, leases: Leases, test: Test) -> None:
@@ -39,10 +39,10 @@ class Recovery:
         self._test = test
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         """Look again and again, meanwhile."""
-        async with meanwhile(
-            rounds(self.look, pause=TICK, failing="connections could not be tried again")
+        async with running_tasks(
+            repeat(self.look, pause=TICK, failing="connections could not be tried again")
         ):
             yield
 

@@ -16,7 +16,7 @@ _DAYS = 7
 _CONTEXT = b"reconnect"
 
 
-class DeadLink(ValueError):
+class InvalidLink(ValueError):
     """Not one of ours, or too old."""
 
 
@@ -59,15 +59,15 @@ class ReconnectLinks:
         number, _, rest = text.partition(".")
         day, _, signature = rest.partition(".")
         if not (number.isdecimal() and number.isascii() and len(number) <= 19):
-            raise DeadLink
+            raise InvalidLink
         if not (day.isdecimal() and day.isascii() and len(day) <= 7):
-            raise DeadLink
+            raise InvalidLink
         connection_id, last_day = int(number), int(day)
         genuine = self._keyring.signed(
             signature, _signed(connection_id, last_day), context=_CONTEXT
         )
         if not genuine or self._clock() // _DAY > last_day:
-            raise DeadLink
+            raise InvalidLink
         return connection_id
 
 

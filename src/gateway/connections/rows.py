@@ -152,7 +152,9 @@ async def mark_needs_reauth(
 
 async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> int:
     """Seal every connection's credentials under the first key; return how many changed."""
-    done = await key_rotation.reseal(database, keyring, key_rotation.CREDENTIALS, batch=batch)
+    done = await key_rotation.rotate_column(
+        database, keyring, key_rotation.CREDENTIALS, batch=batch
+    )
     return done.changed
 
 
@@ -171,10 +173,10 @@ def view(row: ConnectionRow, *, reconnect_url: str | None = None) -> "views.Conn
         "status": row.status,
         "statusDetail": row.status_detail,
         "reconnectUrl": reconnect_url,
-        "lastOkAt": None if row.last_ok_at is None else timestamps.text(row.last_ok_at),
+        "lastOkAt": None if row.last_ok_at is None else timestamps.to_text(row.last_ok_at),
         "selectedSiteIds": row.selected_site_ids,
         "baseUrl": row.base_url,
-        "createdAt": timestamps.text(row.created_at),
+        "createdAt": timestamps.to_text(row.created_at),
     }
 
 

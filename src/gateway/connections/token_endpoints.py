@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from pydantic import SecretStr
 
-from gateway.connections.oauth_servers import SANDBOX_CLIENT, ConsentServer
+from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
 from gateway.settings import Settings
 from providers.connectors.boards.account import signed_in
 from providers.http.origins import Origins
@@ -48,7 +48,7 @@ class TokenEndpoints:
             style=BodyStyle.JSON if provider == "BOARDS" else BodyStyle.FORM,
         )
 
-    def consent(self, provider: str) -> ConsentServer | None:
+    def consent(self, provider: str) -> AuthorizationServer | None:
         """Return where people consent; None when this deployment has no client there."""
         client = self._client(provider, {})
         if client is None:
@@ -56,7 +56,7 @@ class TokenEndpoints:
         device = None
         if provider in {"PROVIDER_B", "COLLAB"}:
             device = self._login("devicecode")
-        return ConsentServer(
+        return AuthorizationServer(
             url=self._authorize(provider),
             client_id=client[0],
             client_secret=client[1],

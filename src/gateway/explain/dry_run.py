@@ -14,7 +14,7 @@ from policy.vocabulary import Layer
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class RateWindow:
     """A rate window as it stood; *spent* requests of it are used."""
 
     layer: Layer
@@ -23,7 +23,7 @@ class Limit:
 
 
 @dataclass(kw_only=True)
-class Play:
+class DryRun:
     """
     A rehearsal.
 
@@ -38,7 +38,7 @@ class Play:
     address: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
     costs: Mapping[str, int] = field(default_factory=dict)
-    limits: list[Limit] = field(default_factory=list)
+    limits: list[RateWindow] = field(default_factory=list)
     context: Context | None = None
     operation: Operation | None = None
     refusal: Refusal | None = None

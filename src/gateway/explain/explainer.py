@@ -6,10 +6,10 @@ from gateway.audit.decision import Outcome
 from gateway.auth.authenticator import Callers
 from gateway.explain import layers
 from gateway.explain.question import Document, Question
-from gateway.explain.result import Course, Stop
-from gateway.explain.runner import Stage
-from gateway.explain.search import Search
-from gateway.explain.subject import NotingRules, Subject
+from gateway.explain.result import Denial, DryRunResult
+from gateway.explain.runner import DryRunner
+from gateway.explain.search import ChangeSearch
+from gateway.explain.subject import RecordingRuleSet, Subject
 from gateway.operations import views
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken
@@ -22,7 +22,7 @@ from policy.vocabulary import RuleAction
 class Explainer:
     """Explains why calls are refused, and what would let them pass."""
 
-    def __init__(self, stage: Stage, callers: Callers) -> None:
+    def __init__(self, stage: DryRunner, callers: Callers) -> None:
         self._stage = stage
         self._callers = callers
 
@@ -39,10 +39,10 @@ class Explainer:
         """
         subject = await Subject.read(token, self._callers, timestamps.now_ms())
 
-        async def rehearse(parts: Any) -> Course:
+        async def rehearse(parts: Any) -> DryRunResult:
             return await self._stage.play(question, subject.changed(parts), address=address)
 
-        found = await Search(rehearse).run()
+        found = await ChangeSearch(rehearse).run()
         first = found.first
         change = _change(found.parts, subject) if found.parts else None
         fields: _Fields = {"fields": _fields(first)} if isinstance(question, Document) else {}
@@ -53,10 +53,10 @@ class Explainer:
             "message": first.stop.message if first.stop else None,
             "layers": [
                 {"layer": one.layer, "outcome": one.outcome, "detail": one.detail or None}
-                for one in layers.steps(first)
+                for one in layers.layer_results(first)
             ],
             "rule": _rule(first, subject),
-            "hiddenFields": layers.hidden(first),
+            "hiddenFields": layers.hidden_fields(first),
             **fields,
             "change": None if found.obstacle else change,
             "unchangeable": found.obstacle,
@@ -73,15 +73,15 @@ class _End(TypedDict, total=False):
     expiresAt: str
 
 
-def _outcome(stop: Stop | None) -> Outcome:
+def _outcome(stop: Denial | None) -> Outcome:
     if stop is None:
         return Outcome.ALLOWED
     return Outcome.FAILED if stop.failed else Outcome.REFUSED
 
 
-def _fields(course: Course) -> list[views.RootField]:
+def _fields(course: DryRunResult) -> list[views.RootField]:
     """Tell of each root field of a document how it went."""
-    stops: dict[str, Stop] = {}
+    stops: dict[str, Denial] = {}
     for stop in course.stops:
         stops.setdefault(stop.key, stop)
     return [
@@ -96,12 +96,12 @@ def _fields(course: Course) -> list[views.RootField]:
     ]
 
 
-def _rule(course: Course, subject: Subject) -> views.DecidingRule | None:
+def _rule(course: DryRunResult, subject: Subject) -> views.DecidingRule | None:
     """Return the rule that refused; or that allowed, where it was one alone."""
     rule_id = getattr(course.stop.problem, "rule_id", None) if course.stop else None
     if course.stop is None and course.play.context is not None:
         rules = course.play.context.caller.rules
-        allowed_by = rules.allowed_by if isinstance(rules, NotingRules) else set()
+        allowed_by = rules.allowed_by if isinstance(rules, RecordingRuleSet) else set()
         rule_id = next(iter(allowed_by)) if len(allowed_by) == 1 else None
     found = next((one for one in subject.all_rules if one.id == rule_id), None)
     return None if found is None else _shown(found)
@@ -119,7 +119,7 @@ def _shown(rule: Rule) -> views.DecidingRule:
 def _change(parts: tuple[Part, ...], subject: Subject) -> views.TokenChange:
     """Write a change down as the management API takes it."""
     until = [one.expires_at for one in parts if isinstance(one, Until)]
-    end: _End = {"expiresAt": timestamps.text(until[-1])} if until else {}
+    end: _End = {"expiresAt": timestamps.to_text(until[-1])} if until else {}
     return {
         "settings": changes.patch(subject.token.settings, parts),
         **end,

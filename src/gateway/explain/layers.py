@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from gateway.explain.dry_run import Play
-from gateway.explain.result import Course, Stop
+from gateway.explain.dry_run import DryRun
+from gateway.explain.result import Denial, DryRunResult
 from graph.documents.selected_coordinates import coordinates
 from graph.masking import masks
 from graph.masking.guards import Requirement
@@ -15,7 +15,7 @@ from policy.gates import allows
 from policy.vocabulary import CalendarOp, Code, Field, Layer, Surface
 
 
-class Outcome(StrEnum):
+class LayerOutcome(StrEnum):
     """What a layer said."""
 
     PASSED = "passed"
@@ -25,11 +25,11 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LayerResult:
     """One layer of one call; *detail* is a sentence for people, or empty."""
 
     layer: Layer
-    outcome: Outcome
+    outcome: LayerOutcome
     detail: str
 
 
@@ -40,29 +40,29 @@ _BEFORE: Mapping[Code, tuple[Layer, ...]] = MappingProxyType(
 )
 
 
-def steps(course: Course) -> list[Step]:
+def layer_results(course: DryRunResult) -> list[LayerResult]:
     """Return every layer, in order."""
-    told: list[Step] = []
+    told: list[LayerResult] = []
     stop = course.stop
     for layer in Layer:
         if stop is not None and layer is stop.layer:
-            told.append(Step(layer, Outcome.REFUSED, stop.message))
+            told.append(LayerResult(layer, LayerOutcome.REFUSED, stop.message))
         elif stop is not None and layer in _unasked(stop):
-            told.append(Step(layer, Outcome.NOT_REACHED, ""))
+            told.append(LayerResult(layer, LayerOutcome.NOT_REACHED, ""))
         else:
             ground = _GROUNDS[layer](course)
-            outcome = Outcome.PASSED if ground.passed else Outcome.NOT_APPLICABLE
-            told.append(Step(layer, outcome, ground.words))
+            outcome = LayerOutcome.PASSED if ground.passed else LayerOutcome.NOT_APPLICABLE
+            told.append(LayerResult(layer, outcome, ground.words))
     return told
 
 
-def _unasked(stop: Stop) -> Collection[Layer]:
+def _unasked(stop: Denial) -> Collection[Layer]:
     """Return the layers that were not asked before *stop*."""
     order = list(Layer)
     return (*_BEFORE.get(stop.code, ()), *order[order.index(stop.layer) + 1 :])
 
 
-def hidden(course: Course) -> Mapping[Surface, list[Field]]:
+def hidden_fields(course: DryRunResult) -> Mapping[Surface, list[Field]]:
     """Return the mask words that hide something the call selects."""
     operation = course.play.operation
     if operation is None:
@@ -77,8 +77,8 @@ class _Ground:
     passed: bool = True
 
 
-def _limits(layer: Layer, nothing: str) -> Callable[[Course], _Ground]:
-    def ground(course: Course) -> _Ground:
+def _limits(layer: Layer, nothing: str) -> Callable[[DryRunResult], _Ground]:
+    def ground(course: DryRunResult) -> _Ground:
         met = [one for one in course.play.limits if one.layer is layer]
         if not met:
             return _Ground(nothing, passed=False)
@@ -88,19 +88,19 @@ def _limits(layer: Layer, nothing: str) -> Callable[[Course], _Ground]:
     return ground
 
 
-def _token(course: Course) -> _Ground:
+def _token(course: DryRunResult) -> _Ground:
     ends = course.play.subject.token.expires_at
     return _Ground("The token is active." if ends is None else "The token has not ended yet.")
 
 
-def _surface(course: Course) -> _Ground:
+def _surface(course: DryRunResult) -> _Ground:
     switched = [one for one in _surfaces(course.play) if one is not Surface.TASKS]
     if not switched:
         return _Ground("There is no switch.", passed=False)
     return _Ground(_listed(f"{one}AccessEnabled is true" for one in switched))
 
 
-def _connections(course: Course) -> _Ground:
+def _connections(course: DryRunResult) -> _Ground:
     surfaces = _surfaces(course.play)
     if not surfaces:
         return _Ground("No connection is needed.", passed=False)
@@ -110,7 +110,7 @@ def _connections(course: Course) -> _Ground:
     )
 
 
-def _operation(course: Course) -> _Ground:
+def _operation(course: DryRunResult) -> _Ground:
     caller = course.play.subject.caller
     needs = [one for one in _needs(course.play) if one.operations]
     if not needs:
@@ -125,11 +125,11 @@ def _allowing(need: Requirement, caller: Caller) -> str:
     return f"{first} is allowed"
 
 
-def _input(_: Course) -> _Ground:
+def _input(_: DryRunResult) -> _Ground:
     return _Ground("Parameters and body are as they must be.")
 
 
-def _usable(course: Course) -> _Ground:
+def _usable(course: DryRunResult) -> _Ground:
     caller = course.play.subject.caller
     surfaces = _surfaces(course.play)
     if not surfaces:
@@ -142,7 +142,7 @@ def _usable(course: Course) -> _Ground:
     return _Ground(f"Connections that can be used: {', '.join(usable)}.")
 
 
-def _scope(course: Course) -> _Ground:
+def _scope(course: DryRunResult) -> _Ground:
     if not _surfaces(course.play):
         return _Ground("Nothing is looked at.", passed=False)
     if course.play.subject.all_rules and Surface.COLLAB in _surfaces(course.play):
@@ -150,7 +150,7 @@ def _scope(course: Course) -> _Ground:
     return _Ground("It lies within what the token may reach.")
 
 
-def _upstream(course: Course) -> _Ground:
+def _upstream(course: DryRunResult) -> _Ground:
     if course.unsent:
         return _Ground("It would be sent now; what upstream would say to it is not known.")
     if not _surfaces(course.play):
@@ -158,14 +158,14 @@ def _upstream(course: Course) -> _Ground:
     return _Ground("Upstream answered.")
 
 
-def _mask(course: Course) -> _Ground:
-    found = [str(word) for words in hidden(course).values() for word in words]
+def _mask(course: DryRunResult) -> _Ground:
+    found = [str(word) for words in hidden_fields(course).values() for word in words]
     if not found:
         return _Ground("Nothing of it is hidden.", passed=False)
     return _Ground(f"Hidden: {', '.join(found)}.")
 
 
-_GROUNDS: Mapping[Layer, Callable[[Course], _Ground]] = MappingProxyType(
+_GROUNDS: Mapping[Layer, Callable[[DryRunResult], _Ground]] = MappingProxyType(
     {
         Layer.ADDRESS_LIMIT: _limits(
             Layer.ADDRESS_LIMIT, "Counted by the address that a call comes from."
@@ -184,12 +184,12 @@ _GROUNDS: Mapping[Layer, Callable[[Course], _Ground]] = MappingProxyType(
 )
 
 
-def _needs(play: Play) -> Sequence[Requirement]:
+def _needs(play: DryRun) -> Sequence[Requirement]:
     operation = play.operation
     return [operation.requirements[one.name] for one in play.askings] if operation else ()
 
 
-def _surfaces(play: Play) -> Sequence[Surface]:
+def _surfaces(play: DryRun) -> Sequence[Surface]:
     return list(dict.fromkeys(one.surface for one in _needs(play) if one.surface is not None))
 
 

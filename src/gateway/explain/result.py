@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.explain.dry_run import Play
+from gateway.explain.dry_run import DryRun
 from graph import errors
 from graph.request_log import WHOLE
 from policy.refusals import Blocked, Refusal
@@ -16,7 +16,7 @@ from rest_compat.table import Endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class Denial:
     """
     What stops a call, or a root field of a document.
 
@@ -53,7 +53,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class DryRunResult:
     """
     How a rehearsal went.
 
@@ -62,25 +62,25 @@ class Course:
         unsent: It came as far as its first change, which was not sent.
     """
 
-    play: Play
+    play: DryRun
     status: int
-    stops: tuple[Stop, ...] = ()
+    stops: tuple[Denial, ...] = ()
     unsent: bool = False
 
     @property
-    def stop(self) -> Stop | None:
+    def stop(self) -> Denial | None:
         """What the answer is about; None when the call is allowed."""
         return self.stops[0] if self.stops else None
 
     @classmethod
-    def ended(cls, play: Play, *, status: int) -> "Course":
+    def ended(cls, play: DryRun, *, status: int) -> "DryRunResult":
         """Of a call that would have changed something: nothing stopped it."""
         return cls(play=play, status=status, unsent=True)
 
     @classmethod
     def answered(
-        cls, play: Play, endpoint: Endpoint | None, *, status: int, body: bytes
-    ) -> "Course":
+        cls, play: DryRun, endpoint: Endpoint | None, *, status: int, body: bytes
+    ) -> "DryRunResult":
         """Of a call of the table that was answered."""
         if status < 400:
             return cls(play=play, status=status)
@@ -92,7 +92,7 @@ class Course:
             code, layer = ruling.code, ruling.layer
         else:  # wrong before the graph was asked; a word is missing only where nothing is
             code, layer = Code(told["error"] or Code.NOT_FOUND), Layer.INPUT
-        stop = Stop(
+        stop = Denial(
             layer=layer,
             code=code,
             error=told["error"],
@@ -104,18 +104,20 @@ class Course:
         return cls(play=play, status=status, stops=(stop,))
 
     @classmethod
-    def told(cls, play: Play, *, status: int, errors: Sequence[Mapping[str, Any]]) -> "Course":
+    def told(
+        cls, play: DryRun, *, status: int, errors: Sequence[Mapping[str, Any]]
+    ) -> "DryRunResult":
         """Of a document that was answered."""
         return cls(play=play, status=status, stops=tuple(_stop(play, one) for one in errors))
 
 
-def _behind(play: Play, message: str) -> BaseException | None:
+def _behind(play: DryRun, message: str) -> BaseException | None:
     """Return what the *message* of an answer is the sentence of."""
     known = [*play.problems.values(), play.refusal]
     return next((one for one in known if one and errors.message(one) == message), None)
 
 
-def _stop(play: Play, told: Mapping[str, Any]) -> Stop:
+def _stop(play: DryRun, told: Mapping[str, Any]) -> Denial:
     extensions = told["extensions"]
     code = Code(extensions["code"])
     key = str(told["path"][0]) if told.get("path") else WHOLE
@@ -127,7 +129,7 @@ def _stop(play: Play, told: Mapping[str, Any]) -> Stop:
     layer = LAYERS[code]
     if problem is not None:
         layer = errors.ruling(problem, surface=surface).layer
-    return Stop(
+    return Denial(
         layer=layer,
         code=code,
         error=code.value,

@@ -15,9 +15,9 @@ import orjson
 from graphql import GraphQLError
 from starlette.types import Message, Scope
 
-from gateway.explain.dry_run import Limit, Play
+from gateway.explain.dry_run import DryRun, RateWindow
 from gateway.explain.question import Call, Document, Question
-from gateway.explain.result import Course
+from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
 from gateway.http.entry import Door
 from gateway.services import Parts
@@ -45,10 +45,10 @@ REQUEST_ID = "rehearsal"
 class _Visit:
     token_id: int
     context: Context
-    play: Play
+    play: DryRun
 
 
-class Stage:
+class DryRunner:
     """Rehearses calls. One per process."""
 
     def __init__(  # noqa: PLR0913 - what a process is made of
@@ -80,14 +80,14 @@ class Stage:
 
     async def play(
         self, question: Question, subject: Subject, *, address: str | None = None
-    ) -> Course:
+    ) -> DryRunResult:
         """Rehearse *question* for *subject*; *address* is where it would come from, if known."""
         if isinstance(question, Document):
-            play = Play(subject=subject, address=address, given=question.variables)
+            play = DryRun(subject=subject, address=address, given=question.variables)
             return await self._document(question, play)
-        return await self._call(question, Play(subject=subject, address=address))
+        return await self._call(question, DryRun(subject=subject, address=address))
 
-    async def open(self, play: Play, costs: Mapping[str, int], mount: str = "") -> Context:
+    async def open(self, play: DryRun, costs: Mapping[str, int], mount: str = "") -> Context:
         """
         Let a rehearsal in, in the order of `gateway.http.entry`.
 
@@ -110,7 +110,7 @@ class Stage:
 
     # -- the two doors
 
-    async def _call(self, call: Call, play: Play) -> Course:
+    async def _call(self, call: Call, play: DryRun) -> DryRunResult:
         scope: Scope = {
             "type": "http",
             "http_version": "1.1",
@@ -135,11 +135,11 @@ class Stage:
             await self._table(scope, receive, send)
         endpoint = self._endpoints.get((_reading(call.method), scope["state"].get("route", "")))
         if rehearsal.ended:
-            return Course.ended(play, status=endpoint.status if endpoint else 200)
+            return DryRunResult.ended(play, status=endpoint.status if endpoint else 200)
         body = b"".join(one.get("body", b"") for one in sent[1:])
-        return Course.answered(play, endpoint, status=sent[0]["status"], body=body)
+        return DryRunResult.answered(play, endpoint, status=sent[0]["status"], body=body)
 
-    async def _document(self, asked: Document, play: Play) -> Course:
+    async def _document(self, asked: Document, play: DryRun) -> DryRunResult:
         request = {
             "query": asked.text,
             "variables": dict(asked.variables),
@@ -155,9 +155,9 @@ class Stage:
             )
         play.operation = self._operation(asked)
         if rehearsal.ended:
-            return Course.ended(play, status=200)
+            return DryRunResult.ended(play, status=200)
         told: list[dict[str, Any]] = orjson.loads(reply.body).get("errors", [])
-        return Course.told(play, status=reply.status, errors=told)
+        return DryRunResult.told(play, status=reply.status, errors=told)
 
     def _operation(self, asked: Document) -> Operation | None:
         """Return the operation that was run; None when the document cannot be."""
@@ -177,7 +177,7 @@ class Stage:
                 key = f"{mount}{bucket}:{address}"
                 yield Layer.ADDRESS_LIMIT, Charge(key, (window,), cost)
 
-    async def _under_limits(self, play: Play, charges: Iterable[tuple[Layer, Charge]]) -> None:
+    async def _under_limits(self, play: DryRun, charges: Iterable[tuple[Layer, Charge]]) -> None:
         """
         Look at windows one by one.
 
@@ -190,7 +190,7 @@ class Stage:
             (window,) = charge.windows
             seen = await self._parts.counter.take([Charge(charge.key, charge.windows, 0)])
             left = seen.remaining if window.limit else 0
-            limit = Limit(layer=layer, window=window, spent=window.limit - left)
+            limit = RateWindow(layer=layer, window=window, spent=window.limit - left)
             play.limits.append(limit)
             if left < charge.cost:
                 wait = max(1, seen.reset - play.subject.now // 1000)
@@ -200,7 +200,7 @@ class Stage:
 class _Door:
     """`rest_compat.ports.Door` of the stage."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: DryRunner) -> None:
         self._stage = stage
 
     def request_id(self, scope: Scope) -> str:
@@ -208,7 +208,7 @@ class _Door:
         return REQUEST_ID
 
     async def enter(self, scope: Scope, charge: ports.Charge, *, partial_fail: bool) -> ports.Visit:
-        play: Play = scope[_PLAY]
+        play: DryRun = scope[_PLAY]
         try:
             context = await self._stage.open(play, {charge.windows: 1}, charge.mount)
         except Refusal as refusal:

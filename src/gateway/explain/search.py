@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from gateway.explain.dry_run import Play
-from gateway.explain.result import Course, Stop
+from gateway.explain.dry_run import DryRun
+from gateway.explain.result import Denial, DryRunResult
 from policy.quota import DAY, HOUR, MINUTE
 from policy.remedies.changes import Part
 from policy.remedies.obstacles import obstacle
@@ -22,11 +22,11 @@ from policy.vocabulary import Layer
 MOST = 20  # rehearsals of one question
 PATIENCE = 30.0  # seconds; no rehearsal begins after that
 
-Rehearse = Callable[[Sequence[Part]], Awaitable[Course]]
+Rehearse = Callable[[Sequence[Part]], Awaitable[DryRunResult]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ChangeSearchResult:
     """
     What was found.
 
@@ -37,7 +37,7 @@ class Found:
         rehearsals: How many it took.
     """
 
-    first: Course
+    first: DryRunResult
     parts: tuple[Part, ...]
     obstacle: str | None
     rehearsals: int
@@ -47,7 +47,7 @@ class _Spent(Exception):
     """There may be no more rehearsals."""
 
 
-class Search:
+class ChangeSearch:
     """One search."""
 
     def __init__(self, rehearse: Rehearse) -> None:
@@ -56,7 +56,7 @@ class Search:
         self._ends = time.monotonic() + PATIENCE
         self._met: set[object] = set()
 
-    async def run(self) -> Found:
+    async def run(self) -> ChangeSearchResult:
         """Rehearse the call as it is, then with more and more changes."""
         first = await self._tried(())
         parts: tuple[Part, ...] = ()
@@ -74,8 +74,8 @@ class Search:
             return self._found(first, (), said)
 
     async def _step(
-        self, course: Course, stop: Stop, parts: tuple[Part, ...]
-    ) -> tuple[tuple[Part, ...], Course] | None:
+        self, course: DryRunResult, stop: Denial, parts: tuple[Part, ...]
+    ) -> tuple[tuple[Part, ...], DryRunResult] | None:
         """Return the first opening of *stop* after which it is not what stops the call."""
         if stop.problem is None:
             return None
@@ -99,20 +99,24 @@ class Search:
     def _spent(self) -> bool:
         return self._count >= MOST or (self._count > 0 and time.monotonic() >= self._ends)
 
-    async def _tried(self, parts: Sequence[Part]) -> Course:
+    async def _tried(self, parts: Sequence[Part]) -> DryRunResult:
         if self._spent:
             raise _Spent
         self._count += 1
         return await self._rehearse(parts)
 
-    def _found(self, first: Course, parts: tuple[Part, ...], obstacle_: str | None) -> Found:
-        return Found(first=first, parts=parts, obstacle=obstacle_, rehearsals=self._count)
+    def _found(
+        self, first: DryRunResult, parts: tuple[Part, ...], obstacle_: str | None
+    ) -> ChangeSearchResult:
+        return ChangeSearchResult(
+            first=first, parts=parts, obstacle=obstacle_, rehearsals=self._count
+        )
 
 
 _QUOTAS = MappingProxyType({MINUTE: "perMinute", HOUR: "perHour", DAY: "perDay"})
 
 
-def _standing(play: Play, stop: Stop) -> Standing:
+def _standing(play: DryRun, stop: Denial) -> Standing:
     subject = play.subject
     return Standing(
         settings=subject.settings,
@@ -129,5 +133,5 @@ def _standing(play: Play, stop: Stop) -> Standing:
     )
 
 
-def _blame(course: Course, stop: Stop) -> str:
+def _blame(course: DryRunResult, stop: Denial) -> str:
     return obstacle(stop.problem, course.play.subject.connections, stop.surface)

@@ -21,7 +21,7 @@ from providers.ports.mail import ConnectionInfo
 
 
 @dataclass(frozen=True)
-class NotingRules(RuleSet):
+class RecordingRuleSet(RuleSet):
     """Rules that remember which of them allowed something; None is the default."""
 
     allowed_by: set[int | None] = field(default_factory=set)
@@ -111,7 +111,7 @@ class Subject:
             operator_id=token.operator_id,
             grant=grant,
             settings=settings,
-            rules=NotingRules(**vars(self._ruleset(grant))),
+            rules=RecordingRuleSet(**vars(self._ruleset(grant))),
             connections=self.connections,
         )
 

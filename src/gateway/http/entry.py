@@ -14,14 +14,14 @@ from typing import Any
 from starlette.types import Scope
 
 from gateway.audit import recorder
-from gateway.audit.decision import Way
+from gateway.audit.decision import EntryPoint
 from gateway.audit.log import DecisionLog
 from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
 from gateway.http import client_addresses
 from gateway.http.middleware import passage
-from gateway.rule_intents.log import Rulebook
-from gateway.rule_intents.recovery import Mending
+from gateway.rule_intents.log import RuleIntentLog
+from gateway.rule_intents.recovery import RuleIntentRecovery
 from gateway.services import Parts
 from gateway.store.database import StorageUnavailable
 from graph import errors
@@ -53,8 +53,8 @@ class Door:
         self._accounts = accounts
         self._decisions = decisions
         self.recorder = recorder.Recorder(decisions)
-        self.rulebook = Rulebook(parts.database, parts.keyring)
-        self.mending = Mending(parts.database, parts.keyring, accounts)
+        self.rulebook = RuleIntentLog(parts.database, parts.keyring)
+        self.mending = RuleIntentRecovery(parts.database, parts.keyring, accounts)
 
     # -- what REST asks; see `rest_compat.ports.Door` ------------------------------------------
 
@@ -137,7 +137,10 @@ class Door:
         charges = self._address_charges(scope, costs, mount)
         await self._take(scope, *charges, *_token_charges(caller, sum(costs.values())))
         context = self.context_of(caller, costs, request_id=self.request_id(scope))
-        context.rulebook, context.witness = self.rulebook, self._decisions.witness
+        context.rulebook, context.wait_for_capacity = (
+            self.rulebook,
+            self._decisions.wait_for_capacity,
+        )
         context.trail = recorder.begin(_way(scope, mount), sum(costs.values()))
         return context
 
@@ -197,10 +200,12 @@ def bucket_of(path: str) -> tuple[str, str]:
 _SURFACES = frozenset(surface.value for surface in Surface)
 
 
-def _way(scope: Scope, mount: str) -> Way:
+def _way(scope: Scope, mount: str) -> EntryPoint:
     if mount:
-        return Way.INTERNAL
-    return Way.GRAPHQL if bucket_of(scope.get("path", ""))[0] == "graphql" else Way.REST
+        return EntryPoint.INTERNAL
+    return (
+        EntryPoint.GRAPHQL if bucket_of(scope.get("path", ""))[0] == "graphql" else EntryPoint.REST
+    )
 
 
 def _token_charges(caller: Caller, cost: int) -> list[Charge]:

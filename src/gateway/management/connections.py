@@ -192,7 +192,7 @@ async def reconnect_connection(
     started = await flow.start(long(connection_id), redirect_uri=redirect_uri)
     return {
         "authorizeUrl": started.authorize_url,
-        "expiresAt": timestamps.text(started.expires_at),
+        "expiresAt": timestamps.to_text(started.expires_at),
     }
 
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from gateway.audit import reading
 from gateway.audit.decision import Outcome
 from gateway.audit.log import DecisionLog
-from gateway.audit.reading import Wanted
+from gateway.audit.reading import DecisionFilter
 from gateway.management import paging
 from gateway.management.auth import Process
 from gateway.management.paging import Filters, Pager, Whole
@@ -48,9 +48,9 @@ class DecisionFilters(Filters):
     code: Code | None = None
     request_id: Annotated[str, Field(max_length=128)] | None = None
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> DecisionFilter:
         """Return what the log is asked for."""
-        return Wanted(**self.model_dump(exclude={"limit", "page_token"}))
+        return DecisionFilter(**self.model_dump(exclude={"limit", "page_token"}))
 
 
 @router.get("", openapi_extra=paging.described(DecisionFilters))

@@ -112,7 +112,7 @@ def view(operator: Operator) -> views.Operator:
         "id": operator.id,
         "email": operator.email,
         "displayName": operator.display_name,
-        "createdAt": timestamps.text(operator.created_at),
+        "createdAt": timestamps.to_text(operator.created_at),
     }
 
 

@@ -144,5 +144,5 @@ async def _view(session: AsyncSession, resource: Resource) -> views.Resource:
         "id": resource.id or 0,
         "name": resource.name,
         "operatorIds": list(operators),
-        "createdAt": timestamps.text(resource.created_at),
+        "createdAt": timestamps.to_text(resource.created_at),
     }

@@ -17,8 +17,8 @@ from gateway.cli.new_account import NewAccount
 from gateway.cli.stores import opened, require_operator, require_resource
 from gateway.connections import rows as connection_rows
 from gateway.connections.accounts import Accounts
-from gateway.connections.credentials import Vault
-from gateway.connections.oauth_flow import PATIENCE, FlowFailed, OAuthFlow
+from gateway.connections.credentials import CredentialRepository
+from gateway.connections.oauth_flow import PATIENCE, ConsentFailed, OAuthFlow
 from gateway.connections.oauth_servers import scopes_of
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.secrets.keyring import Keyring
@@ -126,7 +126,7 @@ async def _consented(desk: _Desk, row: ConnectionRow, way: Way) -> ConnectionRow
             return await desk.flow.finish(answer)
     except TimeoutError:
         raise InvalidInput("Nobody agreed in time.") from None
-    except FlowFailed as failure:
+    except ConsentFailed as failure:
         raise InvalidInput(failure.message) from None
 
 
@@ -212,7 +212,9 @@ def _made(
     database: Database, keyring: Keyring, settings: Settings, origins: Origins, lookup: Any
 ) -> _Desk:
     endpoints = TokenEndpoints(origins, settings)
-    vault = Vault(lookup, database, keyring, endpoints=endpoints.of, leases=Leases(database))
+    vault = CredentialRepository(
+        lookup, database, keyring, endpoints=endpoints.of, leases=Leases(database)
+    )
     accounts = Accounts(origins, vault, database, settings.upstreams)
     flow = OAuthFlow(database, keyring, endpoints)
     return _Desk(database, keyring, endpoints, accounts, flow)

@@ -67,5 +67,5 @@ def _resource(row: Resource, operator_ids: Iterable[str]) -> Mapping[str, Any]:
         "id": row.id,
         "name": row.name,
         "operatorIds": sorted(set(operator_ids)),
-        "createdAt": timestamps.text(row.created_at),
+        "createdAt": timestamps.to_text(row.created_at),
     }

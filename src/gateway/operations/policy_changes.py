@@ -203,7 +203,7 @@ def plain(value: Any) -> Any:
 
 
 def _moment(milliseconds: int | None) -> str | None:
-    return None if milliseconds is None else timestamps.text(milliseconds)
+    return None if milliseconds is None else timestamps.to_text(milliseconds)
 
 
 def _text(value: Any) -> str:

@@ -144,7 +144,7 @@ def token_entry(token: KeptToken) -> dict[str, Any]:
         "name": token.row.name,
         "operator": token.operator,
         "resources": sorted(token.resources),
-        "expiresAt": None if ends is None else timestamps.text(ends),
+        "expiresAt": None if ends is None else timestamps.to_text(ends),
         "settings": token.settings,
         "rules": [
             {

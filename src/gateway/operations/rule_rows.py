@@ -107,8 +107,8 @@ def view(row: CollabRule) -> views.CollabRule:
         "action": row.action,
         "description": row.description,
         "source": row.source,
-        "createdAt": timestamps.text(row.created_at),
-        "updatedAt": timestamps.text(row.updated_at),
+        "createdAt": timestamps.to_text(row.created_at),
+        "updatedAt": timestamps.to_text(row.updated_at),
     }
 
 

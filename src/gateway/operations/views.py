@@ -213,7 +213,7 @@ class Decision(TypedDict):
     requestId: Annotated[str, "The call's `X-Request-Id`."]
     tokenId: Annotated[Long, "Who called."]
     operatorId: Annotated[str, "Whose token it was."]
-    door: Annotated[str, "Which way the call came in.", words(decision.Way)]
+    door: Annotated[str, "Which way the call came in.", words(decision.EntryPoint)]
     surface: Annotated[SurfaceWord | None, "What was called; null: none of the surfaces."]
     operation: Annotated[str | None, "The root field that answers; null: none was reached."]
     resourceId: Annotated[str | None, "The id that the caller named, if it has the form of one."]
@@ -247,7 +247,7 @@ class LayerStep(TypedDict):
     """What one layer said of a call."""
 
     layer: Annotated[Layer, "In the order in which they are asked."]
-    outcome: Annotated[layers.Outcome, "What it said."]
+    outcome: Annotated[layers.LayerOutcome, "What it said."]
     detail: Annotated[str | None, "On what ground; null: there is nothing to say."]
 
 

@@ -19,7 +19,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
-from gateway.store.background import meanwhile
+from gateway.store.background import running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import AccessToken, CollabRule, RuleIntent
 from gateway.store.timestamps import now_ms
@@ -36,7 +36,7 @@ LEASE = 35_000  # milliseconds: a call to a provider may last 30 seconds, and 5 
 RENEWAL = 5.0  # seconds between signs of life, and between tries to store what could not be stored
 
 
-class Rulebook:
+class RuleIntentLog:
     """`graph.context.Rulebook` over the database. One per process."""
 
     def __init__(
@@ -121,10 +121,10 @@ class Rulebook:
             await self._store(intent, pattern)
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         """Renew and retry, meanwhile; retry once more at the end."""
         try:
-            async with meanwhile(self._watch()):
+            async with running_tasks(self._watch()):
                 yield
         finally:
             with contextlib.suppress(StorageUnavailable):
@@ -143,7 +143,7 @@ class Rulebook:
         async with self._database.writing() as session:
             row = await session.get(RuleIntent, intent)
             if row is not None:
-                await replace(session, row, pattern)
+                await replace_with_rule(session, row, pattern)
         self._unstored.pop(intent, None)
         self._running.discard(intent)
 
@@ -153,10 +153,10 @@ def sealed_for(token_id: int) -> bytes:
     return f"rule_intents:{token_id}".encode()
 
 
-async def replace(session: AsyncSession, intent: RuleIntent, pattern: str) -> None:
+async def replace_with_rule(session: AsyncSession, intent: RuleIntent, pattern: str) -> None:
     """Replace an intent by its rule, unless that is there already."""
     await session.delete(intent)
-    if await allowed(session, intent, pattern):
+    if await has_allow_rule(session, intent, pattern):
         return
     session.add(
         CollabRule(
@@ -177,7 +177,7 @@ async def replace(session: AsyncSession, intent: RuleIntent, pattern: str) -> No
     )
 
 
-async def allowed(session: AsyncSession, intent: RuleIntent, pattern: str) -> bool:
+async def has_allow_rule(session: AsyncSession, intent: RuleIntent, pattern: str) -> bool:
     """Say whether the token of an intent has this very rule."""
     same = await session.exec(
         select(CollabRule.id).where(

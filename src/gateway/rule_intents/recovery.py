@@ -17,9 +17,9 @@ from typing import Protocol
 from sqlalchemy import delete, update
 from sqlmodel import col, select
 
-from gateway.rule_intents.log import allowed, replace, sealed_for
+from gateway.rule_intents.log import has_allow_rule, replace_with_rule, sealed_for
 from gateway.secrets.keyring import Keyring
-from gateway.store.background import meanwhile, rounds
+from gateway.store.background import repeat, running_tasks
 from gateway.store.database import Database
 from gateway.store.tables import AccessToken, ConnectionRow, RuleIntent, TokenResource
 from gateway.store.timestamps import from_ms, now_ms
@@ -47,7 +47,7 @@ class Accounts(Protocol):
         """Return the collaboration content of these connections, as one."""
 
 
-class Mending:
+class RuleIntentRecovery:
     """Ends intents whose lease is over. One per process."""
 
     def __init__(
@@ -65,10 +65,10 @@ class Mending:
         self._clock = clock
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         """Look now, and again and again."""
-        async with meanwhile(
-            rounds(self.mend, pause=TICK, failing="allow rules could not be looked after", first=0)
+        async with running_tasks(
+            repeat(self.mend, pause=TICK, failing="allow rules could not be looked after", first=0)
         ):
             yield
 
@@ -122,7 +122,7 @@ class Mending:
         async with self._database.writing() as session:
             row = await session.get(RuleIntent, intent.id)
             if row is not None:
-                await replace(session, row, made[0])
+                await replace_with_rule(session, row, made[0])
         return True
 
     async def _made(self, intent: RuleIntent) -> list[str]:
@@ -141,7 +141,7 @@ class Mending:
         if not patterns and not whole:
             raise Unreachable
         async with self._database.reading() as session:
-            return [one for one in patterns if not await allowed(session, intent, one)]
+            return [one for one in patterns if not await has_allow_rule(session, intent, one)]
 
     async def _content(self, token_id: int) -> tuple[Content, bool]:
         """Open what the token's active connections see; say whether all of them are active."""

@@ -20,7 +20,7 @@ Told = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class SealedColumn:
     """
     A column that holds sealed values.
 
@@ -53,11 +53,11 @@ class Sealed:
         return keyring.rotate(value, place=place(self.name, row.id, self.column))
 
 
-CREDENTIALS = Sealed(table=ConnectionRow, column="credentials", before=0)
+CREDENTIALS = SealedColumn(table=ConnectionRow, column="credentials", before=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resealed:
+class RotationResult:
     """
     What was done.
 
@@ -70,14 +70,14 @@ class Resealed:
     unreadable: Sequence[int | str]
 
 
-async def reseal(
+async def rotate_column(
     database: Database,
     keyring: Keyring,
-    sealed: Sealed,
+    sealed: SealedColumn,
     *,
     batch: int = 100,
     told: Told = lambda _done, _total: None,
-) -> Resealed:
+) -> RotationResult:
     """Seal all values of a column under the first key of *keyring*."""
     key, held = col(sealed.table.id), col(getattr(sealed.table, sealed.column))  # type: ignore[attr-defined]  # every table's key
     async with database.reading() as session:
@@ -103,4 +103,4 @@ async def reseal(
         looked_at += len(rows)
         told(looked_at, total)
         if len(rows) < batch:
-            return Resealed(changed=changed, unreadable=unreadable)
+            return RotationResult(changed=changed, unreadable=unreadable)

@@ -11,7 +11,7 @@ from gateway.store.database import StorageUnavailable
 log = logging.getLogger("gateway")
 
 
-class Background:
+class BackgroundJobs:
     """Runs small jobs of this process; one per key at a time."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Background:
 
 
 @asynccontextmanager
-async def meanwhile(*watches: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def running_tasks(*watches: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Run *watches*, which go on until they are cancelled, for as long as the block runs."""
     tasks = [asyncio.create_task(watch) for watch in watches]
     try:
@@ -46,7 +46,7 @@ async def meanwhile(*watches: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
                 log.error("a watch broke off", extra={"kind": type(ended).__name__})
 
 
-async def rounds(
+async def repeat(
     work: Callable[[], Awaitable[object]],
     *,
     pause: float,
@@ -54,7 +54,7 @@ async def rounds(
     first: float | None = None,
 ) -> None:
     """
-    Do *work* again and again, *pause* seconds apart: a watch for `meanwhile`.
+    Do *work* again and again, *pause* seconds apart: a watch for `running_tasks`.
 
     Args:
         work: What it raises ends its round alone.

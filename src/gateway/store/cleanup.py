@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from gateway.store.background import meanwhile, rounds
+from gateway.store.background import repeat, running_tasks
 from gateway.store.leases import Leases
 
 HOUR = 3600.0  # seconds between two sweeps, by all processes together
@@ -12,7 +12,7 @@ TICK = 600.0  # seconds between two looks of one process whether it is time
 Sweep = Callable[[], Awaitable[object]]
 
 
-class Sweeping:
+class HourlyCleanup:
     """Sweeps tables that nobody else keeps small. One per process."""
 
     def __init__(self, leases: Leases, *sweeps: Sweep) -> None:
@@ -21,10 +21,10 @@ class Sweeping:
         self._sweeps = sweeps
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         """Look again and again, meanwhile."""
-        async with meanwhile(
-            rounds(self.look, pause=TICK, failing="old rows could not be taken out")
+        async with running_tasks(
+            repeat(self.look, pause=TICK, failing="old rows could not be taken out")
         ):
             yield
 

@@ -25,9 +25,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
 from gateway.secrets.keyring import Keyring, place
-from gateway.store.background import meanwhile
+from gateway.store.background import running_tasks
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.tables import Delivery
+from gateway.store.tables import IdempotencyRow
 from gateway.store.timestamps import now_ms
 from policy.vocabulary import Code
 from rest_compat.ledger import Begun, Done, Intent, Reused, Running
@@ -52,7 +52,7 @@ class _Outcome(msgspec.Struct, array_like=True):
     upload: bytes = b""  # rows of earlier versions have none
 
 
-class Deliveries:
+class IdempotencyStore:
     """`rest_compat.ledger.Ledger` over the table `deliveries`."""
 
     def __init__(
@@ -100,9 +100,9 @@ class Deliveries:
         self._running.discard((_number(begun), begun.attempt))
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         """Renew the leases of this process's tries and sweep old entries, meanwhile."""
-        async with meanwhile(self._watch()):
+        async with running_tasks(self._watch()):
             yield
 
     async def _watch(self) -> None:
@@ -122,11 +122,11 @@ class Deliveries:
         """Give every running try of this process a fresh lease."""
         if not self._running:
             return
-        tries = tuple_(col(Delivery.id), col(Delivery.attempt))
+        tries = tuple_(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
         async with self._database.writing() as session:
             await session.exec(
-                update(Delivery)
-                .where(tries.in_(list(self._running)), col(Delivery.state) == RUNNING)
+                update(IdempotencyRow)
+                .where(tries.in_(list(self._running)), col(IdempotencyRow.state) == RUNNING)
                 .values(lease_until=self._clock() + LEASE)
             )
 
@@ -135,8 +135,9 @@ class Deliveries:
         now = self._clock()
         async with self._database.writing() as session:
             gone = await session.exec(
-                delete(Delivery).where(
-                    col(Delivery.started_at) <= now - KEPT, col(Delivery.lease_until) <= now
+                delete(IdempotencyRow).where(
+                    col(IdempotencyRow.started_at) <= now - KEPT,
+                    col(IdempotencyRow.lease_until) <= now,
                 )
             )
         return gone.rowcount
@@ -160,12 +161,12 @@ class Deliveries:
         }
         async with self._database.writing() as session:
             insert = (
-                sqlite.insert(Delivery)
+                sqlite.insert(IdempotencyRow)
                 if self._database.path is not None
-                else postgresql.insert(Delivery)
+                else postgresql.insert(IdempotencyRow)
             )
             row = await session.scalar(
-                insert.values(fresh).on_conflict_do_nothing().returning(col(Delivery.id))
+                insert.values(fresh).on_conflict_do_nothing().returning(col(IdempotencyRow.id))
             )
         if row is None:
             return None
@@ -188,44 +189,45 @@ class Deliveries:
             return Running()
         return await self._take_over(entry, now)
 
-    async def _take_over(self, entry: Delivery, now: int) -> Begun | None:
+    async def _take_over(self, entry: IdempotencyRow, now: int) -> Begun | None:
         """Run an entry again whose last try crashed or came to nothing."""
         maybe_sent = bool(entry.maybe_sent) or entry.state == RUNNING
         attempt = entry.attempt + 1
         async with self._database.writing() as session:
             taken = await session.scalar(
-                update(Delivery)
+                update(IdempotencyRow)
                 .where(
-                    col(Delivery.id) == entry.id,
-                    col(Delivery.attempt) == entry.attempt,
-                    col(Delivery.state) == entry.state,
-                    col(Delivery.lease_until) == entry.lease_until,
+                    col(IdempotencyRow.id) == entry.id,
+                    col(IdempotencyRow.attempt) == entry.attempt,
+                    col(IdempotencyRow.state) == entry.state,
+                    col(IdempotencyRow.lease_until) == entry.lease_until,
                 )
                 .values(
                     state=RUNNING, attempt=attempt, maybe_sent=maybe_sent, lease_until=now + LEASE
                 )
-                .returning(col(Delivery.id))
+                .returning(col(IdempotencyRow.id))
             )
         if taken is None:
             return None
         return self._begun(entry.id, attempt=attempt, seed=entry.seed, maybe_sent=maybe_sent)
 
-    async def _read(self, intent: Intent) -> Delivery | None:
+    async def _read(self, intent: Intent) -> IdempotencyRow | None:
         async with self._database.writing() as session:  # a reader may lag behind on PostgreSQL
             return await session.scalar(
-                select(Delivery).where(
-                    col(Delivery.token_id) == intent.token_id,
-                    col(Delivery.method) == intent.method,
-                    col(Delivery.path) == _path(intent),
-                    col(Delivery.key) == intent.key,
+                select(IdempotencyRow).where(
+                    col(IdempotencyRow.token_id) == intent.token_id,
+                    col(IdempotencyRow.method) == intent.method,
+                    col(IdempotencyRow.path) == _path(intent),
+                    col(IdempotencyRow.key) == intent.key,
                 )
             )
 
-    async def _forget(self, entry: Delivery) -> None:
+    async def _forget(self, entry: IdempotencyRow) -> None:
         async with self._database.writing() as session:
             await session.exec(
-                delete(Delivery).where(
-                    col(Delivery.id) == entry.id, col(Delivery.lease_until) == entry.lease_until
+                delete(IdempotencyRow).where(
+                    col(IdempotencyRow.id) == entry.id,
+                    col(IdempotencyRow.lease_until) == entry.lease_until,
                 )
             )
 
@@ -246,11 +248,11 @@ class Deliveries:
         row = _number(begun)
         async with self._database.writing() as session:
             await session.exec(
-                update(Delivery)
+                update(IdempotencyRow)
                 .where(
-                    col(Delivery.id) == row,
-                    col(Delivery.attempt) == begun.attempt,
-                    col(Delivery.state) == RUNNING,
+                    col(IdempotencyRow.id) == row,
+                    col(IdempotencyRow.attempt) == begun.attempt,
+                    col(IdempotencyRow.state) == RUNNING,
                 )
                 .values(lease_until=self._clock(), **values)
             )
@@ -261,7 +263,7 @@ class Deliveries:
         self._running.add((row, attempt))
         return Begun(entry=str(row), attempt=attempt, seed=seed, maybe_sent=maybe_sent)
 
-    def _open(self, entry: Delivery) -> Answer:
+    def _open(self, entry: IdempotencyRow) -> Answer:
         if entry.id is None or entry.outcome is None:
             raise RuntimeError("a finished entry has an id and an outcome")
         try:

@@ -203,7 +203,7 @@ class RuleIntent(SQLModel, table=True):
     looks: int = Field(default=0)
 
 
-class Delivery(SQLModel, table=True):
+class IdempotencyRow(SQLModel, table=True):
     """
     The ledger of intents: one row per token, operation and idempotency key. Decisions 5.9.
 

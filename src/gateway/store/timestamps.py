@@ -28,7 +28,7 @@ def from_ms(milliseconds: int) -> datetime:
     return EPOCH + timedelta(milliseconds=milliseconds)
 
 
-def text(milliseconds: int) -> str:
+def to_text(milliseconds: int) -> str:
     """Write as `YYYY-MM-DDTHH:MM:SSZ`, with a fraction only when it is not zero (decisions 0)."""
     moment = from_ms(milliseconds).replace(tzinfo=None)
     return moment.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds") + "Z"

@@ -130,9 +130,9 @@ class Operation:
         if None in [given.get(name, True) for name in self.program.conditions]:
             # A default lets it be absent, never null: below a mutation, that is found out too late.
             return Outcome(None, (self._unfit(given, context),))
-        if context.witness is not None and self.kind == "mutation":
+        if context.wait_for_capacity is not None and self.kind == "mutation":
             try:
-                await context.witness()
+                await context.wait_for_capacity()
             except Refusal as refusal:
                 return Outcome(None, (self._refused(refusal, context),))
         return self._outcome(await self.program.run(given, context), given, context)

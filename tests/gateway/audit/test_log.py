@@ -10,9 +10,9 @@ from sqlalchemy import text
 from gateway.audit import log as log_module
 from gateway.audit import reading, recorder
 from gateway.audit.chain import DAY, Fault, faults
-from gateway.audit.decision import Decision, Way, formed
+from gateway.audit.decision import Decision, EntryPoint, looks_like_id
 from gateway.audit.log import DecisionLog
-from gateway.audit.reading import Wanted
+from gateway.audit.reading import DecisionFilter
 from gateway.audit.retention import Retention
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
@@ -66,7 +66,7 @@ async def stored(database):
 
 async def broken(database, keyring=KEYS):
     """Return what is wrong with the chains in the table."""
-    return [one async for one in faults(keyring, reading.linked(database))]
+    return [one async for one in faults(keyring, reading.in_chain_order(database))]
 
 
 async def alter(database, statement):
@@ -89,7 +89,7 @@ async def test_rows_are_stored_in_batches_with_everything_that_they_say(
 
     assert await stored(database) == ["a", "b", "c"]
     assert decisions.waiting == 0
-    (found,) = await reading.newest(database, Wanted(request_id="c"), limit=5)
+    (found,) = await reading.newest(database, DecisionFilter(request_id="c"), limit=5)
     assert found == (3, told)
 
 
@@ -111,9 +111,9 @@ async def test_a_full_queue_drops_the_oldest_reads_and_no_change(decisions, data
 async def test_a_change_waits_for_room_and_goes_on_when_there_is_some(decisions, monkeypatch):
     monkeypatch.setattr(log_module, "CAPACITY", 1)
     monkeypatch.setattr(log_module, "WAIT", 30)
-    await decisions.witness()
+    await decisions.wait_for_capacity()
     decisions.write(row("a"), change=True)
-    waiting = asyncio.create_task(decisions.witness())
+    waiting = asyncio.create_task(decisions.wait_for_capacity())
     await asyncio.sleep(0)
     assert not waiting.done()
 
@@ -128,7 +128,7 @@ async def test_a_change_for_which_there_is_no_room_is_refused(decisions, monkeyp
     decisions.write(row("a"), change=True)
 
     with pytest.raises(Overloaded):
-        await decisions.witness()
+        await decisions.wait_for_capacity()
 
 
 async def test_what_was_stored_without_an_answer_is_not_stored_twice(
@@ -167,7 +167,7 @@ async def test_rows_that_cannot_be_stored_are_counted_and_do_not_stay(
         await store(batch)
 
     monkeypatch.setattr(decisions, "_store", refuse_once)
-    async with decisions.watched():
+    async with decisions.running():
         decisions.write(row("a"), change=False)
         await refused.wait()
         decisions.write(row("b"), change=False)
@@ -179,7 +179,7 @@ async def test_rows_that_cannot_be_stored_are_counted_and_do_not_stay(
 
 
 async def test_what_is_left_when_the_process_ends_is_stored(decisions, database):
-    async with decisions.watched():
+    async with decisions.running():
         decisions.write(row("a"), change=False)
 
     assert await stored(database) == ["a"]
@@ -192,7 +192,7 @@ async def test_it_says_so_when_the_last_rows_are_lost(decisions, database, monke
         yield
 
     monkeypatch.setattr(database, "writing", unavailable)
-    async with decisions.watched():
+    async with decisions.running():
         decisions.write(row("a"), change=True)
 
     assert [(one.message, one.count) for one in caplog.records] == [
@@ -202,9 +202,9 @@ async def test_it_says_so_when_the_last_rows_are_lost(decisions, database, monke
 
 async def test_no_days_no_log(database):
     decisions = DecisionLog(database, KEYS, days=0)
-    async with decisions.watched():
+    async with decisions.running():
         decisions.write(row("a"), change=True)
-        await decisions.witness()
+        await decisions.wait_for_capacity()
         assert decisions.waiting == 0
 
     assert await stored(database) == []
@@ -225,7 +225,9 @@ async def test_no_days_no_log(database):
 )
 async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
-    context = SimpleNamespace(caller=caller, request_id="r", trail=recorder.begin(Way.REST, 1))
+    context = SimpleNamespace(
+        caller=caller, request_id="r", trail=recorder.begin(EntryPoint.REST, 1)
+    )
 
     recorder.Recorder(decisions).rest(SimpleNamespace(context=context), None, None, failure)
 
@@ -243,7 +245,9 @@ async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
 )
 async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, word, told):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
-    context = SimpleNamespace(caller=caller, request_id="r", trail=recorder.begin(Way.REST, 1))
+    context = SimpleNamespace(
+        caller=caller, request_id="r", trail=recorder.begin(EntryPoint.REST, 1)
+    )
     answer = Answer(status=404, body=f'{{"error":{word}}}'.encode())
 
     recorder.Recorder(decisions).rest(SimpleNamespace(context=context), None, answer, None)
@@ -254,10 +258,10 @@ async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, wor
 
 async def test_calls_upstream_count_for_the_request_that_made_them():
     async def call(outcome):
-        recorder.called(Told("PROVIDER_A", "GET", outcome, 0.0, 0.0))
+        recorder.count_upstream_call(Told("PROVIDER_A", "GET", outcome, 0.0, 0.0))
 
     async def request(*outcomes):
-        begun = recorder.begin(Way.REST, 1)
+        begun = recorder.begin(EntryPoint.REST, 1)
         await asyncio.gather(*map(call, outcomes))
         return begun.upstream
 
@@ -295,9 +299,9 @@ async def test_only_what_has_the_form_of_an_id_is_kept(decisions, database, surf
     decisions.write(row("a", surface=surface, resource_id=given), change=False)
     await decisions.flush()
 
-    ((_, kept),) = await reading.newest(database, Wanted(), limit=1)
+    ((_, kept),) = await reading.newest(database, DecisionFilter(), limit=1)
     assert kept.resource_id == (given if is_one else None)
-    assert formed(surface, given) is is_one
+    assert looks_like_id(surface, given) is is_one
 
 
 # -- chains
@@ -361,7 +365,7 @@ async def test_a_new_day_begins_a_new_chain(decisions, database):
         decisions.write(row("a", at=at), change=False)
     await decisions.flush()
 
-    links = [link async for link, _ in reading.linked(database)]
+    links = [link async for link, _ in reading.in_chain_order(database)]
     assert [(link.chain[:10], link.number) for link in links] == [
         ("2024-10-04", 1),
         ("2024-10-04", 1),

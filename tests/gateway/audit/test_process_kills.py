@@ -48,7 +48,7 @@ async def test_what_a_killed_process_stored_is_whole_and_in_one_piece(database, 
             said[name] = await asyncio.to_thread(killed, process, after=3 + turn)
 
     stored = defaultdict(set)
-    async for _, row in reading.linked(database):
+    async for _, row in reading.in_chain_order(database):
         name, _, number = row.request_id.partition(":")
         stored[name].add(int(number))
     assert set(stored) == set(said)
@@ -56,4 +56,4 @@ async def test_what_a_killed_process_stored_is_whole_and_in_one_piece(database, 
         assert len(numbers) >= max(said[name], 21)
         assert numbers == set(range(len(numbers)))  # whole batches, the last one too
         assert len(numbers) % 7 == 0
-    assert [one async for one in faults(Keyring([KEY]), reading.linked(database))] == []
+    assert [one async for one in faults(Keyring([KEY]), reading.in_chain_order(database))] == []

@@ -15,7 +15,7 @@ from gateway.store.database import Database
 from gateway.store.tables import (
     AccessToken,
     ConnectionRow,
-    Delivery,
+    IdempotencyRow,
     OAuthAttempt,
     Operator,
     Resource,
@@ -56,7 +56,7 @@ def token():
 
 
 def delivery(key):
-    return Delivery(
+    return IdempotencyRow(
         token_id=1,
         method="POST",
         path="/x",
@@ -123,7 +123,7 @@ def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
     for number, kept in three.all(select(ConnectionRow.id, ConnectionRow.credentials)):
         if number < 4:
             assert new.decrypt(kept, place=place("connections", number, "credentials")) == b"secret"
-    [outcome] = three.all(select(Delivery.outcome))
+    [outcome] = three.all(select(IdempotencyRow.outcome))
     assert new.decrypt(outcome, place=place("deliveries", 1, "outcome")) == b"secret"
     [secret] = three.all(select(OAuthAttempt.secret))
     assert new.decrypt(secret, place=place("oauth_attempts", "a", "secret")) == b"secret"
@@ -152,11 +152,13 @@ async def test_a_run_that_is_cut_off_is_gone_on_with(store, three):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        await key_rotation.reseal(database, ring, key_rotation.CREDENTIALS, batch=2, told=cut_off)
+        await key_rotation.rotate_column(
+            database, ring, key_rotation.CREDENTIALS, batch=2, told=cut_off
+        )
     assert heard == [(2, 3)]
 
     heard.clear()
-    done = await key_rotation.reseal(
+    done = await key_rotation.rotate_column(
         database,
         ring,
         key_rotation.CREDENTIALS,
@@ -202,7 +204,7 @@ def test_credentials_stored_meanwhile_are_not_lost(url, rows):
 
     async def rotate(ring):
         database = Database.open(url)
-        done = await key_rotation.reseal(database, ring, key_rotation.CREDENTIALS)
+        done = await key_rotation.rotate_column(database, ring, key_rotation.CREDENTIALS)
         await database.close()
         return done.changed
 

@@ -10,7 +10,7 @@ import json
 import sys
 
 from gateway.auth.token_lookup import open_lookup
-from gateway.connections.credentials import Vault
+from gateway.connections.credentials import CredentialRepository
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
@@ -35,7 +35,7 @@ async def work(url: str, login: str) -> None:
     )
     database, origins = Database.open(url), Origins()
     lookup = open_lookup(database)
-    vault = Vault(
+    vault = CredentialRepository(
         lookup,
         database,
         Keyring(["a secret key of the tests"]),

@@ -6,7 +6,7 @@ from sqlmodel import select
 from gateway.auth.token_lookup import open_lookup
 from gateway.connections import credentials
 from gateway.connections import rows as connection_rows
-from gateway.connections.credentials import Vault
+from gateway.connections.credentials import CredentialRepository
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
@@ -55,7 +55,9 @@ class Endpoint:
 def vault(database, keyring, row):
     endpoint = Endpoint()
     lookup = open_lookup(database)
-    vault = Vault(lookup, database, keyring, endpoints=lambda _id, _provider, _stored: endpoint)
+    vault = CredentialRepository(
+        lookup, database, keyring, endpoints=lambda _id, _provider, _stored: endpoint
+    )
     vault.endpoint = endpoint
     yield vault
     lookup.close()
@@ -196,6 +198,8 @@ async def test_rotation_seals_everything_again(database, keyring, vault):
 
     assert await connection_rows.rotate(database, keyring) == 1
     assert await connection_rows.rotate(database, keyring) == 0
-    only_new = Vault(open_lookup(database), database, Keyring(["the new key of the tests"]))
+    only_new = CredentialRepository(
+        open_lookup(database), database, Keyring(["the new key of the tests"])
+    )
     assert await only_new.of(1).token() == "first"
     only_new._lookup.close()

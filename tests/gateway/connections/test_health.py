@@ -8,7 +8,7 @@ import pytest
 
 from gateway.app import assemble
 from gateway.connections import health
-from gateway.connections.health import STEP, LastOk
+from gateway.connections.health import STEP, LastSuccess
 from gateway.demo.world import register_client
 from gateway.settings import Settings
 from gateway.store.tables import ConnectionRow, Operator, Resource
@@ -25,7 +25,7 @@ ADMIN = "the-admin-token-of-the-tests"
 
 @pytest.fixture
 def last_ok(database, time):
-    return LastOk(database, clock=time)
+    return LastSuccess(database, clock=time)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ async def test_it_is_written_again_when_it_is_old_and_not_before(
 
 
 async def test_what_another_process_wrote_is_no_news(database, last_ok, connection, time):
-    other = LastOk(database, clock=time)
+    other = LastSuccess(database, clock=time)
     for one in (last_ok, other):
         one.called(answered(connection))
 

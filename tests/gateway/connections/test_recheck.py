@@ -5,7 +5,7 @@ import pytest_asyncio
 from sqlalchemy import text
 
 from gateway.connections import rows as connection_rows
-from gateway.connections.recheck import PAUSES, Recovery
+from gateway.connections.recheck import PAUSES, ConnectionRecheck
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 
@@ -89,7 +89,9 @@ def recovery(gateway, time):
 
 def of(gateway, time):
     database = gateway.parts.database
-    return Recovery(database, Leases(database, clock=time), gateway.app.state.accounts.test)
+    return ConnectionRecheck(
+        database, Leases(database, clock=time), gateway.app.state.accounts.test
+    )
 
 
 async def test_an_upstream_that_is_well_again_is_noticed(mailbox, recovery, time):

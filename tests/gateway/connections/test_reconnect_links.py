@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.connections.reconnect_links import DeadLink, ReconnectLinks
+from gateway.connections.reconnect_links import InvalidLink, ReconnectLinks
 from gateway.secrets.keyring import Keyring
 from gateway.store.leases import LONGEST, Leases
 
@@ -39,7 +39,7 @@ def test_a_link_is_the_same_all_day_and_good_for_a_week(hand):
     hand.now += 7 * DAY
     assert links(hand).read(last_part(url)) == 7
     hand.now += 1
-    with pytest.raises(DeadLink):
+    with pytest.raises(InvalidLink):
         links(hand).read(last_part(url))
 
 
@@ -48,14 +48,14 @@ def test_a_link_outlives_a_rotation_of_keys_but_not_its_key(hand):
     text = last_part(links(hand, old).url(7))
 
     assert links(hand, new, old).read(text) == 7
-    with pytest.raises(DeadLink):
+    with pytest.raises(InvalidLink):
         links(hand, new).read(text)
 
 
 def test_a_link_is_for_its_own_connection(hand):
     _, day, signature = last_part(links(hand).url(7)).split(".")
 
-    with pytest.raises(DeadLink):
+    with pytest.raises(InvalidLink):
         links(hand).read(f"8.{day}.{signature}")
 
 

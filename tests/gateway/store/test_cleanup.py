@@ -5,7 +5,7 @@ import asyncio
 from gateway.connections.oauth_flow import PATIENCE, OAuthFlow
 from gateway.secrets.keyring import Keyring
 from gateway.store import cleanup
-from gateway.store.cleanup import HOUR, Sweeping
+from gateway.store.cleanup import HOUR, HourlyCleanup
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow, OAuthAttempt, Operator, Resource
 
@@ -16,7 +16,7 @@ async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
     async def sweep():
         done.append(time.now)
 
-    one, other = (Sweeping(Leases(database, clock=time), sweep) for _ in range(2))
+    one, other = (HourlyCleanup(Leases(database, clock=time), sweep) for _ in range(2))
 
     assert [await one.look(), await other.look(), await one.look()] == [True, False, False]
     time.wait(HOUR)
@@ -37,7 +37,7 @@ async def test_a_sweep_that_fails_is_done_again_an_hour_later(database, time, mo
         again.set()
         await asyncio.Event().wait()  # until it is stopped: not in the middle of another look
 
-    async with asyncio.timeout(30), Sweeping(Leases(database, clock=time), sweep).watched():
+    async with asyncio.timeout(30), HourlyCleanup(Leases(database, clock=time), sweep).running():
         await again.wait()
 
     assert len(tried) == 2

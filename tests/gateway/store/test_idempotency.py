@@ -8,7 +8,7 @@ from sqlalchemy import delete, text
 
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
-from gateway.store.idempotency import KEPT, LEASE, Deliveries
+from gateway.store.idempotency import KEPT, LEASE, IdempotencyStore
 from gateway.store.tables import AccessToken
 from rest_compat.ledger import Begun, Done, Intent, Reused, Running
 from rest_compat.ports import Problem
@@ -61,7 +61,7 @@ def clock():
 def process(database, clock):
     """Make the ledger of one process over the shared database."""
     keyring = Keyring(["a secret of sufficient length"])
-    return lambda: Deliveries(database, keyring, clock=clock)
+    return lambda: IdempotencyStore(database, keyring, clock=clock)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ async def test_a_kept_answer_is_not_readable_at_rest(ledger, database):
 
 async def test_an_answer_whose_key_is_gone_is_unknown_and_never_sent_again(database, ledger, clock):
     await ledger.keep(await ledger.begin(intent()), SENT)
-    rekeyed = Deliveries(database, Keyring(["quite another secret key"]), clock=clock)
+    rekeyed = IdempotencyStore(database, Keyring(["quite another secret key"]), clock=clock)
 
     with pytest.raises(Problem) as problem:
         await rekeyed.begin(intent())

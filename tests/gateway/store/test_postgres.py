@@ -19,14 +19,14 @@ from gateway.app import assemble
 from gateway.audit.chain import DAY, Fault, faults
 from gateway.audit.decision import Decision
 from gateway.audit.log import DecisionLog
-from gateway.audit.reading import Wanted, linked, newest
+from gateway.audit.reading import DecisionFilter, in_chain_order, newest
 from gateway.audit.retention import Retention
 from gateway.auth.token_lookup import open_lookup
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store import tables
 from gateway.store.database import Database, StorageUnavailable, alembic_config, upgrade
-from gateway.store.idempotency import Deliveries
+from gateway.store.idempotency import IdempotencyStore
 from rest_compat.ledger import Begun, Done, Intent, Running
 from rest_compat.responses import Answer
 
@@ -345,7 +345,7 @@ async def test_nothing_refers_to_an_operator_who_is_removed_meanwhile(two):
             token = await made(two[0])
             operator, resource = token["operatorId"], token["resourceIds"][0]
             new = connection_of(token)
-            removed, connected, linked = await at_once(
+            removed, connected, in_chain_order = await at_once(
                 here.delete(f"/api/operators/{operator}"),
                 there.post("/api/connections", json=new),
                 there.patch(f"/api/resources/{resource}", json={"operatorIds": [operator]}),
@@ -353,7 +353,7 @@ async def test_nothing_refers_to_an_operator_who_is_removed_meanwhile(two):
 
             assert removed == 204
             assert connected in {201, 400}
-            assert linked in {200, 400}
+            assert in_chain_order in {200, 400}
             left = await here.get("/api/connections", params={"operatorId": operator})
             assert left.json()["connections"] == []
             assert (await here.get(f"/api/resources/{resource}")).json()["operatorIds"] == []
@@ -421,7 +421,7 @@ async def test_of_many_calls_at_once_in_two_processes_one_begins(url, with_token
     database = with_token
     other = Database.open(url)
     keyring = Keyring(["a secret of sufficient length"])
-    ledgers = [Deliveries(one, keyring) for one in (database, other) for _ in range(6)]
+    ledgers = [IdempotencyStore(one, keyring) for one in (database, other) for _ in range(6)]
     for turn in range(10):
         begun = await asyncio.gather(*(one.begin(intent(f"key {turn}")) for one in ledgers))
         assert sorted(type(one).__name__ for one in begun) == ["Begun"] + ["Running"] * 11
@@ -432,7 +432,7 @@ async def test_an_answer_kept_by_one_process_is_replayed_by_the_other(url, with_
     database = with_token
     other = Database.open(url)
     keyring = Keyring(["a secret of sufficient length"])
-    first, second = Deliveries(database, keyring), Deliveries(other, keyring)
+    first, second = IdempotencyStore(database, keyring), IdempotencyStore(other, keyring)
     begun = await first.begin(intent())
     assert isinstance(begun, Begun)
     assert isinstance(await second.begin(intent()), Running)
@@ -470,11 +470,11 @@ async def test_the_decisions_of_two_processes_are_one_log(url, database):
     retention = Retention(database, days=1, clock=lambda: 20_000 * DAY)
     assert await retention.drop() == 1
 
-    found = await newest(other, Wanted(since=20_000 * DAY + 298), limit=5)
+    found = await newest(other, DecisionFilter(since=20_000 * DAY + 298), limit=5)
     assert [one.request_id for _, one in found] == ["299", "298"]
     assert found[0][1] == decided("299", at=20_000 * DAY + 299)
-    assert len([one async for one in linked(database)]) == 301
-    assert [(one.chain, one.fault) async for one in faults(keyring, linked(database))] == [
+    assert len([one async for one in in_chain_order(database)]) == 301
+    assert [(one.chain, one.fault) async for one in faults(keyring, in_chain_order(database))] == [
         ("chain", Fault.CHANGED)
     ]
     await other.close()
@@ -546,5 +546,5 @@ async def test_decisions_wait_for_the_server_and_are_stored_once(mortal):
     await caller.get(TOKEN)
     await decisions.flush()
 
-    found = await newest(gateway.parts.database, Wanted(), limit=10)
+    found = await newest(gateway.parts.database, DecisionFilter(), limit=10)
     assert [(one.operation, one.outcome) for _, one in found] == [("accessToken", "allowed")] * 2

@@ -21,7 +21,7 @@ from gateway.store import timestamps
     ],
 )
 def test_input_times(written, expected):
-    assert timestamps.text(timestamps.parse(written)) == expected
+    assert timestamps.to_text(timestamps.parse(written)) == expected
 
 
 @pytest.mark.parametrize(

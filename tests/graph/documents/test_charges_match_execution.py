@@ -23,7 +23,7 @@ from graphql import (
 from hypothesis import HealthCheck, assume, given, reject, settings
 from plan_cases.requests import CONDITIONS, MAIL, Request, requests
 
-from gateway.audit.decision import Way
+from gateway.audit.decision import EntryPoint
 from gateway.audit.recorder import Recorder, begin
 from graph.documents.cost_limits import MAX_OBJECTS, TooCostly
 from graph.documents.cost_walker import Counter
@@ -167,7 +167,7 @@ class Served:
 
     async def _admit(self, costs):
         self.costs = costs
-        self.context.trail = begin(Way.GRAPHQL, sum(costs.values()))
+        self.context.trail = begin(EntryPoint.GRAPHQL, sum(costs.values()))
         return self.context
 
     async def _once(self, operation, context, run):

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.audit import reading
-from gateway.audit.reading import Wanted
+from gateway.audit.reading import DecisionFilter
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -14,7 +14,7 @@ LINK = "query ($id: String!) { collabFileLink(fileId: $id) { success errorMessag
 async def decided(still, count):
     """Return the last *count* decisions, oldest first."""
     await still.world.gateway.app.state.decisions.flush()
-    found = await reading.newest(still.world.gateway.parts.database, Wanted(), limit=count)
+    found = await reading.newest(still.world.gateway.parts.database, DecisionFilter(), limit=count)
     return [row for _, row in reversed(found)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import select
 from world import MAIN
 
-from gateway.rule_intents.recovery import PAUSES, Mending
+from gateway.rule_intents.recovery import PAUSES, RuleIntentRecovery
 from gateway.store.tables import RuleIntent
 from gateway.store.timestamps import now_ms
 from providers.failures import OutcomeUnknown
@@ -16,7 +16,7 @@ DAY = 24 * 3600 * 1000
 LEASE = 35_000
 
 
-class Bench(Mending):
+class Bench(RuleIntentRecovery):
     """Mends, by a clock that can be put forward."""
 
     def __init__(self, gateway):

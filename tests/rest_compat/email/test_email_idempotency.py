@@ -11,8 +11,8 @@ from sqlalchemy import update
 from gateway.audit.log import DecisionLog
 from gateway.errors import Overloaded
 from gateway.store.database import StorageUnavailable
-from gateway.store.idempotency import Deliveries
-from gateway.store.tables import Delivery
+from gateway.store.idempotency import IdempotencyStore
+from gateway.store.tables import IdempotencyRow
 from providers.mail.merged_mailbox import Mailbox
 
 MESSAGES = "/api/access/email/messages"
@@ -352,7 +352,7 @@ async def overloaded(*_):
 
 @pytest.mark.parametrize(
     "unwritten",
-    [(Deliveries, "_insert", unavailable), (DecisionLog, "witness", overloaded)],
+    [(IdempotencyStore, "_insert", unavailable), (DecisionLog, "wait_for_capacity", overloaded)],
     ids=["that it begins", "that it ran"],
 )
 async def test_nothing_is_sent_that_could_not_be_written_down(
@@ -374,7 +374,7 @@ async def test_nothing_is_sent_that_could_not_be_written_down(
 async def test_an_end_that_could_not_be_written_down_sends_nothing_twice(
     client, world, door, monkeypatch
 ):
-    monkeypatch.setattr(Deliveries, "_end", unavailable)
+    monkeypatch.setattr(IdempotencyStore, "_end", unavailable)
     first = await door.send(client)
     monkeypatch.undo()
     early = await door.send(client)
@@ -389,4 +389,4 @@ async def test_an_end_that_could_not_be_written_down_sends_nothing_twice(
 
 async def end_leases(world):
     async with world.gateway.parts.database.writing() as session:
-        await session.exec(update(Delivery).values(lease_until=0))
+        await session.exec(update(IdempotencyRow).values(lease_until=0))

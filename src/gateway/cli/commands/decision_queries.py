@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from gateway.audit import reading
 from gateway.audit.chain import Link, faults
 from gateway.audit.decision import Decision
-from gateway.audit.reading import Numbered, Wanted
+from gateway.audit.reading import DecisionFilter, Numbered
 from gateway.cli.stores import opened
 from gateway.management.decisions import DecisionFilters
 from gateway.management.paging import refused
@@ -77,7 +77,7 @@ async def verified() -> dict[str, Any]:
     async with opened() as (database, keyring, _settings):
         found = [
             {"chain": one.chain, "number": one.number, "fault": one.fault.value}
-            async for one in faults(keyring, counted(reading.linked(database)))
+            async for one in faults(keyring, counted(reading.in_chain_order(database)))
         ]
     return {"rows": rows, "faults": found}
 
@@ -104,7 +104,7 @@ def as_words(decision: Mapping[str, Any]) -> str:
     return "  ".join([*words, f"request {decision['requestId']}"])
 
 
-def _wanted(given: Mapping[str, Any]) -> Wanted:
+def _wanted(given: Mapping[str, Any]) -> DecisionFilter:
     """
     Read filters as the API does.
 
@@ -124,7 +124,7 @@ def _place(row: Numbered) -> tuple[int, int]:
     return row[1].at, row[0]
 
 
-async def _since(database: Database, wanted: Wanted, since: int) -> list[Numbered]:
+async def _since(database: Database, wanted: DecisionFilter, since: int) -> list[Numbered]:
     """Return the rows from *since* on, oldest first."""
     asked = replace(wanted, since=max(since, wanted.since or 0))
     found = list[Numbered]()

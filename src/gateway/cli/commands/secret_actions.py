@@ -5,15 +5,15 @@ from typing import Any
 from gateway.cli.console import Told
 from gateway.cli.stores import opened
 from gateway.rule_intents.log import sealed_for
-from gateway.secrets.key_rotation import CREDENTIALS, Sealed, reseal
-from gateway.store.tables import Delivery, OAuthAttempt, RuleIntent
+from gateway.secrets.key_rotation import CREDENTIALS, SealedColumn, rotate_column
+from gateway.store.tables import IdempotencyRow, OAuthAttempt, RuleIntent
 
 # Whatever the tables keep sealed.
 EVERYTHING = (
     CREDENTIALS,
-    Sealed(table=Delivery, column="outcome", before=0),
-    Sealed(table=OAuthAttempt, column="secret", before=""),
-    Sealed(
+    SealedColumn(table=IdempotencyRow, column="outcome", before=0),
+    SealedColumn(table=OAuthAttempt, column="secret", before=""),
+    SealedColumn(
         table=RuleIntent, column="trace", before=0, context=lambda row: sealed_for(row.token_id)
     ),
 )
@@ -24,7 +24,7 @@ async def rotated(told: Told) -> dict[str, Any]:
     done = {}
     async with opened() as (database, keyring, _):
         for sealed in EVERYTHING:
-            report = await reseal(database, keyring, sealed, told=told)
+            report = await rotate_column(database, keyring, sealed, told=told)
             done[sealed.name] = {
                 "sealed": report.changed,
                 "unreadable": [str(row) for row in report.unreadable],
