@@ -159,7 +159,7 @@ def _faults(upstream: Upstream, request: Request) -> Answer:
             return _refusal(400, str(problem))
     elif request.method != "GET":
         return _refusal(405, "Use GET, PUT or DELETE.")
-    return as_json({"faults": [one.describe() for one in upstream.faults]})
+    return as_json({"faults": [fault.describe() for fault in upstream.faults]})
 
 
 def _refusal(status: int, message: str) -> Answer:

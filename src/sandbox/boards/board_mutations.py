@@ -119,10 +119,10 @@ def _set_group_state(**state: bool) -> Resolver:
         desk.need_write("boards:write")
         board = desk.board(board_id)
         old = group_named(board, group_id)
-        if sum(not one.deleted and not one.archived for one in board.groups) == 1:
+        if sum(not group.deleted and not group.archived for group in board.groups) == 1:
             raise Refused("DeleteLastGroupException", "The last group cannot be removed.")
         new = msgspec.structs.replace(old, **state)
-        groups = tuple(new if one.id == old.id else one for one in board.groups)
+        groups = tuple(new if group.id == old.id else group for group in board.groups)
         board = desk.store.change_board(board, groups=groups)
         for item in desk.store.items.of(board.id):
             if item.group == old.id and item.state == "active":

@@ -113,8 +113,11 @@ class Cell:
 
 def linked_items(cell: Cell) -> list[Item]:
     """Return the items that a cell links to and that still are."""
-    ids = [str(one["linkedPulseId"]) for one in (cell.kept or {}).get("linkedPulseIds", ())]
-    found = (cell.store.items.find(one) for one in ids)
+    ids = [
+        str(linked_pulse_id["linkedPulseId"])
+        for linked_pulse_id in (cell.kept or {}).get("linkedPulseIds", ())
+    ]
+    found = (cell.store.items.find(id_) for id_ in ids)
     return [item for item in found if item is not None and item.state == "active"]
 
 
@@ -128,13 +131,15 @@ def dropdown_options(cell: Cell) -> list[dict[str, str]]:
     """Return the labels of a dropdown, in their order."""
     ids = set((cell.kept or {}).get("ids", ()))
     labels = cell.column.settings.get("labels", ())
-    return [{"id": str(one["id"]), "label": one["name"]} for one in labels if one["id"] in ids]
+    return [
+        {"id": str(label["id"]), "label": label["name"]} for label in labels if label["id"] in ids
+    ]
 
 
 def tags_of(cell: Cell) -> list[Tag]:
     """Return the tags of a cell."""
     ids = (cell.kept or {}).get("tag_ids", ())
-    return [tag for one in ids if (tag := cell.store.tags.find(str(one))) is not None]
+    return [tag for id_ in ids if (tag := cell.store.tags.find(str(id_))) is not None]
 
 
 # Texts
@@ -142,9 +147,9 @@ def tags_of(cell: Cell) -> list[Tag]:
 
 def _people(cell: Cell) -> str:
     names = []
-    for one in cell.kept.get("personsAndTeams", ()):
-        known = cell.store.teams if one["kind"] == "team" else cell.store.users
-        found = known.find(str(one["id"]))
+    for member in cell.kept.get("personsAndTeams", ()):
+        known = cell.store.teams if member["kind"] == "team" else cell.store.users
+        found = known.find(str(member["id"]))
         names += [found.name] if found is not None else []
     return ", ".join(names)
 
@@ -173,7 +178,9 @@ _TEXTS: Mapping[str, Callable[[Cell], str]] = MappingProxyType(
         "numbers": lambda cell: str(cell.kept),
         "long_text": lambda cell: str(cell.kept["text"]),
         "status": lambda cell: label_of(cell) or "",
-        "dropdown": lambda cell: ", ".join(one["label"] for one in dropdown_options(cell)),
+        "dropdown": lambda cell: ", ".join(
+            dropdown_option["label"] for dropdown_option in dropdown_options(cell)
+        ),
         "date": _date,
         "timeline": lambda cell: f"{cell.kept['from']} - {cell.kept['to']}",
         "people": _people,
@@ -242,9 +249,9 @@ def _mirrored(cell: Cell, item: Item) -> list[str]:
         return []
     wanted = [
         str(column_id)
-        for one in cell.column.settings.get("displayed_linked_columns", ())
-        if str(one.get("board_id")) == board.id
-        for column_id in one.get("column_ids", ())
+        for displayed_linked_column in cell.column.settings.get("displayed_linked_columns", ())
+        if str(displayed_linked_column.get("board_id")) == board.id
+        for column_id in displayed_linked_column.get("column_ids", ())
     ]
     columns = [column for column in board.columns if column.id in wanted]
     cells = (Cell(store=cell.store, board=board, item=item, column=one) for one in columns)
@@ -264,7 +271,9 @@ _COMPUTED: Mapping[str, Callable[[Cell], str]] = MappingProxyType(
         "auto_number": _place,
         "creation_log": lambda cell: _moment(cell.item.created_at),
         "last_updated": lambda cell: _moment(cell.item.updated_at),
-        "subtasks": lambda cell: ", ".join(one.name for one in cell.store.sub_items(cell.item)),
+        "subtasks": lambda cell: ", ".join(
+            sub_item.name for sub_item in cell.store.sub_items(cell.item)
+        ),
     }
 )
 
@@ -341,11 +350,15 @@ _SPECIAL: Mapping[tuple[str, str], Callable[[Cell], Any]] = MappingProxyType(
         ("creation_log", "creator"): lambda cell: cell.store.users.find(cell.item.creator_id),
         ("subtasks", "subitems"): lambda cell: cell.store.sub_items(cell.item),
         ("subtasks", "subitems_ids"): lambda cell: [
-            one.id for one in cell.store.sub_items(cell.item)
+            sub_item.id for sub_item in cell.store.sub_items(cell.item)
         ],
         ("board_relation", "linked_items"): linked_items,
-        ("board_relation", "linked_item_ids"): lambda cell: [one.id for one in linked_items(cell)],
+        ("board_relation", "linked_item_ids"): lambda cell: [
+            linked_item.id for linked_item in linked_items(cell)
+        ],
         ("dependency", "linked_items"): linked_items,
-        ("dependency", "linked_item_ids"): lambda cell: [one.id for one in linked_items(cell)],
+        ("dependency", "linked_item_ids"): lambda cell: [
+            linked_item.id for linked_item in linked_items(cell)
+        ],
     }
 )

@@ -125,7 +125,7 @@ def _timeline(writing: Writing, given: Any) -> Any:
 
 def _people(writing: Writing, given: Any) -> Any:
     if isinstance(given, str):
-        given = {"personsAndTeams": [{"id": one.strip()} for one in given.split(",")]}
+        given = {"personsAndTeams": [{"id": part.strip()} for part in given.split(",")]}
     several = given.get("personsAndTeams") if isinstance(given, dict) else None
     if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
         raise writing.bad()
@@ -190,7 +190,7 @@ def _tags(writing: Writing, given: Any) -> Any:
     ids = ids.split(",") if isinstance(ids, str) else ids
     if not isinstance(ids, list):
         raise writing.bad()
-    kept = [str(one).strip() for one in ids]
+    kept = [str(id_).strip() for id_ in ids]
     if any(writing.store.tags.find(one) is None for one in kept):
         raise writing.bad("invalid value - tag is not on this account")
     return {"tag_ids": [int(one) for one in kept]} if kept else None
@@ -201,10 +201,10 @@ def _relation(writing: Writing, given: Any) -> Any:
     ids = ids.split(",") if isinstance(ids, str) else ids
     if not isinstance(ids, list):
         raise writing.bad()
-    boards = {str(one) for one in writing.column.settings.get("boardIds", ())}
+    boards = {str(board_id) for board_id in writing.column.settings.get("boardIds", ())}
     linked = []
-    for one in ids:
-        item = writing.store.items.find(str(one).strip())
+    for id_ in ids:
+        item = writing.store.items.find(str(id_).strip())
         if item is None or (boards and item.owner not in boards):
             raise writing.bad("invalid value - item is not on a connected board")
         linked.append({"linkedPulseId": int(item.id)})

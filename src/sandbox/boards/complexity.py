@@ -115,15 +115,23 @@ def exhausted(*, cost: int, left: int, limit: int, seconds: int, version: str) -
 def cost_of(document: DocumentNode, variables: Mapping[str, Any]) -> int:
     """Return the points of a document: a field costs one, a list its length times its fields."""
     fragments = {
-        one.name.value: one
-        for one in document.definitions
-        if isinstance(one, FragmentDefinitionNode)
+        definition.name.value: definition
+        for definition in document.definitions
+        if isinstance(definition, FragmentDefinitionNode)
     }
-    operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+    operations = [
+        definition
+        for definition in document.definitions
+        if isinstance(definition, OperationDefinitionNode)
+    ]
     return sum(
-        _cost(one.selection_set, fragments, variables, 0)
-        + (_WRITE * len(one.selection_set.selections) if one.operation.value == "mutation" else 0)
-        for one in operations
+        _cost(operation.selection_set, fragments, variables, 0)
+        + (
+            _WRITE * len(operation.selection_set.selections)
+            if operation.operation.value == "mutation"
+            else 0
+        )
+        for operation in operations
     )
 
 
@@ -136,20 +144,20 @@ def _cost(
     if chosen is None or depth > 30:
         return 0
     total = 0
-    for one in chosen.selections:
-        if isinstance(one, FieldNode):
-            below = _cost(one.selection_set, fragments, variables, depth + 1)
-            total += 1 + below * _times(one, variables)
-        elif isinstance(one, InlineFragmentNode):
-            total += _cost(one.selection_set, fragments, variables, depth + 1)
-        elif isinstance(one, FragmentSpreadNode) and one.name.value in fragments:
-            named = fragments[one.name.value]
+    for selection in chosen.selections:
+        if isinstance(selection, FieldNode):
+            below = _cost(selection.selection_set, fragments, variables, depth + 1)
+            total += 1 + below * _times(selection, variables)
+        elif isinstance(selection, InlineFragmentNode):
+            total += _cost(selection.selection_set, fragments, variables, depth + 1)
+        elif isinstance(selection, FragmentSpreadNode) and selection.name.value in fragments:
+            named = fragments[selection.name.value]
             total += _cost(named.selection_set, fragments, variables, depth + 1)
     return total
 
 
 def _times(node: FieldNode, variables: Mapping[str, Any]) -> int:
-    given = {one.name.value: one.value for one in node.arguments or ()}
+    given = {argument.name.value: argument.value for argument in node.arguments or ()}
     limit, ids = (_literal(given.get(name), variables) for name in ("limit", "ids"))
     if isinstance(limit, int):
         return max(1, limit)

@@ -107,7 +107,7 @@ def _board_updates(
 ) -> list[Update]:
     desk_of(info).need("updates:read")
     store = desk_of(info).store
-    every = [one for item in store.items.of(board.id) for one in store.comments(item.id)]
+    every = [comment for item in store.items.of(board.id) for comment in store.comments(item.id)]
     every.sort(key=lambda one: (one.created_at, one.id), reverse=True)
     return paged(every, limit, page)
 
@@ -132,8 +132,10 @@ def _column_values(
     board = store.boards.find(item.owner)
     if board is None:
         return []
-    columns = [one for one in _columns(board, info, ids=ids, types=types) if one.type != "name"]
-    return [Cell(store=store, board=board, item=item, column=one) for one in columns]
+    columns = [
+        column for column in _columns(board, info, ids=ids, types=types) if column.type != "name"
+    ]
+    return [Cell(store=store, board=board, item=item, column=column) for column in columns]
 
 
 def _item_updates(

@@ -74,13 +74,13 @@ class LabelBook:
                 return self._dropdown_ids(writing, given["ids"])
             wanted = given.get("labels")
         if isinstance(wanted, str):
-            wanted = [one.strip() for one in wanted.split(",")]
+            wanted = [part.strip() for part in wanted.split(",")]
         if not isinstance(wanted, list):
             raise writing.bad()
         return list(dict.fromkeys(self._dropdown_id(writing, str(name)) for name in wanted))
 
     def _dropdown_ids(self, writing: "Writing", wanted: Any) -> list[int]:
-        known = {int(one["id"]) for one in self.settings(writing.column).get("labels", ())}
+        known = {int(label["id"]) for label in self.settings(writing.column).get("labels", ())}
         wanted = wanted if isinstance(wanted, list) else [wanted]
         if not all(str(one).isdecimal() and int(str(one)) in known for one in wanted):
             raise writing.bad(_unknown("dropdown", "labels", self._dropdown_names(writing)))
@@ -88,18 +88,18 @@ class LabelBook:
 
     def _dropdown_id(self, writing: "Writing", name: str) -> int:
         labels = list(self.settings(writing.column).get("labels", ()))
-        found = next((int(one["id"]) for one in labels if one["name"] == name), None)
+        found = next((int(label["id"]) for label in labels if label["name"] == name), None)
         if found is not None:
             return found
         if not self._makes:
             raise writing.bad(_unknown("dropdown", "labels", self._dropdown_names(writing)))
-        new = max((int(one["id"]) for one in labels), default=0) + 1
+        new = max((int(label["id"]) for label in labels), default=0) + 1
         self._keep(writing.column, labels=[*labels, {"id": new, "name": name}])
         return new
 
     def _dropdown_names(self, writing: "Writing") -> dict[str, str]:
         labels = self.settings(writing.column).get("labels", ())
-        return {str(one["id"]): str(one["name"]) for one in labels}
+        return {str(label["id"]): str(label["name"]) for label in labels}
 
     def _keep(self, column: "Column", **changed: Any) -> None:
         self.made[column.id] = {**self.settings(column), **changed}

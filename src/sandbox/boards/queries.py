@@ -67,7 +67,7 @@ def _items(
     every = (
         desk.store.items.all()
         if ids is None
-        else [item for one in dict.fromkeys(ids) if (item := desk.store.items.find(one))]
+        else [item for key in dict.fromkeys(ids) if (item := desk.store.items.find(key))]
     )
     seen = {board.id for board in desk.store.boards.all() if desk.sees(board)}
     found = [item for item in every if item.owner in seen]
@@ -98,8 +98,8 @@ def _by_column_values(
     if cursor:
         return paging.next_page(desk, cursor, limit)
     rules = [
-        {"column_id": one["column_id"], "compare_value": list(one["column_values"])}
-        for one in columns or ()
+        {"column_id": column["column_id"], "compare_value": list(column["column_values"])}
+        for column in columns or ()
     ]
     board = desk.board(board_id)
     return paging.first_page(desk, board.id, group=None, query={"rules": rules}, limit=limit)
@@ -122,7 +122,7 @@ def _users(
     desk_of(info).need("users:read")
     found = by_ids(desk_of(info).store.users.all(), ids)
     if emails is not None:
-        wanted = {one.casefold() for one in emails}
+        wanted = {email.casefold() for email in emails}
         found = [user for user in found if user.email.casefold() in wanted]
     if name is not None:
         found = [user for user in found if name.casefold() in user.name.casefold()]
@@ -142,7 +142,7 @@ def _updates(
 ) -> list[Update]:
     desk_of(info).need("updates:read")
     every = [one for one in desk_of(info).store.updates.all() if one.parent is None]
-    found = sorted(by_ids(every, ids), key=lambda one: (one.created_at, one.id), reverse=True)
+    found = sorted(by_ids(every, ids), key=lambda id_: (id_.created_at, id_.id), reverse=True)
     return paged(found, limit, page)
 
 

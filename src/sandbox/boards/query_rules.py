@@ -43,7 +43,7 @@ class Listing:
         """
         ids = query.get("ids")
         if ids:
-            wanted = {str(one) for one in ids}
+            wanted = {str(id_) for id_ in ids}
             items = [item for item in items if item.id in wanted]
         kept = [item for item in items if self._fits(item, query)]
         for order in reversed(query.get("order_by") or ()):
@@ -93,7 +93,7 @@ class Listing:
         if words[:1] == ["EXACT"]:
             words = words[1:]
         mine = f"person-{self.me}"
-        return [mine if one == "assigned_to_me" else self._dated(one) for one in words]
+        return [mine if word == "assigned_to_me" else self._dated(word) for word in words]
 
     def _dated(self, word: str) -> str:
         if word not in _DAYS:
@@ -137,15 +137,17 @@ def _known_as(cell: Cell) -> Iterable[str]:
         yield EMPTY_STATUS if kept is None else str(kept["index"])
     if not isinstance(kept, dict):
         return
-    for one in kept.get("personsAndTeams", ()):
-        yield f"{one['kind']}-{one['id']}"
-        yield str(one["id"])
+    for member in kept.get("personsAndTeams", ()):
+        yield f"{member['kind']}-{member['id']}"
+        yield str(member["id"])
     for name in ("ids", "tag_ids"):
         yield from map(str, kept.get(name, ()))
     for name in ("email", "phone", "url"):
         if name in kept:
             yield str(kept[name])
-    yield from (str(one["linkedPulseId"]) for one in kept.get("linkedPulseIds", ()))
+    yield from (
+        str(linked_pulse_id["linkedPulseId"]) for linked_pulse_id in kept.get("linkedPulseIds", ())
+    )
 
 
 def _any_of(subject: Subject, wanted: list[str]) -> bool:

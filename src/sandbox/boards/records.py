@@ -54,11 +54,13 @@ class Board(Kept, frozen=True, kw_only=True):
 
     def column(self, column_id: str) -> Column | None:
         """Return the column with this id."""
-        return next((one for one in self.columns if one.id == column_id), None)
+        return next((column for column in self.columns if column.id == column_id), None)
 
     def group(self, group_id: str) -> Group | None:
         """Return the group with this id, unless it was deleted."""
-        return next((one for one in self.groups if one.id == group_id and not one.deleted), None)
+        return next(
+            (group for group in self.groups if group.id == group_id and not group.deleted), None
+        )
 
 
 class Item(Kept, frozen=True, kw_only=True):

@@ -25,8 +25,8 @@ def by_ids(records: Iterable[_K], ids: Sequence[str] | None) -> list[_K]:
     """Return the records with these ids, all when None."""
     if ids is None:
         return list(records)
-    wanted = {str(one) for one in ids}
-    return [one for one in records if one.id in wanted]
+    wanted = {str(id_) for id_ in ids}
+    return [record for record in records if record.id in wanted]
 
 
 def paged(found: Sequence[_T], limit: int | None, page: int | None) -> list[_T]:

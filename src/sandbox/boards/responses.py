@@ -30,11 +30,11 @@ def version_of(request: Request) -> str:
 
 def answered(data: dict[str, Any] | None, errors: Sequence[GraphQLError], version: str) -> Answer:
     """Answer with what an execution came to."""
-    formatted: list[dict[str, Any]] = [_formatted(one) for one in errors]
+    formatted: list[dict[str, Any]] = [_formatted(error) for error in errors]
     if errors and version < UNIFIED and (legacy := _legacy(formatted)) is not None:
         return _said(legacy, version, formatted)
     body: dict[str, Any] = {}
-    if data is not None or not errors or any(one.path for one in errors):
+    if data is not None or not errors or any(error.path for error in errors):
         body["data"] = data
     if errors:
         body["errors"] = formatted
@@ -81,7 +81,7 @@ def _legacy(errors: list[dict[str, Any]]) -> dict[str, Any] | None:
         "status_code": extensions.get("status_code", 200),
         "error_message": errors[0]["message"],
         "error_data": extensions.get("error_data", {}),
-        "errors": [one["message"] for one in errors],
+        "errors": [error["message"] for error in errors],
     }
 
 
@@ -91,7 +91,7 @@ def _said(body: dict[str, Any], version: str, errors: Sequence[dict[str, Any]]) 
         body["extensions"] = {"request_id": request_id}
     body["account_id"] = ACCOUNT_ID
     headers = {"api-version": version, "x-request-id": request_id}
-    waits = [one.get("extensions", {}).get("retry_in_seconds") for one in errors]
+    waits = [error.get("extensions", {}).get("retry_in_seconds") for error in errors]
     if any(waits):
         headers["retry-after"] = str(max(wait for wait in waits if wait))
     return as_json(body, headers=headers)

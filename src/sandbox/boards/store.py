@@ -165,7 +165,7 @@ class BoardStore:
     def user_named(self, email: str) -> User | None:
         """Return the user with this address, or the account's first."""
         users = self.users.all()
-        return next((one for one in users if one.email == email), users[0] if users else None)
+        return next((user for user in users if user.email == email), users[0] if users else None)
 
     def board_items(self, board: Board) -> tuple[Item, ...]:
         """Return a board's active items, group by group, each in its order."""
@@ -178,7 +178,9 @@ class BoardStore:
         below = self.sub_board(item.owner)
         if below is None:
             return ()
-        return tuple(one for one in self.board_items(below) if one.parent == item.id)
+        return tuple(
+            board_item for board_item in self.board_items(below) if board_item.parent == item.id
+        )
 
     def sub_board(self, board_id: str) -> Board | None:
         """Return the board that holds the sub-items of a board."""
@@ -192,12 +194,12 @@ class BoardStore:
     def comments(self, item_id: str) -> tuple[Update, ...]:
         """Return an item's comments without their replies, newest first."""
         ours = [one for one in self.updates.of(item_id) if one.parent is None]
-        return tuple(sorted(ours, key=lambda one: (one.created_at, one.id), reverse=True))
+        return tuple(sorted(ours, key=lambda our: (our.created_at, our.id), reverse=True))
 
     def replies(self, update: Update) -> tuple[Update, ...]:
         """Return the replies to a comment, oldest first."""
         ours = [one for one in self.updates.of(update.owner) if one.parent == update.id]
-        return tuple(sorted(ours, key=lambda one: (one.created_at, one.id)))
+        return tuple(sorted(ours, key=lambda our: (our.created_at, our.id)))
 
 
 def wire_time(seconds: float) -> str:
@@ -206,4 +208,4 @@ def wire_time(seconds: float) -> str:
 
 
 def _first(board: Board, kind: str) -> Column | None:
-    return next((one for one in board.columns if one.type == kind), None)
+    return next((column for column in board.columns if column.type == kind), None)

@@ -248,7 +248,9 @@ class StoredEvent:
 
     def override(self, original: When) -> Override | None:
         """Return what is different about one occurrence, None when nothing is."""
-        return next((one for one in self.overrides if one.original == original), None)
+        return next(
+            (override for override in self.overrides if override.original == original), None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

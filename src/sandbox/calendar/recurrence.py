@@ -102,7 +102,7 @@ def following(rule: str, first: When, until: datetime) -> list[When]:
 
 
 def _starts(first: When, recurrence: Recurrence) -> Iterator[When]:
-    rules = [_followed(_rule(one, first), first) for one in recurrence.rules]
+    rules = [_followed(_rule(rule, first), first) for rule in recurrence.rules]
     added = sorted({first, *recurrence.added}, key=_instant)
     dropped = set(recurrence.dropped)
     # A day among the dropped ones of a timed series takes out whatever starts on it.

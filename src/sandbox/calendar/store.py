@@ -57,7 +57,7 @@ class CalendarStore:
     def calendars(self, mailbox: str) -> tuple[StoredCalendar, ...]:
         """Return the calendars of an account, the primary one first, then oldest first."""
         self._refresh()
-        found = [one for one in self._calendars.values() if _shown(one, mailbox)]
+        found = [calendar for calendar in self._calendars.values() if _shown(calendar, mailbox)]
         if not any(one.is_primary for one in found):
             found.append(self.add_calendar(mailbox, "Calendar", zone="UTC", is_primary=True))
         return tuple(sorted(found, key=lambda one: (not one.is_primary, one.seq)))
@@ -68,12 +68,14 @@ class CalendarStore:
 
     def calendar(self, mailbox: str, calendar_id: str) -> StoredCalendar | None:
         """Return the calendar with this id (compared exactly)."""
-        return next((one for one in self.calendars(mailbox) if one.id == calendar_id), None)
+        return next(
+            (calendar for calendar in self.calendars(mailbox) if calendar.id == calendar_id), None
+        )
 
     def events(self, calendar: StoredCalendar) -> tuple[StoredEvent, ...]:
         """Return every event and series of a calendar, deleted ones too, oldest first."""
         self._refresh()
-        return tuple(one for one in self._events.values() if one.calendar == calendar.seq)
+        return tuple(event for event in self._events.values() if event.calendar == calendar.seq)
 
     def find(self, mailbox: str, event_id: str) -> tuple[StoredEvent, ...]:
         """
@@ -106,9 +108,9 @@ class CalendarStore:
             if window.meets(event.content):
                 yield single(event)
             return
-        changed = {one.original for one in event.overrides}
-        for one in event.overrides:
-            found = _overridden(event, one)
+        changed = {override.original for override in event.overrides}
+        for override in event.overrides:
+            found = _overridden(event, override)
             if window.meets(found.content):
                 yield found
         until = window.until or self._now() + HORIZON
@@ -148,8 +150,8 @@ class CalendarStore:
         description: str = "",
     ) -> StoredCalendar:
         """Add a calendar; a second primary one takes the place of the first, events kept."""
-        old = next((one for one in self._calendars.values() if _shown(one, mailbox)
-                    and one.is_primary and is_primary), None)  # fmt: skip
+        old = next((calendar for calendar in self._calendars.values() if _shown(calendar, mailbox)
+                    and calendar.is_primary and is_primary), None)  # fmt: skip
         with self._db.transaction():
             seq = self._db.next("calendar") if old is None else old.seq
             made = StoredCalendar(
@@ -212,7 +214,7 @@ class CalendarStore:
         self, event: StoredEvent, original: When, content: Content | None, *, cancelled: bool
     ) -> StoredEvent:
         """Make one occurrence of a series differ, in place of what it was before."""
-        others = tuple(one for one in event.overrides if one.original != original)
+        others = tuple(override for override in event.overrides if override.original != original)
         made = Override(original=original, content=content, cancelled=cancelled)
         return self.put(replace(event, overrides=(*others, made)))
 
@@ -302,7 +304,10 @@ def _shown(calendar: StoredCalendar, mailbox: str) -> bool:
 
 
 def _check(recurrence: Recurrence | None, content: Content, overrides: Iterable[Override]) -> None:
-    contents = [content, *(one.content for one in overrides if one.content is not None)]
+    contents = [
+        content,
+        *(override.content for override in overrides if override.content is not None),
+    ]
     times = [when for one in contents for when in (one.start, one.end)]
     if recurrence is not None:
         times += [*recurrence.added, *recurrence.dropped]

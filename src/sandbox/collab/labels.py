@@ -53,7 +53,7 @@ def extract(call: Call, drive: str, item: str) -> Answer:
 def catalogue(call: Call, user: str = "") -> Answer:  # noqa: ARG001 - everybody has the same labels
     """List the labels as v1.0 has them: those below another inside it."""
     _need(call, _STABLE)
-    above = [_stable(call, one) for one in _labels(call) if not one.parent]
+    above = [_stable(call, label) for label in _labels(call) if not label.parent]
     context = call.context("security/dataSecurityAndGovernance/sensitivityLabels")
     return ok({"@odata.context": context, "value": above})
 
@@ -64,7 +64,7 @@ def beta_catalogue(call: Call, user: str = "") -> Answer:  # noqa: ARG001 - as a
         raise bad("Resource not found for the segment 'informationProtection'.", "BadRequest")
     _need(call, _BETA)
     context = call.context("security/informationProtection/sensitivityLabels")
-    return ok({"@odata.context": context, "value": [_beta(call, one) for one in _labels(call)]})
+    return ok({"@odata.context": context, "value": [_beta(call, label) for label in _labels(call)]})
 
 
 def _need(call: Call, scopes: tuple[str, ...]) -> None:

@@ -192,8 +192,8 @@ class Call:
         writing = "Files.Read.All" not in scopes
         return any(
             self.account in share.to and not (writing and share.role == "read")
-            for one in (item, *self.shelf.ancestors(item))
-            for share in self.shelf.shares(one)
+            for ancestor in (item, *self.shelf.ancestors(item))
+            for share in self.shelf.shares(ancestor)
         )
 
     def changeable(self, drive_id: str, reference: str) -> r.Item:
@@ -355,7 +355,7 @@ def _without_annotations(
         if name.startswith("@") or name.lower() not in ("$select", "select"):
             pairs.append((name, value))
             continue
-        names = [one.strip() for one in value.split(",")]
+        names = [part.strip() for part in value.split(",")]
         annotations = frozenset(
             one for one in names if one.startswith("@") or one == "content.downloadUrl"
         )

@@ -214,7 +214,9 @@ class Shelf:
     def child(self, folder: r.Item, name: str) -> r.Item | None:
         """Return what has this name in a folder; case does not count."""
         folded = name.casefold()
-        return next((one for one in self.children(folder) if one.name.casefold() == folded), None)
+        return next(
+            (child for child in self.children(folder) if child.name.casefold() == folded), None
+        )
 
     def below(self, item: r.Item) -> list[r.Item]:
         """Return everything in a folder at any depth."""

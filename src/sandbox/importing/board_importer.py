@@ -107,7 +107,7 @@ class _Import:
         return ImportReport(imported=imported, skipped=tuple(skipped))
 
     def _planned(self, table: csv_tables.Table) -> _Plan:
-        titles = [one.title.casefold() for one in table.columns]
+        titles = [column.title.casefold() for column in table.columns]
         group = next((titles.index(one) for one in _GROUPS if one in titles), None)
         name = next((titles.index(one) for one in _NAMES if one in titles), None)
         if name is None:
@@ -196,8 +196,8 @@ class _Import:
 
     def _keep_labels(self) -> None:
         columns = tuple(
-            msgspec.structs.replace(one, settings=self._labels.settings(one))
-            for one in self._board.columns
+            msgspec.structs.replace(column, settings=self._labels.settings(column))
+            for column in self._board.columns
         )
         self._board = self._store.change_board(self._board, columns=columns)
 
@@ -233,7 +233,7 @@ def _kind(found: csv_tables.Column, cells: Sequence[str], people: Mapping[str, s
 
 
 def _known(cell: str, people: Mapping[str, str]) -> bool:
-    return all(one.casefold() in people for one in _PARTS.split(cell) if one)
+    return all(part.casefold() in people for part in _PARTS.split(cell) if part)
 
 
 def _distinct(cells: Iterable[csv_tables.Cell]) -> tuple[str, ...]:
@@ -250,11 +250,11 @@ def _given(kind: str, cell: csv_tables.Cell, people: Mapping[str, str]) -> Any:
             day, _, hour = text.removesuffix("Z").partition("T")
             return {"date": day, "time": None if hour in {"", "00:00:00"} else hour}
         case "people":
-            parts = [one.casefold() for one in _PARTS.split(text) if one]
-            ids = [people.get(one) or one for one in parts]
-            return {"personsAndTeams": [{"id": one, "kind": "person"} for one in ids]}
+            parts = [part.casefold() for part in _PARTS.split(text) if part]
+            ids = [people.get(part) or part for part in parts]
+            return {"personsAndTeams": [{"id": id_, "kind": "person"} for id_ in ids]}
         case "dropdown":
-            return {"labels": [one for one in _PARTS.split(text) if one]}
+            return {"labels": [part for part in _PARTS.split(text) if part]}
         case "status":
             return {"label": text}
         case "link":

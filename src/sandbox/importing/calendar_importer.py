@@ -47,7 +47,7 @@ def import_calendar(
 
 
 def _calendar(calendars: CalendarStore, into: str, name: str, zone: str) -> StoredCalendar:
-    for one in calendars.calendars(into):
-        if one.name.casefold() == name.casefold() and not one.is_primary:
-            return one
+    for calendar in calendars.calendars(into):
+        if calendar.name.casefold() == name.casefold() and not calendar.is_primary:
+            return calendar
     return calendars.add_calendar(into, name, zone=zone)

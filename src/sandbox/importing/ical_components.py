@@ -104,23 +104,23 @@ def read(text: str) -> list[Component]:
     What is not closed ends where its parent does; lines outside of any component are passed over.
     """
     roots: list[Component] = []
-    open_ones: list[Component] = []
+    open_components: list[Component] = []
     for raw in _FOLD.sub("", text).splitlines():
         line = _line(raw)
         if line is not None and line.name == "BEGIN":
             made = Component(line.value.strip().upper())
-            (open_ones[-1].inner if open_ones else roots).append(made)
-            open_ones.append(made)
-        for one in open_ones:
-            one.source.append(raw)
-        if not open_ones or not raw.strip():
+            (open_components[-1].inner if open_components else roots).append(made)
+            open_components.append(made)
+        for component in open_components:
+            component.source.append(raw)
+        if not open_components or not raw.strip():
             continue
         if line is None:
-            open_ones[-1].broken.append(raw)
+            open_components[-1].broken.append(raw)
         elif line.name == "END":
-            _close(open_ones, line.value.strip().upper())
+            _close(open_components, line.value.strip().upper())
         elif line.name != "BEGIN":
-            open_ones[-1].lines.append(line)
+            open_components[-1].lines.append(line)
     return roots
 
 
@@ -176,7 +176,7 @@ def _uncareted(found: re.Match[str]) -> str:
     return {"^^": "^", "^'": '"'}.get(found[0], "\n")
 
 
-def _close(open_ones: list[Component], name: str) -> None:
-    if any(one.name == name for one in open_ones):
-        while open_ones.pop().name != name:
+def _close(open_components: list[Component], name: str) -> None:
+    if any(component.name == name for component in open_components):
+        while open_components.pop().name != name:
             pass

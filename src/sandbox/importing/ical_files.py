@@ -57,21 +57,21 @@ def read(data: bytes, *, zone: str, account: str) -> CalendarFile:
         ValueError: It is no calendar file at all.
     """
     roots = ical_components.read(ical_components.decode(data))
-    calendars = [one for one in roots if one.name == "VCALENDAR"]
-    loose = Component("VCALENDAR", inner=[one for one in roots if one.name != "VCALENDAR"])
+    calendars = [root for root in roots if root.name == "VCALENDAR"]
+    loose = Component("VCALENDAR", inner=[root for root in roots if root.name != "VCALENDAR"])
     if not roots:
         raise ValueError("It is no calendar file: nothing begins in it.")
     parts = [*calendars, loose] if loose.inner else calendars
-    own_zone = next((found for one in parts if (found := known(one.text("X-WR-TIMEZONE")))), None)
-    definitions = [inner for one in parts for inner in one.inner if inner.name == "VTIMEZONE"]
+    own_zone = next((found for part in parts if (found := known(part.text("X-WR-TIMEZONE")))), None)
+    definitions = [inner for part in parts for inner in part.inner if inner.name == "VTIMEZONE"]
     reader = _Reader(Zones(definitions), own_zone or zone, account)
-    for one in parts:
-        reader.calendar(one)
+    for part in parts:
+        reader.calendar(part)
     events, outdated = assembled(reader.found)
     for event in outdated:
         reader.refuse(event.name, "a newer version of the same event is taken")
     return CalendarFile(
-        name=next((one.text("X-WR-CALNAME", "NAME") for one in parts), ""),
+        name=next((part.text("X-WR-CALNAME", "NAME") for part in parts), ""),
         zone=own_zone,
         events=tuple(events),
         unusable=tuple(reader.unusable),

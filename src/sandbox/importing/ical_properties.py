@@ -15,7 +15,7 @@ _RESPONSES: Mapping[str, str] = MappingProxyType(
 def content_of(component: Component, start: When, end: When, *, account: str) -> Content:
     """Return what an event says; *account* is the address whose answer is the owner's."""
     guests = tuple(attendees(component))
-    me = [one.response for one in guests if one.email.casefold() == account.casefold()]
+    me = [guest.response for guest in guests if guest.email.casefold() == account.casefold()]
     status = component.text("STATUS").lower()
     rich = next(
         (line.text for line in component.every("X-ALT-DESC")
@@ -82,7 +82,7 @@ def _reminder(component: Component) -> int | None:
             minutes.append(int(-(long.days + long.exact).total_seconds() // 60))
         except (ValueError, OverflowError):
             continue
-    return max((one for one in minutes if one >= 0), default=None)
+    return max((minute for minute in minutes if minute >= 0), default=None)
 
 
 def number(text: str) -> int:

@@ -75,7 +75,7 @@ def _alone(one: FileEvent) -> NewEvent:
 
 
 def _whole(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
-    overrides = {one.original: one for one in master.overrides}
+    overrides = {override.original: override for override in master.overrides}
     for one in changed:
         original = _occurrence_of(master, one.original or one.content.start)
         overrides[original] = Override(
@@ -130,9 +130,9 @@ def _settled(new: NewEvent, clock: tzinfo) -> NewEvent:
 
 
 def _real_overrides(overrides: Sequence[Override], clock: tzinfo) -> Iterator[Override]:
-    for one in overrides:
-        content = None if one.content is None else _real_content(one.content, clock)
-        yield replace(one, original=_real(one.original, clock), content=content)
+    for override in overrides:
+        content = None if override.content is None else _real_content(override.content, clock)
+        yield replace(override, original=_real(override.original, clock), content=content)
 
 
 def _real_content(content: Content, clock: tzinfo) -> Content:

@@ -38,7 +38,7 @@ class Zones:
 
     def __init__(self, definitions: Iterable[Component]) -> None:
         """*definitions* are its VTIMEZONE components."""
-        self._defined = {one.text("TZID"): one for one in definitions}
+        self._defined = {definition.text("TZID"): definition for definition in definitions}
         self._known: dict[tuple[str, int], str | None] = {}
 
     def name(self, tzid: str, year: int) -> str | None:

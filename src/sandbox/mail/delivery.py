@@ -44,7 +44,9 @@ def recipients_of(raw: bytes) -> frozenset[str]:
     """Return the addresses a message goes to (To, Cc, Bcc), case-folded."""
     head = parse(raw[: _end_of_head(raw)])
     return frozenset(
-        one.address.casefold() for name in ("to", "cc", "bcc") for one in head.addresses(name)
+        address.address.casefold()
+        for name in ("to", "cc", "bcc")
+        for address in head.addresses(name)
     )
 
 

@@ -85,12 +85,12 @@ class Part:
     def header(self, name: str) -> str | None:
         """Return the decoded value of the first header of this name (any case)."""
         wanted = name.lower()
-        return next((one.text for one in self.headers if one.name.lower() == wanted), None)
+        return next((header.text for header in self.headers if header.name.lower() == wanted), None)
 
     def header_all(self, name: str) -> tuple[Header, ...]:
         """Return every header of this name (any case), in order."""
         wanted = name.lower()
-        return tuple(one for one in self.headers if one.name.lower() == wanted)
+        return tuple(header for header in self.headers if header.name.lower() == wanted)
 
     def addresses(self, name: str) -> tuple[Address, ...]:
         """Return the mailboxes in every header of this name, in order."""
@@ -142,7 +142,7 @@ class Part:
         """Return the first ``text/<subtype>`` leaf that is not an attachment."""
         wanted = f"text/{subtype}"
         leaves = (one for one in self.own() if not one.parts and not one.is_attachment)
-        return next((one for one in leaves if one.content_type == wanted), None)
+        return next((leaf for leaf in leaves if leaf.content_type == wanted), None)
 
     def attachments(self) -> tuple["Part", ...]:
         """Return the attachments, attached messages whole, in order."""
@@ -224,7 +224,7 @@ def _part(message: Message, path: str, depth: int) -> Part:
     if children and depth == _DEEPEST:
         content_type, children, data = "application/octet-stream", [], _written(message)
     elif content_type.startswith("message/") and children:
-        data = b"".join(_written(one) for one in children)
+        data = b"".join(_written(child) for child in children)
     elif children:
         data = b""
     else:

@@ -39,7 +39,9 @@ class Client:
 
     def returns_to(self, uri: str) -> bool:
         """Whether *uri* is registered, exactly; on a loopback address with any port (RFC 8252)."""
-        return uri in self.redirects or any(_same_but_port(one, uri) for one in self.redirects)
+        return uri in self.redirects or any(
+            _same_but_port(redirect, uri) for redirect in self.redirects
+        )
 
 
 class Clients:

@@ -149,9 +149,9 @@ def _back(asked: Mapping[str, str], **told: str) -> Answer:
 
 def _form(asked: Mapping[str, str], account: str) -> Answer:
     boxes = "".join(
-        f'<li><label><input type="checkbox" name="scope" value="{escape(one)}" checked> '
-        f"{escape(one)}</label></li>"
-        for one in asked.get("scope", "").split()
+        f'<li><label><input type="checkbox" name="scope" value="{escape(part)}" checked> '
+        f"{escape(part)}</label></li>"
+        for part in asked.get("scope", "").split()
     )
     # Without an action the form goes to the address of the page, its query included.
     inside = (

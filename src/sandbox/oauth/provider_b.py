@@ -98,14 +98,14 @@ class _Server:
 
     def _first(self, consent: Consent, client: str, request: Request, tenant: str) -> Answer:
         scopes = tuple(
-            one.removeprefix(_RESOURCE) for one in consent.scopes if one not in _NO_RESOURCE
+            scope.removeprefix(_RESOURCE) for scope in consent.scopes if scope not in _NO_RESOURCE
         )
         upstream = (
-            "collab" if any(one.lower().startswith(_CONTENT) for one in scopes) else "providerB"
+            "collab" if any(scope.lower().startswith(_CONTENT) for scope in scopes) else "providerB"
         )
         said = [
             *scopes,
-            *(one for one in consent.scopes if one in _NO_RESOURCE - {"offline_access"}),
+            *(scope for scope in consent.scopes if scope in _NO_RESOURCE - {"offline_access"}),
         ]
         answer = {
             "token_type": "Bearer",
@@ -183,7 +183,7 @@ def _base(request: Request, tenant: str) -> str:
 
 def _narrowed(granted: tuple[str, ...], asked: str) -> tuple[str, ...]:
     """Return what of the granted scopes was asked for; nothing asked, or ``.default``, is all."""
-    names = {one.rsplit("/", 1)[-1].lower() for one in asked.split()}
+    names = {part.rsplit("/", 1)[-1].lower() for part in asked.split()}
     chosen = tuple(one for one in granted if one.rsplit("/", 1)[-1].lower() in names)
     return chosen if chosen and ".default" not in names else granted
 

@@ -137,7 +137,7 @@ class Desk:
         return as_json({"data": self._shown(kind, page), "next_page": following})
 
     def _shown(self, kind: str, records: Sequence[Any]) -> list[dict[str, Any]]:
-        return [rendering.listed(self.store, Ref(kind, one), self.tree) for one in records]
+        return [rendering.listed(self.store, Ref(kind, record), self.tree) for record in records]
 
     def _start(self, records: Sequence[Any]) -> int:
         given = self.request.every("offset")
@@ -201,7 +201,7 @@ class Desk:
         if found is None:
             raise errors.Refused(status, f"{named}: Unknown object: {gid}")
         projects = [self.store.projects.find(place.project) for place in found.places]
-        if projects and not any(one is not None and self.sees(one) for one in projects):
+        if projects and not any(project is not None and self.sees(project) for project in projects):
             raise errors.forbidden("task")
         return found
 

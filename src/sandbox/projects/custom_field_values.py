@@ -22,8 +22,8 @@ def number_of(store: ProjectStore, task: Task, field: CustomField) -> float | No
         kept = task.values.get(field.id)
         return None if kept is None else float(kept)
     parts = [store.fields.find(one) for one in field.formula]
-    numbers = [None if one is None else number_of(store, task, one) for one in parts]
-    known = [one for one in numbers if one is not None]
+    numbers = [None if part is None else number_of(store, task, part) for part in parts]
+    known = [number for number in numbers if number is not None]
     return math.prod(known) if len(known) == len(numbers) else None
 
 
@@ -36,7 +36,7 @@ def chosen(task: Task, field: CustomField) -> list[Option]:
 
 def people(store: ProjectStore, task: Task, field: CustomField) -> list[User]:
     """Return the users of a people field."""
-    found = (store.users.find(one) for one in task.values.get(field.id) or ())
+    found = (store.users.find(value) for value in task.values.get(field.id) or ())
     return [one for one in found if one is not None]
 
 
@@ -51,7 +51,7 @@ def display(store: ProjectStore, task: Task, field: CustomField) -> str | None:
     if field.kind in {"enum", "multi_enum"}:
         return ", ".join(option.name for option in chosen(task, field)) or None
     if field.kind == "people":
-        return ", ".join(one.name for one in people(store, task, field)) or None
+        return ", ".join(person.name for person in people(store, task, field)) or None
     if field.kind == "date":
         return str(kept.get("date_time") or f"{kept['date']}T00:00:00.000Z")
     return str(kept)

@@ -128,7 +128,7 @@ class Door:
         if not isinstance(actions, list) or not 1 <= len(actions) <= _MOST_ACTIONS:
             raise errors.bad(f"actions: Must have between 1 and {_MOST_ACTIONS} actions")
         return as_json(
-            {"data": await asyncio.gather(*(self._act(request, one) for one in actions))}
+            {"data": await asyncio.gather(*(self._act(request, action) for action in actions))}
         )
 
     async def _act(self, request: Request, action: Any) -> dict[str, Any]:

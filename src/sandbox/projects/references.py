@@ -131,7 +131,7 @@ def delete_project(desk: Desk, gid: str) -> Answer:
     """Delete a project; tasks that stand in no other go with it."""
     gone = desk.project(gid)
     for task in desk.store.project_tasks(gone.id):
-        places = tuple(one for one in task.places if one.project != gone.id)
+        places = tuple(place for place in task.places if place.project != gone.id)
         if places:
             desk.store.tasks.put(msgspec.structs.replace(task, places=places))
         else:
@@ -145,8 +145,8 @@ def delete_project(desk: Desk, gid: str) -> Answer:
 def task_counts(desk: Desk, gid: str) -> Answer:
     """Count a project's tasks; every count is opt-in."""
     tasks = desk.store.project_tasks(desk.project(gid).id)
-    done = sum(one.completed_at is not None for one in tasks)
-    stones = [one for one in tasks if one.subtype == "milestone"]
+    done = sum(task.completed_at is not None for task in tasks)
+    stones = [task for task in tasks if task.subtype == "milestone"]
     counts = {
         "num_tasks": len(tasks),
         "num_completed_tasks": done,

@@ -167,7 +167,7 @@ class ProjectStore:
     def user_named(self, email: str) -> User | None:
         """Return the user with this address, or the first of all."""
         users = self.users.all()
-        return next((one for one in users if one.email == email), users[0] if users else None)
+        return next((user for user in users if user.email == email), users[0] if users else None)
 
     def project_tasks(self, project: str) -> list[Task]:
         """Return a project's tasks, section by section, each in its order; no sub-tasks of it."""

@@ -78,7 +78,7 @@ def search(desk: Desk, gid: str) -> Answer:
         for one in _visible(desk)
         if words in f"{one.name}\n{one.notes}".casefold() and _found(desk, one)
     ]
-    tasks.sort(key=lambda one: (one.modified_at, one.id), reverse=True)
+    tasks.sort(key=lambda task: (task.modified_at, task.id), reverse=True)
     return desk.many("task", tasks)
 
 
@@ -100,7 +100,7 @@ def _found(desk: Desk, task: Task) -> bool:
 
 
 def _listed(desk: Desk, name: str) -> list[str]:
-    return [one for one in desk.request.first(name).split(",") if one]
+    return [part for part in desk.request.first(name).split(",") if part]
 
 
 def _visible(desk: Desk) -> list[Task]:
@@ -120,11 +120,11 @@ def _filtered(desk: Desk, tasks: list[Task]) -> list[Task]:
             if since == "now"
             else custom_field_values.moment_of("completed_since", since)
         )
-        tasks = [one for one in tasks if one.completed_at is None or one.completed_at >= at]
+        tasks = [task for task in tasks if task.completed_at is None or task.completed_at >= at]
     modified = desk.request.first("modified_since")
     if modified:
         at = custom_field_values.moment_of("modified_since", modified)
-        tasks = [one for one in tasks if one.modified_at >= at]
+        tasks = [task for task in tasks if task.modified_at >= at]
     return tasks
 
 
@@ -259,7 +259,7 @@ def _stand(desk: Desk, task: Task, place: Membership) -> None:
 def remove_project(desk: Desk, gid: str) -> Answer:
     """Take a task out of a project."""
     task, project = desk.task(gid), desk.project(desk.data.get("project"), status=400)
-    places = tuple(one for one in task.places if one.project != project.id)
+    places = tuple(place for place in task.places if place.project != project.id)
     desk.store.tasks.put(msgspec.structs.replace(task, places=places))
     return desk.nothing()
 
@@ -287,7 +287,7 @@ def set_parent(desk: Desk, gid: str) -> Answer:
 
 def tags(desk: Desk, gid: str) -> Answer:
     """List a task's tags."""
-    found = (desk.store.tags.find(one) for one in desk.task(gid).tags)
+    found = (desk.store.tags.find(tag) for tag in desk.task(gid).tags)
     return desk.many("tag", [one for one in found if one is not None])
 
 

@@ -116,7 +116,8 @@ _workspace = _ref("workspace", "workspaces", "owner")
 
 def _memberships(store: ProjectStore, task: Task) -> list[dict[str, Any]]:
     found = [
-        (store.projects.find(one.project), store.sections.find(one.section)) for one in task.places
+        (store.projects.find(place.project), store.sections.find(place.section))
+        for place in task.places
     ]
     return [
         {"project": Ref("project", project), "section": Ref("section", section)}
@@ -126,7 +127,7 @@ def _memberships(store: ProjectStore, task: Task) -> list[dict[str, Any]]:
 
 
 def _task_projects(store: ProjectStore, task: Task) -> list[Ref]:
-    return [one["project"] for one in _memberships(store, task)]
+    return [membership["project"] for membership in _memberships(store, task)]
 
 
 def _custom_fields(store: ProjectStore, task: Task) -> list[Ref]:
@@ -137,7 +138,7 @@ def fields_of(store: ProjectStore, task: Task) -> list[CustomField]:
     """Return the custom fields that a task's projects give it, each once."""
     projects = (store.projects.find(place.project) for place in task.places)
     ids = [one for project in projects if project is not None for one in project.fields]
-    found = (store.fields.find(one) for one in dict.fromkeys(ids))
+    found = (store.fields.find(key) for key in dict.fromkeys(ids))
     return [field for field in found if field is not None]
 
 

@@ -52,4 +52,4 @@ def demand(grant: TokenGrant | None, *scopes: str) -> None:
 def scope_names(grant: TokenGrant | None) -> frozenset[str]:
     """Return the last path segments of a token's scopes."""
     scopes = () if grant is None else grant.scopes
-    return frozenset(one.rstrip("/").rsplit("/", 1)[-1] for one in scopes)
+    return frozenset(scope.rstrip("/").rsplit("/", 1)[-1] for scope in scopes)

@@ -89,7 +89,7 @@ class Directory:
         """``GET /outlook/masterCategories``."""
         call.needs(*_READ_SETTINGS)
         options = query_options.read(call.request.query, _CATEGORY, expandable={})
-        found = [self._record(one) for one in self._mails.user_labels(PROVIDER_B)]
+        found = [self._record(user_label) for user_label in self._mails.user_labels(PROVIDER_B)]
         shown = query_options.page(query_options.applied(found, options), options, top=None)
         return ok(
             {
@@ -101,10 +101,10 @@ class Directory:
     def category(self, call: Call, category: str) -> Answer:
         """``GET /outlook/masterCategories/{id}``."""
         call.needs(*_READ_SETTINGS)
-        for one in self._mails.user_labels(PROVIDER_B):
-            if one.id == category:
+        for user_label in self._mails.user_labels(PROVIDER_B):
+            if user_label.id == category:
                 context = call.context("outlook/masterCategories/$entity")
-                return ok({"@odata.context": context, **self._record(one)})
+                return ok({"@odata.context": context, **self._record(user_label)})
         raise not_found()
 
     def add_category(self, call: Call) -> Answer:
@@ -114,7 +114,7 @@ class Directory:
         name, color = wanted.get("displayName"), wanted.get("color", "none")
         if not isinstance(name, str) or not name or color not in _COLORS:
             raise Refusal(400, "RequestBodyRead", "A category has a displayName and a color.")
-        taken = {one.name.casefold() for one in self._mails.user_labels(PROVIDER_B)}
+        taken = {user_label.name.casefold() for user_label in self._mails.user_labels(PROVIDER_B)}
         if name.casefold() in taken:
             raise Refusal(409, "ErrorCategoryNameAlreadyExists", "The category exists already.")
         made = self._mails.add_label(PROVIDER_B, name)

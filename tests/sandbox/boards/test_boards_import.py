@@ -39,7 +39,7 @@ async def test_a_table_becomes_a_board_of_typed_columns(boards, table):
     first, second, third, _ = board["items_page"]["items"]
 
     assert str(report) == "4 imported, 1 skipped.\n  line 6: has no name"
-    assert {one["title"]: one["type"] for one in board["columns"]} == {
+    assert {column["title"]: column["type"] for column in board["columns"]} == {
         "Name": "name",
         "Status": "status",
         "Assignee": "people",
@@ -52,15 +52,15 @@ async def test_a_table_becomes_a_board_of_typed_columns(boards, table):
         "Remarks": "long_text",
     }
     assert (first["name"], first["group"]["title"]) == ('The "old" mast', "Yard")
-    assert [one["text"] for one in first["column_values"]] == [
+    assert [column_value["text"] for column_value in first["column_values"]] == [
         *("Open", "Jonas Ekström", "2026-12-01", "2.5", "v", "a@b.test"),
         *("http://x.test", "oak, urgent", "x"),
     ]
-    assert [one["text"] for one in second["column_values"]][:4] == [
+    assert [column_value["text"] for column_value in second["column_values"]][:4] == [
         *("Open", "Astrid Bergqvist, Jonas Ekström", "2026-12-02 14:30", "10")
     ]
     assert third["name"] == "Plane the keel"
-    assert [one["title"] for one in board["groups"]] == ["Imported", "Yard", "Loft"]
+    assert [group["title"] for group in board["groups"]] == ["Imported", "Yard", "Loft"]
 
 
 async def test_a_second_import_adds_only_what_is_new(boards, table):

@@ -21,7 +21,7 @@ CELLS = """query($i:[ID!]){items(ids:$i){column_values{id text value type __type
 @pytest.fixture
 async def big(boards):
     found = await boards.data("{boards(limit:50){id name}}")
-    return next(one["id"] for one in found["boards"] if one["name"] == "Boat orders")
+    return next(board["id"] for board in found["boards"] if board["name"] == "Boat orders")
 
 
 async def chosen(boards, big, **query):
@@ -39,7 +39,7 @@ async def test_boards_are_listed_in_pages_newest_first(boards):
     first = await boards.data("{boards(limit:2){name}}")
     second = await boards.data("{boards(limit:2,page:2){name}}")
     beyond = await boards.data("{boards(limit:2,page:9){name}}")
-    names = [one["name"] for one in first["boards"] + second["boards"]]
+    names = [board["name"] for board in first["boards"] + second["boards"]]
 
     assert len(set(names)) == 4
     assert beyond["boards"] == []
@@ -176,7 +176,7 @@ async def test_items_are_ordered_by_a_column_with_empty_ones_last(boards, big):
     by_name = await chosen(boards, big, order_by=[{"column_id": "name"}])
 
     assert names[0] == "نورس: cut a new mainsail"
-    assert len([one for one in names[-9:] if one.endswith("cast keel bolts")]) == 8
+    assert len([name for name in names[-9:] if name.endswith("cast keel bolts")]) == 8
     assert "Nothing filled in at all" in names[-9:]
     assert by_name[0] == "0"  # numbers come before words
     assert by_name[1:] == sorted(by_name[1:], key=str.casefold)
@@ -191,7 +191,9 @@ async def test_a_rule_on_no_column_is_refused(boards, big):
 async def test_values_of_every_type_are_shown_as_text_json_and_fields(boards, big):
     name = "Kittiwake: cast keel bolts"  # the 24th job
     found = await boards.data(CELLS, i=[await item(boards, big, name)])
-    cells = {one["id"]: one for one in found["items"][0]["column_values"]}
+    cells = {
+        column_value["id"]: column_value for column_value in found["items"][0]["column_values"]
+    }
 
     assert cells["status"]["text"] == cells["status"]["label"] == "Sea trial"
     assert (cells["status"]["index"], cells["status"]["is_done"]) == (4, False)
@@ -220,7 +222,9 @@ async def test_values_of_every_type_are_shown_as_text_json_and_fields(boards, bi
 
 async def test_relations_and_mirrors_have_no_text_but_a_display_value(boards, big):
     found = await boards.data(CELLS, i=[await item(boards, big, "Sælen: service the engine")])
-    cells = {one["id"]: one for one in found["items"][0]["column_values"]}
+    cells = {
+        column_value["id"]: column_value for column_value in found["items"][0]["column_values"]
+    }
 
     assert (cells["connect_boards"]["text"], cells["connect_boards"]["value"]) == (None, None)
     assert cells["connect_boards"]["display_value"] == "Setouchi ferry pier 桟橋"
@@ -246,7 +250,7 @@ async def test_comments_come_newest_first_with_their_replies_oldest_first(boards
     assert updates[0]["text_body"] == "Day 1: one seam done."
     first = two["items"][0]["updates"][-1]
     assert first["text_body"] == "Started. The old plank was softer than it looked & wet."
-    assert [one["text_body"] for one in first["replies"]] == [
+    assert [reply["text_body"] for reply in first["replies"]] == [
         *("Then we take the next one too.", "Tack! 👍")
     ]
 
@@ -259,7 +263,7 @@ async def test_users_teams_and_the_account_are_known(boards):
 
     assert (found["me"]["name"], found["me"]["is_admin"]) == ("Nora Lindqvist", True)
     assert len(found["users"]) == 14
-    assert {one["name"]: len(one["users"]) for one in found["teams"]} == {
+    assert {team["name"]: len(team["users"]) for team in found["teams"]} == {
         "Rigging loft": 2,
         "Träverkstan": 3,
     }

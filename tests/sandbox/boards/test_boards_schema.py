@@ -78,7 +78,7 @@ def test_every_field_and_argument_is_published_with_the_same_type(published):
 
 def test_value_types_are_the_published_ones(published):
     values = published.type_map["ColumnValue"]
-    names = {one.name for one in published.get_implementations(values).objects}
+    names = {object_.name for object_ in published.get_implementations(values).objects}
 
     assert set(TYPES.values()) <= names
     assert set(TYPES) <= set(published.type_map["ColumnType"].values)

@@ -52,9 +52,9 @@ async def test_the_big_board_fills_every_type_of_column(boards):
     found = await boards.data(ITEMS, b=[facts.boards["Boat orders"]])
     items = found["boards"][0]["items_page"]["items"]
     filled = Counter(
-        (one["type"], bool(one["text"] or one.get("display_value")))
+        (column_value["type"], bool(column_value["text"] or column_value.get("display_value")))
         for item in items
-        for one in item["column_values"]
+        for column_value in item["column_values"]
     )
 
     assert len(items) == 75
@@ -63,7 +63,7 @@ async def test_the_big_board_fills_every_type_of_column(boards):
         *("On the slip", "In the shed", "Afloat again", "Väntelista / 待ち")
     }
     assert max(len(item["updates"]) for item in items) == 30
-    assert sum(len(one["replies"]) for item in items for one in item["updates"]) == 22
+    assert sum(len(update["replies"]) for item in items for update in item["updates"]) == 22
     assert sorted({len(item["subitems"]) for item in items}) == [0, 4]
 
 

@@ -35,7 +35,7 @@ def job(store, big):
 async def changed(boards, big, job, **values):
     found = await boards.data(CHANGE, b=big.id, i=job.id, v=json.dumps(values))
     cells = found["change_multiple_column_values"]["column_values"]
-    return {one["id"]: one["text"] for one in cells}
+    return {cell["id"]: cell["text"] for cell in cells}
 
 
 # (column, what is given, the text that is shown)
@@ -156,7 +156,7 @@ async def test_an_item_is_made_in_its_group_with_its_values(boards, big):
     values = json.dumps({"status": "Done", "numbers": "3"})
     made = (await boards.data(CREATE, b=big.id, n="Fresh", v=values, g="afloat"))["create_item"]
     first = (await boards.data(CREATE, b=big.id, n="No group"))["create_item"]
-    texts = {one["id"]: one["text"] for one in made["column_values"]}
+    texts = {column_value["id"]: column_value["text"] for column_value in made["column_values"]}
 
     assert (made["name"], made["group"]["id"], texts["status"]) == ("Fresh", "afloat", "Done")
     assert first["group"]["id"] == "slip"
@@ -171,7 +171,10 @@ async def test_the_name_is_a_column_of_its_own(boards, store, big, job):
 
 async def test_a_simple_value_is_a_text(boards, big, job):
     found = await boards.data(SIMPLE, b=big.id, i=job.id, c="email", v="a@b.example Ann")
-    texts = {one["id"]: one["text"] for one in found["change_simple_column_value"]["column_values"]}
+    texts = {
+        column_value["id"]: column_value["text"]
+        for column_value in found["change_simple_column_value"]["column_values"]
+    }
 
     assert texts["email"] == "Ann"
 
@@ -184,7 +187,7 @@ async def test_aliases_fail_one_by_one_and_the_rest_stands(boards, store, big, j
     body = await boards.ask(document, b=big.id, i=job.id)
 
     assert body["data"] == {"a": {"id": job.id}, "b": None, "c": None}
-    assert [(one["path"], one["extensions"]["code"]) for one in body["errors"]] == [
+    assert [(error["path"], error["extensions"]["code"]) for error in body["errors"]] == [
         (["b"], "InvalidColumnIdException"),
         (["c"], "ColumnValueException"),
     ]
@@ -224,7 +227,7 @@ async def test_a_name_of_255_characters_is_taken(boards, big):
 
 
 async def test_a_deleted_item_is_gone_with_its_sub_items_and_takes_no_more(boards, store, big):
-    over = next(one for one in store.board_items(big) if store.sub_items(one))
+    over = next(board_item for board_item in store.board_items(big) if store.sub_items(board_item))
     below = store.sub_items(over)
     delete = "mutation($i:ID){delete_item(item_id:$i){id state}}"
     gone = await boards.data(delete, i=over.id)
@@ -261,7 +264,7 @@ async def test_a_sub_item_stands_below_its_item_on_a_board_of_its_own(boards, st
 
     assert made["board"] == other["board"] == {"type": "sub_items_board"}
     assert made["parent_item"] == {"id": job.id}
-    assert made["id"] in {one.id for one in store.sub_items(job)}
+    assert made["id"] in {sub_item.id for sub_item in store.sub_items(job)}
 
 
 async def test_a_held_board_refuses_a_second_write_and_another_board_does_not(boards, store, big):

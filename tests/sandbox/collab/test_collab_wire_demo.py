@@ -136,7 +136,7 @@ async def test_it_holds_a_subject_for_every_kind_of_rule(demo):
     assert file["file"]["mimeType"] == "application/pdf"
     assert row.status_code == 200
     assert label.json()["labels"][0]["sensitivityLabelId"] == subjects["label"]
-    assert sum(one["contentType"]["id"] == subjects["content_type"] for one in orders) == 15
+    assert sum(order["contentType"]["id"] == subjects["content_type"] for order in orders) == 15
 
 
 async def test_it_holds_what_makes_programs_stumble(demo):
@@ -150,7 +150,7 @@ async def test_it_holds_what_makes_programs_stumble(demo):
             "?$select=name,readOnly,required,indexed,hidden,number,boolean,dateTime"
         )
     ).json()["value"]
-    own_columns = {one["name"]: one for one in columns}
+    own_columns = {column["name"]: column for column in columns}
 
     assert (await client.post(unread)).status_code == 423
     assert (await client.patch(held, json={"name": "x.xlsx"})).status_code == 423

@@ -268,7 +268,7 @@ async def test_an_item_is_renamed_and_moved_at_its_version_only(client, world):
     assert renamed.json()["file"]["mimeType"] == "text/markdown"
     assert code(stale) == (412, "resourceModified")
     assert moved.json()["parentReference"]["id"] == world.boats.id
-    assert [one.name for one in world.shelf.children(world.documents)] == ["Boats"]
+    assert [child.name for child in world.shelf.children(world.documents)] == ["Boats"]
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ async def test_a_row_takes_a_content_type_of_its_list(client, world, lists):
     assert usual["contentType"] == {"id": "0x01AA", "name": "One"}
     assert other["contentType"] == {"id": "0x01BB", "name": "Two"}
     assert wrong.status_code == 400
-    assert [one["name"] for one in types] == ["One", "Two"]
+    assert [type_["name"] for type_ in types] == ["One", "Two"]
 
 
 async def test_lookups_are_written_by_number_and_read_by_text_when_selected(client, world, lists):

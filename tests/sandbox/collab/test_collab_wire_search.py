@@ -24,7 +24,8 @@ async def titles(client, text, kinds=ALL, **more):
     found = (await container(client, text, kinds, **more)).get("hits", ())
     resources = [hit["resource"] for hit in found]
     return sorted(
-        one.get("name") or one.get("displayName") or one["fields"]["title"] for one in resources
+        resource.get("name") or resource.get("displayName") or resource["fields"]["title"]
+        for resource in resources
     )
 
 

@@ -195,7 +195,9 @@ async def test_the_catalogue_holds_labels_inside_labels(client, label, path):
     [above] = (await client.get(path)).json()["value"]
 
     assert (above["id"], above["displayName"], above["priority"]) == ("aa", "Secret", 1)
-    assert [(one["id"], one["isEnabled"]) for one in above["sublabels"]] == [("bb", False)]
+    assert [(sublabel["id"], sublabel["isEnabled"]) for sublabel in above["sublabels"]] == [
+        ("bb", False)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -72,13 +72,13 @@ def imported(calendars, into="provider-a"):
     place = calendars.calendars(into)[-1]
     return sorted(
         (
-            one.content.title or "",
-            one.content.start.stamp,
-            one.content.end.stamp,
-            one.cancelled,
+            occurrence.content.title or "",
+            occurrence.content.start.stamp,
+            occurrence.content.end.stamp,
+            occurrence.cancelled,
         )
         for kept in calendars.events(place)
-        for one in calendars.occurrences(kept, Window(until=FAR))
+        for occurrence in calendars.occurrences(kept, Window(until=FAR))
     )
 
 
@@ -398,12 +398,12 @@ def test_what_an_event_says_comes_in(load):
     assert calendars.calendars("provider-a")[-1].name == "Yard, ours"
     assert (content.title, content.description) == ("Keel, and mast", "First line\nsecondline")
     assert (content.organiser.name, content.organiser.email) == ("Jonas Ekström", "jonas@x.test")
-    assert [(one.email, one.response) for one in content.attendees] == [
+    assert [(attendee.email, attendee.response) for attendee in content.attendees] == [
         ("ann@x.test", "accepted"),
         ("me@provider-a.example", "tentative"),
         ("loft@x.test", "declined"),
     ]
-    assert [(one.is_optional, one.is_resource) for one in content.attendees] == [
+    assert [(attendee.is_optional, attendee.is_resource) for attendee in content.attendees] == [
         (False, False),
         (True, False),
         (False, True),

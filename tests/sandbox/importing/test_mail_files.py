@@ -524,7 +524,7 @@ def expected(raw):
     files = [part for part in leaves if part.get_filename() or part.is_attachment()]
     return {
         "subject": oneline(str(mail["subject"] or "")),
-        "from": [one.addr_spec.strip("<>") for one in senders],
+        "from": [sender.addr_spec.strip("<>") for sender in senders],
         "files": sorted(part.get_filename() or "" for part in files),
         "body": READ_OTHERWISE.get(BY_CONTENT.get(raw), body_of(mail)),
         "subtype": subtype_of(mail),
@@ -564,7 +564,7 @@ def test_mail_of_strangers_is_read_as_the_interpreter_reads_it(path):
     files = [part for part in tree.walk() if part.is_attachment and not part.parts]
 
     assert oneline(tree.header("subject") or "") == reference["subject"]
-    assert [one.address for one in tree.addresses("from")] == reference["from"]
+    assert [address.address for address in tree.addresses("from")] == reference["from"]
     assert sorted(part.filename for part in files) == reference["files"]
     assert (words(body.text) if body else "") == reference["body"]
 
@@ -591,9 +591,9 @@ def body_on_a(payload):
             if part["mimeType"] == kind and not part["filename"]:
                 charset = next(
                     (
-                        message_from_bytes(f"Content-Type: {one['value']}\n\n".encode())
-                        for one in part["headers"]
-                        if one["name"].lower() == "content-type"
+                        message_from_bytes(f"Content-Type: {header['value']}\n\n".encode())
+                        for header in part["headers"]
+                        if header["name"].lower() == "content-type"
                     ),
                     message_from_bytes(b""),
                 ).get_content_charset("utf-8")
@@ -612,7 +612,7 @@ async def test_provider_a_shows_the_messages_of_strangers(strangers):
             answer = await client.get(path, params={"format": "full"})
             raw = await client.get(path, params={"format": "raw"})
             payload, reference = answer.json()["payload"], expected(mail.raw)
-            headers = {one["name"].lower(): one["value"] for one in payload["headers"]}
+            headers = {header["name"].lower(): header["value"] for header in payload["headers"]}
             leaves = [part for part in parts_below(payload) if "parts" not in part]
             files = [part["filename"] for part in leaves if part["filename"]]
 

@@ -155,7 +155,7 @@ def test_odd_messages_come_out(raw):
 def test_encoded_names_with_commas_stay_one_address():
     raw = b"To: =?utf-8?q?M=C3=BCller=2C_A?= <a@x.test>, b@x.test\r\n\r\n"
 
-    assert [(one.name, one.address) for one in parse(raw).addresses("to")] == [
+    assert [(address.name, address.address) for address in parse(raw).addresses("to")] == [
         ("Müller, A", "a@x.test"),
         ("", "b@x.test"),
     ]

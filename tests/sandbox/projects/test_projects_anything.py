@@ -72,7 +72,7 @@ QUERIES = st.tuples(
 )
 async def test_a_call_is_answered_whatever_it_carries(row, gid, body, custom_fields, query):
     method, path, _, _ = row
-    segments = tuple(gid if one == "{gid}" else one for one in path.strip("/").split("/"))
+    segments = tuple(gid if part == "{gid}" else part for part in path.strip("/").split("/"))
     whole = {**body, **COMPLETE.get(path, {})}
     if custom_fields:
         whole["custom_fields"] = custom_fields

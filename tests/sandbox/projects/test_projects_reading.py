@@ -24,7 +24,7 @@ async def test_the_user_and_the_workspace_are_found(projects):
 async def test_projects_are_listed_without_what_is_private_to_others(projects):
     space = projects.facts.workspace
     every = await projects.get("/projects", workspace=space)
-    open_ones = await projects.get(f"/workspaces/{space}/projects", archived="false")
+    open_tasks = await projects.get(f"/workspaces/{space}/projects", archived="false")
 
     assert [one["name"] for one in every] == [
         "Corniche pavilion",
@@ -37,7 +37,7 @@ async def test_projects_are_listed_without_what_is_private_to_others(projects):
         "resource_type": "project",
         "name": "Corniche pavilion",
     }
-    assert "Kinvara clubhouse" not in [one["name"] for one in open_ones]
+    assert "Kinvara clubhouse" not in [task["name"] for task in open_tasks]
 
 
 async def test_a_project_alone_is_shown_whole(projects):
@@ -57,17 +57,17 @@ async def test_sections_and_their_tasks_come_in_their_order(projects):
     sections = await projects.get(f"/projects/{projects.pavilion}/sections")
     tasks = await projects.get(f"/sections/{sections[2]['gid']}/tasks")
 
-    assert [one["name"] for one in sections] == [
+    assert [section["name"] for section in sections] == [
         *("Untitled section", "Brief", "Sketch design", "Permit", "Details", "Tender")
     ]
-    assert [one["name"] for one in tasks][:3] == [
+    assert [task["name"] for task in tasks][:3] == [
         *("Check the entrance", "Check the stair", "Check the kitchen")
     ]
 
 
 async def test_pages_cover_a_listing_once_and_name_the_next(projects):
     path = f"/projects/{projects.pavilion}/tasks"
-    whole = [one["gid"] for one in await projects.get(path)]
+    whole = [project["gid"] for project in await projects.get(path)]
     found, query = [], {"limit": "17"}
     while True:
         page = (await projects.http.get(f"{BASE}{path}", params=query)).json()
@@ -143,7 +143,7 @@ async def test_field_paths_may_be_grouped_and_unknown_ones_are_left_out(projects
 
 async def test_a_named_record_without_its_fields_is_id_and_type(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks", opt_fields="assignee")
-    shown = [one["assignee"] for one in tasks if one["assignee"]]
+    shown = [task["assignee"] for task in tasks if task["assignee"]]
 
     assert {tuple(one) for one in shown} == {("gid", "resource_type")}
 
@@ -153,10 +153,14 @@ async def test_custom_fields_carry_a_value_of_their_type(projects):
         f"/projects/{projects.pavilion}/tasks", opt_fields="name,custom_fields"
     )
     task = next(one for one in tasks if one["name"] == "Price the lighting")
-    shown = {one["name"]: one for one in task["custom_fields"]}
+    shown = {custom_field["name"]: custom_field for custom_field in task["custom_fields"]}
 
     assert shown["Priority"]["enum_value"]["name"] == "Medium"
-    assert [one["name"] for one in shown["Priority"]["enum_options"]] == ["High", "Medium", "Low"]
+    assert [enum_option["name"] for enum_option in shown["Priority"]["enum_options"]] == [
+        "High",
+        "Medium",
+        "Low",
+    ]
     assert shown["Sheet"]["text_value"] == "A-034 «2»"
     assert shown["Hours"]["number_value"] == 51.0
     assert (shown["Hours"]["display_value"], shown["Hours"]["precision"]) == ("51.0", 1)
@@ -169,35 +173,37 @@ async def test_custom_fields_carry_a_value_of_their_type(projects):
 
 async def test_stories_are_told_oldest_first_with_comments_among_them(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks")
-    fifth = next(one for one in tasks if one["name"] == "Draw the roof")
+    fifth = next(task for task in tasks if task["name"] == "Draw the roof")
     stories = await projects.get(f"/tasks/{fifth['gid']}/stories")
 
     assert (stories[0]["type"], stories[0]["text"]) == ("system", "added to Corniche pavilion")
-    assert len([one for one in stories if one["type"] == "comment"]) == 27
-    assert [one["created_at"] for one in stories] == sorted(one["created_at"] for one in stories)
+    assert len([story for story in stories if story["type"] == "comment"]) == 27
+    assert [story["created_at"] for story in stories] == sorted(
+        story["created_at"] for story in stories
+    )
 
 
 async def test_sub_tasks_are_listed_below_their_task_alone(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks")
-    first = next(one for one in tasks if one["name"] == "Draw the entrance")
+    first = next(task for task in tasks if task["name"] == "Draw the entrance")
     below = await projects.get(f"/tasks/{first['gid']}/subtasks", opt_fields="name,parent.name")
 
     assert [one["name"] for one in below] == ["Measure", "Ask Amara", "Draw", "Have it checked"]
     assert below[0]["parent"]["name"] == "Draw the entrance"
-    assert not {one["gid"] for one in below} & {one["gid"] for one in tasks}
+    assert not {one["gid"] for one in below} & {task["gid"] for task in tasks}
 
 
 async def test_tasks_are_found_by_one_filter_and_by_search(projects):
     space = projects.facts.workspace
     mine = await projects.get("/tasks", assignee="me", workspace=space)
-    open_ones = await projects.get(
+    open_tasks = await projects.get(
         "/tasks", project=projects.pavilion, completed_since="now", opt_fields="completed"
     )
     found = await projects.get(f"/workspaces/{space}/tasks/search", text="SAUNA")
 
     assert len(mine) == 11
-    assert not any(one["completed"] for one in open_ones)
-    assert len(open_ones) == 53
+    assert not any(task["completed"] for task in open_tasks)
+    assert len(open_tasks) == 53
     assert len(found) == 5
 
 
@@ -278,4 +284,4 @@ async def test_faults_speak_like_the_wire_and_calls_are_logged(projects):
 
     assert (throttled.status_code, throttled.headers["retry-after"]) == (429, "30")
     assert throttled.json()["errors"][0]["message"].startswith("You've made too many requests")
-    assert [(one["path"], one["fault"]) for one in calls] == [("/api/1.0/users/me", "429")]
+    assert [(call["path"], call["fault"]) for call in calls] == [("/api/1.0/users/me", "429")]

@@ -15,9 +15,9 @@ async def test_the_big_project_fills_every_type_of_field(projects):
         "custom_fields.(type|display_value)",
     )
     filled = Counter(
-        (one["type"], one["display_value"] is not None)
+        (custom_field["type"], custom_field["display_value"] is not None)
         for task in tasks
-        for one in task["custom_fields"]
+        for custom_field in task["custom_fields"]
     )
 
     assert len(tasks) == 68
@@ -45,7 +45,7 @@ def test_every_project_has_five_tasks_at_least():
 def test_the_same_day_gives_the_same_records_and_a_second_seed_nothing_more():
     day = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
     stores = [ProjectStore(Store(":memory:")) for _ in range(2)]
-    first = [seed(one.db, day) for one in stores]
+    first = [seed(store.db, day) for store in stores]
     again = seed(stores[0].db, datetime(2027, 1, 1, tzinfo=UTC))
 
     assert first[0] == first[1]

@@ -28,7 +28,10 @@ async def test_a_task_is_made_where_it_is_asked_to_be(projects):
 
     assert answer.status_code == 201
     assert answer.headers["location"] == f"{BASE}/tasks/{made['gid']}"
-    shown = {one["name"]: one["display_value"] for one in made.pop("custom_fields")}
+    shown = {
+        custom_field["name"]: custom_field["display_value"]
+        for custom_field in made.pop("custom_fields")
+    }
     assert (shown["Priority"], shown["Hours"], shown["Sheet"]) == ("High", "2.3", None)
     assert made == {
         "gid": made["gid"],
@@ -58,7 +61,7 @@ async def test_only_what_a_change_names_is_changed_and_it_is_told(projects):
     assert changed["completed_at"] == changed["modified_at"] == "2026-11-20T08:00:00.000Z"
     assert changed["completed_by"]["name"] == "Nora Lindqvist"
     assert (changed["due_at"], changed["due_on"]) == ("2026-11-30T22:30:00.000Z", "2026-11-30")
-    assert [one["resource_subtype"] for one in stories][-3:] == [
+    assert [story["resource_subtype"] for story in stories][-3:] == [
         *("assigned", "marked_complete", "due_date_changed")
     ]
 
@@ -79,7 +82,7 @@ async def test_custom_fields_are_cleared_by_null_and_kept_otherwise(projects):
         },
     )
     shown = await projects.get(f"/tasks/{task.id}", opt_fields="custom_fields")
-    found = {one["name"]: one for one in shown["custom_fields"]}
+    found = {custom_field["name"]: custom_field for custom_field in shown["custom_fields"]}
 
     assert found["Sheet"]["text_value"] is None
     assert found["Reviewers"]["people_value"][0]["name"] == "Nora Lindqvist"
@@ -106,7 +109,7 @@ async def test_a_comment_is_added_changed_and_deleted_by_its_writer(projects):
 
 async def test_a_deleted_task_is_gone_with_what_is_below_it(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks")
-    first = next(one for one in tasks if one["name"] == "Draw the entrance")
+    first = next(task for task in tasks if task["name"] == "Draw the entrance")
     below = await projects.get(f"/tasks/{first['gid']}/subtasks")
 
     assert await projects.send("DELETE", f"/tasks/{first['gid']}") == {}
@@ -123,9 +126,10 @@ async def test_a_task_moves_between_sections_and_projects_by_their_own_calls(pro
     await projects.send("POST", f"/tasks/{task.id}/removeProject", project=projects.pavilion)
     shown = await projects.get(f"/tasks/{task.id}", opt_fields="memberships.(project|section).name")
 
-    assert [(one["project"]["name"], one["section"]["name"]) for one in shown["memberships"]] == [
-        ("Setouchi ferry pier 桟橋", "済 Done")
-    ]
+    assert [
+        (membership["project"]["name"], membership["section"]["name"])
+        for membership in shown["memberships"]
+    ] == [("Setouchi ferry pier 桟橋", "済 Done")]
 
 
 async def test_a_batch_runs_its_actions_as_calls_of_their_own(projects):

@@ -39,7 +39,7 @@ def test_any_bytes_are_a_message(pieces):
     json.dumps([part.text for part in tree.walk()])
     assert isinstance(plain_text(tree), str)
     assert isinstance(threading_ids(raw), tuple)
-    assert all(one.address or one.name for one in tree.addresses("from"))
+    assert all(address.address or address.name for address in tree.addresses("from"))
     search_index.index(tree)
 
 

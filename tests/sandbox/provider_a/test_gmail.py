@@ -81,7 +81,7 @@ async def test_pages_follow_each_other_though_mail_arrives_between(client, mails
     for _ in range(3):
         query = {"maxResults": 2, **({"pageToken": token} if token else {})}
         page = (await client.get(f"{ME}/messages", params=query)).json()
-        seen += [one["id"] for one in page["messages"]]
+        seen += [message["id"] for message in page["messages"]]
         token = page.get("nextPageToken")
         mails.add("provider-a", letter(), folder="inbox", received_ms=100)
 
@@ -219,7 +219,7 @@ async def test_a_sent_mail_is_completed_and_delivered(client, mails):
 
     assert answer["labelIds"] == ["SENT"]
     full = (await client.get(f"{ME}/messages/{answer['id']}?format=metadata")).json()
-    headers = {one["name"]: one["value"] for one in full["payload"]["headers"]}
+    headers = {header["name"]: header["value"] for header in full["payload"]["headers"]}
     assert headers["From"] == "Me Myself <me@x.test>"
     assert headers["Bcc"] == "q@q.test"
     assert "Date" in headers
@@ -378,12 +378,12 @@ async def test_a_thread_is_read_and_changed_whole(client, mails):
     first = mails.add("provider-a", letter(Message_ID="<1@x>"), folder="inbox", received_ms=1)
     mails.add("provider-a", letter(References="<1@x>"), folder="inbox", received_ms=2)
     thread = (await client.get(f"{ME}/threads/{first.thread_id}?format=minimal")).json()
-    assert [one["internalDate"] for one in thread["messages"]] == ["1", "2"]
+    assert [message["internalDate"] for message in thread["messages"]] == ["1", "2"]
 
     listed = (await client.get(f"{ME}/threads?q=lease")).json()
     assert [one["id"] for one in listed["threads"]] == [first.thread_id]
     trashed = (await client.post(f"{ME}/threads/{first.thread_id}/trash")).json()
-    assert [one["labelIds"] for one in trashed["messages"]] == [["TRASH", "UNREAD"]] * 2
+    assert [message["labelIds"] for message in trashed["messages"]] == [["TRASH", "UNREAD"]] * 2
 
 
 async def test_a_draft_is_kept_then_sent(client, mails):
@@ -528,12 +528,16 @@ async def test_messages_are_parsed_once_words_are_asked_for(sandbox, mails, clie
     parsed = []
     of = sandbox.ground.trees.of
     monkeypatch.setattr(sandbox.ground.trees, "of", lambda mail: parsed.append(mail.id) or of(mail))
-    first, second = (mails.add("provider-a", letter(one), folder="inbox") for one in "ab")
+    first, second = (
+        mails.add("provider-a", letter(character), folder="inbox") for character in "ab"
+    )
 
     listed = await client.get(f"{ME}/messages", params={"q": "-in:drafts"})
-    assert sorted(one["id"] for one in listed.json()["messages"]) == sorted([first.id, second.id])
+    assert sorted(message["id"] for message in listed.json()["messages"]) == sorted(
+        [first.id, second.id]
+    )
     assert parsed == []
 
     found = await client.get(f"{ME}/messages", params={"q": "subject:a -in:drafts"})
-    assert [one["id"] for one in found.json()["messages"]] == [first.id]
+    assert [message["id"] for message in found.json()["messages"]] == [first.id]
     assert sorted(parsed) == sorted([first.id, second.id])

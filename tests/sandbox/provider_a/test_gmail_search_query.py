@@ -51,7 +51,9 @@ def candidate():
         is_starred=True,
         received_ms=int((NOW - 3 * DAY) * 1000),
     )
-    labels = {one.lower() for one in label_ids(mail, mails)} | {normal("Clients/Big One")}
+    labels = {label_id_.lower() for label_id_ in label_ids(mail, mails)} | {
+        normal("Clients/Big One")
+    }
     index = search_index.index(parse_mail(LEASE))
     return Candidate(mail=mail, index=index, labels=labels)
 

@@ -252,7 +252,7 @@ async def test_pages_follow_each_other_though_events_arrive_between(client, worl
     ],
 )
 async def test_words_are_looked_for_in_all_texts_and_people(client, words, found):
-    assert [one["summary"] for one in await items(client, q=words, singleEvents="true")] == found
+    assert [item["summary"] for item in await items(client, q=words, singleEvents="true")] == found
 
 
 async def test_the_page_tells_about_the_calendar(client):
@@ -272,7 +272,9 @@ async def test_a_sync_token_brings_what_has_changed_since(client, world):
 
     news = (await client.get(EVENTS, params={"syncToken": token})).json()
 
-    assert [(one["id"], one["status"]) for one in news["items"]] == [(world.keel.id, "cancelled")]
+    assert [(item["id"], item["status"]) for item in news["items"]] == [
+        (world.keel.id, "cancelled")
+    ]
     again = await client.get(EVENTS, params={"syncToken": news["nextSyncToken"]})
     assert again.json()["items"] == []
 
@@ -281,14 +283,14 @@ async def test_fields_cut_the_answer_down(client, world):
     page = (await client.get(EVENTS, params={**EXPANDED, "fields": "items(id,start)"})).json()
 
     assert page.keys() == {"items"}
-    assert all(one.keys() == {"id", "start"} for one in page["items"])
+    assert all(item.keys() == {"id", "start"} for item in page["items"])
     assert reason(await client.get(EVENTS, params={"fields": "items(body)"})) == "invalidParameter"
 
 
 async def test_too_many_guests_are_left_out(client, world):
     found = (await client.get(f"{EVENTS}/{world.keel.id}?maxAttendees=1")).json()
 
-    assert [one["email"] for one in found["attendees"]] == ["me@x.test"]
+    assert [attendee["email"] for attendee in found["attendees"]] == ["me@x.test"]
     assert found["attendeesOmitted"] is True
 
 
@@ -420,7 +422,10 @@ async def test_a_guest_changes_the_own_answer_alone(client, world):
     changed = (await client.patch(path, json={"attendees": answer})).json()
     refused = await client.patch(path, json={"summary": "Mine"})
 
-    assert [one["responseStatus"] for one in changed["attendees"]] == ["tentative", "declined"]
+    assert [attendee["responseStatus"] for attendee in changed["attendees"]] == [
+        "tentative",
+        "declined",
+    ]
     assert (refused.status_code, reason(refused)) == (403, "forbiddenForNonOrganizer")
 
 
@@ -504,7 +509,7 @@ async def test_the_list_comes_in_pages(client, world):
     path = f"/users/me/calendarList?maxResults=1&pageToken={first['nextPageToken']}"
     second = (await client.get(path)).json()
 
-    assert [one["summary"] for one in (*first["items"], *second["items"])] == ["Own", "Tides"]
+    assert [item["summary"] for item in (*first["items"], *second["items"])] == ["Own", "Tides"]
     assert "nextPageToken" not in second
 
 

@@ -95,7 +95,7 @@ async def test_a_batch_refuses(client, world, label):
 async def test_twenty_calls_fit(client, world):
     answers = await run(client, *(part(str(n), "/me") for n in range(20)))
 
-    assert {one["status"] for one in answers.values()} == {200}
+    assert {answer["status"] for answer in answers.values()} == {200}
 
 
 async def test_a_batch_in_a_batch_is_refused(client):
@@ -117,7 +117,7 @@ async def test_single_parts_can_be_throttled_and_are_logged_one_by_one(client, w
     assert [answers[name]["status"] for name in ("1", "2")] == [429, 200]
     assert answers["1"]["headers"]["Retry-After"] == "7"
     assert answers["1"]["body"]["error"]["code"] == "ApplicationThrottled"
-    assert [(one["method"], one["path"], one["fault"]) for one in calls] == [
+    assert [(call["method"], call["path"], call["fault"]) for call in calls] == [
         ("POST", "/v1.0/$batch", None),
         ("GET", "/v1.0/me/mailFolders", "429"),
         ("GET", "/v1.0/me/mailFolders", None),

@@ -575,7 +575,10 @@ async def test_a_schedule_tells_when_somebody_is_taken(client, diary):
     me, nobody = answer.json()["value"]
 
     assert me["availabilityView"] == "2332"
-    assert [(one["status"], one.get("subject")) for one in me["scheduleItems"]] == [
+    assert [
+        (schedule_item["status"], schedule_item.get("subject"))
+        for schedule_item in me["scheduleItems"]
+    ] == [
         ("busy", "Keel"),
         ("oof", None),
         ("busy", "Stand-up"),

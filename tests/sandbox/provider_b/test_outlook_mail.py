@@ -464,7 +464,7 @@ async def test_attachments_bring_content_only_when_it_is_asked_for(client, world
     assert [one["contentBytes"] for one in whole] == ["cG5n", "cGRmIQ=="]
     assert all("contentBytes" not in one for one in light)
     assert [one["contentBytes"] for one in heavy] == ["cG5n", "cGRmIQ=="]
-    assert [one["name"] for one in expanded.json()["attachments"]] == ["lease.pdf"]
+    assert [attachment["name"] for attachment in expanded.json()["attachments"]] == ["lease.pdf"]
     assert "contentBytes" not in expanded.json()["attachments"][0]
 
     one = await client.get(f"{path}/{light[1]['id']}", params={"$select": "name"})

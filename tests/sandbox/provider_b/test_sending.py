@@ -62,9 +62,13 @@ async def test_sent_mail_is_kept_and_delivered_without_its_bcc(client, world):
     assert tree.header("Date") == "Fri, 15 Jan 2027 08:00:00 +0000"
     assert tree.header("Message-ID").endswith("@provider-b.example>")
     assert tree.body("html").text == "<p>Hi</p>"
-    assert [(one.filename, one.data) for one in tree.attachments()] == [("leäse.pdf", b"pdf!")]
+    assert [(attachment.filename, attachment.data) for attachment in tree.attachments()] == [
+        ("leäse.pdf", b"pdf!")
+    ]
     shown = (await client.get(f"{MESSAGES}/{sent.id}")).json()
-    assert [one["emailAddress"]["address"] for one in shown["bccRecipients"]] == [
+    assert [
+        bcc_recipient["emailAddress"]["address"] for bcc_recipient in shown["bccRecipients"]
+    ] == [
         "secret@x.test",
         "me@provider-b.example",
     ]
@@ -221,7 +225,9 @@ async def test_a_draft_can_be_rewritten(client, world):
     tree = parse(world.all("provider-a")[0].raw)
     assert tree.header("Message-ID") == "<mine-1@agw.example>"
     assert tree.body("plain").text == "plain <text>"
-    assert [(one.filename, one.data) for one in tree.attachments()] == [("a.txt", b"hi")]
+    assert [(attachment.filename, attachment.data) for attachment in tree.attachments()] == [
+        ("a.txt", b"hi")
+    ]
     found = await client.get(
         MESSAGES, params={"$filter": "internetMessageId eq '<mine-1@agw.example>'"}
     )
@@ -322,7 +328,9 @@ async def test_a_forward_keeps_the_attachments(client, world, original):
     tree = parse(delivered.raw)
     assert tree.header("Subject") == "FW: Lease"
     assert tree.header("Cc") == "c@x.test"
-    assert [(one.filename, one.data) for one in tree.attachments()] == [("lease.pdf", b"pdf!")]
+    assert [(attachment.filename, attachment.data) for attachment in tree.attachments()] == [
+        ("lease.pdf", b"pdf!")
+    ]
     assert "See below" in tree.body("html").text
 
 
@@ -373,7 +381,7 @@ async def test_an_answer_can_be_drafted_first(client, world, original, action, e
     body = draft.json()
 
     assert draft.status_code == 201
-    people = [one["emailAddress"]["address"] for one in body["toRecipients"]]
+    people = [to_recipient["emailAddress"]["address"] for to_recipient in body["toRecipients"]]
     assert body["isDraft"] is True
     assert (body["subject"], people) == expected
     assert body["conversationId"] == original.thread_id

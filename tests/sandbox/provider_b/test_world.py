@@ -22,4 +22,4 @@ async def test_counts_of_folders_add_up_to_the_mailbox(client, world):
     folders = (await client.get("/me/mailFolders?$top=50")).json()["value"]
     total = (await client.get("/me/messages/$count")).text
 
-    assert sum(one["totalItemCount"] for one in folders) == int(total)
+    assert sum(folder["totalItemCount"] for folder in folders) == int(total)

@@ -28,10 +28,10 @@ def around(ground, mailbox, day):
     middle = datetime.fromisoformat(f"{day}T00:00:00+00:00")
     window = Window(since=middle - REACH, until=middle + REACH)
     return [
-        one
+        occurrence
         for calendar in ground.calendars.calendars(mailbox)
         for event in ground.calendars.events(calendar)
-        for one in ground.calendars.occurrences(event, window)
+        for occurrence in ground.calendars.occurrences(event, window)
     ]
 
 
@@ -49,9 +49,9 @@ def test_what_was_planned_takes_place(box, day):
     middle = datetime.fromisoformat(f"{day}T00:00:00+00:00")
 
     planned = {
-        (meeting.uid, instant(one.start), one.title, one.cancelled)
+        (meeting.uid, instant(occurrence.start), occurrence.title, occurrence.cancelled)
         for meeting in meetings(desk)
-        for one in occurrences(meeting, middle - REACH, middle + REACH)
+        for occurrence in occurrences(meeting, middle - REACH, middle + REACH)
         if not meeting.is_all_day  # days begin at midnight of their zone, in the plan at UTC
     }
     kept = {
@@ -68,7 +68,7 @@ PROMISED = {
     "no length": lambda found: any(one.content.start == one.content.end for one in found),
     "forty guests": lambda found: any(len(one.content.attendees) == 40 for one in found),
     "a room": lambda found: any(
-        one.is_resource for all_ in found for one in all_.content.attendees
+        attendee.is_resource for all_ in found for attendee in all_.content.attendees
     ),
     "private": lambda found: any(one.content.is_private for one in found),
     "all day, several": lambda found: any(
@@ -156,7 +156,7 @@ async def test_both_wires_show_the_events_of_the_day():
         for (path, query), token in zip(asked.items(), tokens, strict=True):
             headers = {"authorization": f"Bearer {token}"}
             answer = (await client.get(path, params=query, headers=headers)).json()
-            shown.append({one.get("summary", one.get("subject")) for one in (
+            shown.append({item.get("summary", item.get("subject")) for item in (
                 answer.get("items") or answer["value"])})  # fmt: skip
 
     assert {"Stability test of the launch", "Surprise for Jonas"} <= shown[0]

@@ -82,7 +82,11 @@ def test_threads_keep_together(seeded, box):
 def test_the_account_is_written_to_and_writes(trees, seeded, box):
     _, mails, _ = seeded
     me = mails.account(box).email
-    to_me = [tree for _, tree in trees[box] if me in {one.address for one in tree.addresses("to")}]
+    to_me = [
+        tree
+        for _, tree in trees[box]
+        if me in {address.address for address in tree.addresses("to")}
+    ]
     from_me = [mail for mail, tree in trees[box] if parseaddr(tree.header("from") or "")[1] == me]
 
     assert len(to_me) > 30
@@ -230,7 +234,7 @@ def test_some_mail_is_addressed_to_the_account_and_others_with_copies(seeded, tr
     me = seeded[1].account(box).email
 
     assert any(
-        me in {one.address for one in tree.addresses("to")}
+        me in {address.address for address in tree.addresses("to")}
         and len(tree.addresses("to")) == 2
         and tree.addresses("cc")
         and mail.folder == "inbox"

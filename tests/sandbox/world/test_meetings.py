@@ -62,12 +62,13 @@ PROMISED = {
     "video link": lambda found: found.meeting.video_link,
     "labelled": lambda found: found.meeting.categories,
     "private": lambda found: found.meeting.is_private,
-    "with a room": lambda found: any(one.is_resource for one in found.meeting.attendees),
+    "with a room": lambda found: any(attendee.is_resource for attendee in found.meeting.attendees),
     "declined by the owner": lambda found: found.meeting.my_response == "declined",
     "not yet answered": lambda found: found.meeting.my_response == "needsAction",
     "an organiser who is no attendee": lambda found: (
         found.meeting.attendees
-        and found.meeting.organiser.email not in {one.email for one in found.meeting.attendees}
+        and found.meeting.organiser.email
+        not in {attendee.email for attendee in found.meeting.attendees}
     ),
     "another zone": lambda found: found.meeting.zone != "Europe/Stockholm",
 }
@@ -163,7 +164,7 @@ def test_a_series_keeps_its_local_time_over_a_clock_change():
         },
     )
     since, until = datetime(2026, 10, 1, tzinfo=UTC), datetime(2026, 11, 30, tzinfo=UTC)
-    found = [instant(one.start) for one in occurrences(series, since, until)]
+    found = [instant(occurrence.start) for occurrence in occurrences(series, since, until)]
 
     assert found == [
         datetime(2026, 10, 23, 7, tzinfo=UTC),

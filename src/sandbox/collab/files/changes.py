@@ -151,7 +151,9 @@ def _destination(call: Call, item: r.Item, wanted: Any) -> r.Item:
     parent = call.item(item.drive_id, reference, scopes=WRITE_FILES)
     if not parent.is_folder:
         raise bad("The destination is not a folder.")
-    if parent.id == item.id or item.id in (one.id for one in call.shelf.ancestors(parent)):
+    if parent.id == item.id or item.id in (
+        ancestor.id for ancestor in call.shelf.ancestors(parent)
+    ):
         raise bad("A folder cannot be moved into itself.")
     return parent
 
@@ -208,7 +210,7 @@ def checked_name(shelf: Shelf, parent: r.Item, name: Any) -> str:
         raise bad(
             "The provided name cannot contain these characters or is reserved.", "nameInvalid"
         )
-    above = [one.name for one in (*shelf.ancestors(parent), parent)]
+    above = [ancestor.name for ancestor in (*shelf.ancestors(parent), parent)]
     if sum(len(one) + 1 for one in above) + len(name) > _MOST_PATH:
         raise bad("The path of the item is too long.", "pathIsTooLong")
     return name

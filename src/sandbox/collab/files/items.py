@@ -56,14 +56,16 @@ def folder_url(shelf: Shelf, item: r.Item) -> str:
     site = shelf.get(r.Site, drive.site_id) if drive else None
     if drive is None or site is None:
         return ""
-    names = [one.name for one in (*shelf.ancestors(item)[1:], item) if one.parent_id]
+    names = [ancestor.name for ancestor in (*shelf.ancestors(item)[1:], item) if ancestor.parent_id]
     path = "/".join(quote(name) for name in (drive.segment, *names))
     return f"{site.url}/{path}"
 
 
 def path_of(shelf: Shelf, folder: r.Item) -> str:
     """Return a folder's place as `parentReference.path` has it."""
-    names = [one.name for one in (*shelf.ancestors(folder)[1:], folder) if one.parent_id]
+    names = [
+        ancestor.name for ancestor in (*shelf.ancestors(folder)[1:], folder) if ancestor.parent_id
+    ]
     tail = "".join(f"/{quote(name)}" for name in names)
     return f"/drives/{folder.drive_id}/root:{tail}"
 

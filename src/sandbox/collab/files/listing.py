@@ -60,7 +60,7 @@ def install(door: Door) -> None:
 def drives(call: Call, site: str) -> Answer:
     """List a site's libraries."""
     found = call.site(site)
-    return _drives(call, [one for one in _libraries(call) if one.site_id == found.id])
+    return _drives(call, [library for library in _libraries(call) if library.site_id == found.id])
 
 
 def own_drives(call: Call) -> Answer:

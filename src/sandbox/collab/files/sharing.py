@@ -251,7 +251,7 @@ def _check_policy(call: Call, item: r.Item, scope: str, addresses: Sequence[str]
     site = call.site_of(call.drive(item.drive_id))
     inside = {person.email.partition("@")[2] for person in call.shelf.every(r.Person)}
     is_outside = scope == "anonymous" or any(
-        one.partition("@")[2] not in inside for one in addresses
+        address.partition("@")[2] not in inside for address in addresses
     )
     if site.sharing == "" or (site.sharing == "organization" and is_outside):
         raise Refusal(

@@ -88,7 +88,7 @@ def create(call: Call, site: str, one: str) -> Answer:
     given = call.inner(body, "fields")
     types = columns.content_types(found)
     kind = call.inner(body, "contentType").get("id", types[0].id)
-    if kind not in [one.id for one in types]:
+    if kind not in [type_.id for type_ in types]:
         raise bad("The content type is not one of the list's.")
     fields = {name: value for name, value in checked(found, given).items() if value is not None}
     now = call.shelf.now()
@@ -118,7 +118,10 @@ def change(call: Call, site: str, one: str, item: str) -> Answer:
     call.unchanged(list_item_views.etag(entry))
     given = call.inner(body, "fields")
     kind = call.inner(body, "contentType").get("id", entry.content_type)
-    if kind not in [entry.content_type, *(one.id for one in columns.content_types(found))]:
+    if kind not in [
+        entry.content_type,
+        *(content_type_.id for content_type_ in columns.content_types(found)),
+    ]:
         raise bad("The content type is not one of the list's.")
     changed = _changed(call, found, msgspec.structs.replace(entry, content_type=kind), given)
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)

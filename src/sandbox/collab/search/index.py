@@ -49,22 +49,22 @@ class Index:
 
 def _everything(shelf: Shelf) -> Iterator[Known]:
     lists = {one.id: one for one in shelf.every(r.SiteList)}
-    by_drive = {one.drive_id: one for one in lists.values() if one.drive_id}
+    by_drive = {list_.drive_id: list_ for list_ in lists.values() if list_.drive_id}
     urls = {drive: _Addresses(shelf, drive) for drive in by_drive}
     for site in shelf.every(r.Site):
         yield _of_site(site)
-        for one in lists.values():
-            if one.site_id != site.id or one.is_system or one.is_hidden:
+        for list_ in lists.values():
+            if list_.site_id != site.id or list_.is_system or list_.is_hidden:
                 continue
-            url = list_item_views.list_url(shelf, one)
-            yield _of_list(site, one, url)
-            if one.drive_id:
-                for item in shelf.items(one.drive_id):
+            url = list_item_views.list_url(shelf, list_)
+            yield _of_list(site, list_, url)
+            if list_.drive_id:
+                for item in shelf.items(list_.drive_id):
                     if item.parent_id:
-                        yield _of_item(shelf, site, by_drive[one.drive_id], item, urls)
+                        yield _of_item(shelf, site, by_drive[list_.drive_id], item, urls)
             else:
-                for row in shelf.rows(one.id):
-                    yield _of_row(shelf, site, one, row, url)
+                for row in shelf.rows(list_.id):
+                    yield _of_row(shelf, site, list_, row, url)
 
 
 class _Addresses:

@@ -83,7 +83,7 @@ def _request(call: Call) -> dict[str, Any]:
     asked = given[0]
     kinds = asked.get("entityTypes")
     known = (*_TYPES, *_OTHERS)
-    if not isinstance(kinds, list) or not kinds or any(one not in known for one in kinds):
+    if not isinstance(kinds, list) or not kinds or any(kind not in known for kind in kinds):
         raise bad("The entity types are not known.", "BadRequest")
     if not set(kinds) <= set(_TYPES):
         raise bad("The combination of entity types is not supported.", "BadRequest")

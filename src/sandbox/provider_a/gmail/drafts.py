@@ -33,8 +33,8 @@ class Drafts:
         demand(request.grant, *_READ)
         drafts = [one for one in self._mails.all(PROVIDER_A) if one.folder == "drafts"]
         shown = [
-            {"id": _draft_id(one), "message": {"id": one.id, "threadId": one.thread_id}}
-            for one in drafts
+            {"id": _draft_id(draft), "message": {"id": draft.id, "threadId": draft.thread_id}}
+            for draft in drafts
         ]
         content: dict[str, Any] = {"drafts": shown} if shown else {}
         return {**content, "resultSizeEstimate": len(shown)}

@@ -127,15 +127,15 @@ def check(mails: MailStore, *groups: Any, internal: bool = False) -> tuple[tuple
     read = []
     for group in groups:
         ids = group or []
-        if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
+        if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
             raise BadLabels("Invalid value at 'labelIds'")
         if len(ids) > MOST_CHANGED:
             raise BadLabels(f"Too many labels: at most {MOST_CHANGED}")
-        for one in ids:
-            if one in _UNTOUCHABLE and not internal:
-                raise BadLabels(f"Invalid label: {one}")
-            if one not in _SYSTEM and one not in known:
-                raise BadLabels(f"Invalid label: {one}")
+        for id_ in ids:
+            if id_ in _UNTOUCHABLE and not internal:
+                raise BadLabels(f"Invalid label: {id_}")
+            if id_ not in _SYSTEM and id_ not in known:
+                raise BadLabels(f"Invalid label: {id_}")
         read.append(tuple(ids))
     return tuple(read)
 
@@ -149,7 +149,7 @@ def names_of(mails: MailStore, ids: Sequence[str]) -> dict[str, Any]:
         "folder": folder,
         "is_read": "UNREAD" not in ids,
         "is_starred": "STARRED" in ids,
-        "labels": tuple(names.get(one, one) for one in ids if one not in told),
+        "labels": tuple(names.get(id_, id_) for id_ in ids if id_ not in told),
     }
 
 

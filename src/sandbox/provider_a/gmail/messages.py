@@ -151,7 +151,7 @@ def _payload(part: Part) -> tuple[dict[str, Any], bool]:
         "partId": part.path,
         "mimeType": part.content_type,
         "filename": part.filename,
-        "headers": [{"name": one.name, "value": one.raw} for one in part.headers],
+        "headers": [{"name": header.name, "value": header.raw} for header in part.headers],
     }
     by_id = False
     if part.is_multipart:
@@ -204,5 +204,7 @@ def _part_path(attachment_id: str, seq: int) -> str | None:
 
 def _metadata(payload: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     wanted = {name.lower() for name in names}
-    headers = [one for one in payload["headers"] if not wanted or one["name"].lower() in wanted]
+    headers = [
+        header for header in payload["headers"] if not wanted or header["name"].lower() in wanted
+    ]
     return {"mimeType": payload["mimeType"], "headers": headers}

@@ -85,8 +85,8 @@ class Reading:
         headers = request.every("metadataHeaders")
         return {
             "id": thread,
-            "historyId": str(max(one.change for one in mails)),
-            "messages": [self._messages.write(one, form, headers) for one in mails],
+            "historyId": str(max(mail.change for mail in mails)),
+            "messages": [self._messages.write(mail, form, headers) for mail in mails],
         }
 
     def profile(self, request: Request) -> Any:
@@ -185,7 +185,7 @@ class Reading:
         if kept is not None and kept.mail is mail:
             return kept
         index = kept.index if kept is not None and kept.mail.raw is mail.raw else None
-        labels = {one.lower() for one in self._labels(mail)}
+        labels = {label.lower() for label in self._labels(mail)}
         found = Candidate(
             mail=mail,
             index=index or search_index.index(partial(self._ground.trees.of, mail)),

@@ -35,7 +35,9 @@ class Indexed:
             "cc": words(_people(tree, "cc")),
             "bcc": words(_people(tree, "bcc")),
             "subject": words(tree.header("subject") or ""),
-            "filename": words(" \n ".join(one.filename for one in tree.attachments())),
+            "filename": words(
+                " \n ".join(attachment.filename for attachment in tree.attachments())
+            ),
             "list": words(tree.header("list-id") or ""),
             "deliveredto": words(tree.header("delivered-to") or ""),
             "body": words(_body(tree)),
@@ -49,7 +51,7 @@ class Indexed:
     @cached_property
     def has_attachment(self) -> bool:
         """Whether anything is attached that is no part of the body."""
-        return any(not one.is_inline for one in self._read().attachments())
+        return any(not attachment.is_inline for attachment in self._read().attachments())
 
     @cached_property
     def rfc_id(self) -> str:
@@ -78,7 +80,7 @@ def words(text: str) -> str:
 
 
 def _people(tree: Part, name: str) -> str:
-    return " \n ".join(f"{one.name} {one.address}" for one in tree.addresses(name))
+    return " \n ".join(f"{address.name} {address.address}" for address in tree.addresses(name))
 
 
 def _body(tree: Part) -> str:

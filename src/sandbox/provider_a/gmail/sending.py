@@ -28,7 +28,7 @@ def completed(raw: bytes, account: Account, now: float) -> bytes:
     tree = parse(raw)
     _check_recipients(tree)
     added = []
-    senders = {one.address.casefold() for one in tree.addresses("from")}
+    senders = {address.address.casefold() for address in tree.addresses("from")}
     if account.email.casefold() not in senders:
         head, body = _split(raw)
         raw = _FROM.sub(b"", head) + body
@@ -55,10 +55,10 @@ def thread_of(mails: MailStore, raw: bytes, thread_id: str | None) -> str:
         raise NotFound
     own = parse(raw)
     own_id = (own.header("message-id") or "").strip()
-    referred = {one for one in threading_ids(raw) if one != own_id}
+    referred = {message_id for message_id in threading_ids(raw) if message_id != own_id}
     trees = [parse(one.raw) for one in thread]
-    known = {(one.header("message-id") or "").strip() for one in trees}
-    subjects = {_topic(one) for one in trees}
+    known = {(tree.header("message-id") or "").strip() for tree in trees}
+    subjects = {_topic(tree) for tree in trees}
     return thread_id if referred & known and _topic(own) in subjects else NEW_THREAD
 
 
@@ -69,8 +69,8 @@ def _topic(tree: Part) -> str:
 def _check_recipients(tree: Part) -> None:
     found = False
     for name in ("To", "Cc", "Bcc"):
-        for one in tree.addresses(name):
-            if not _ADDRESS.fullmatch(one.address):
+        for address in tree.addresses(name):
+            if not _ADDRESS.fullmatch(address.address):
                 raise Refused(400, f"Invalid {name} header", "invalidArgument")
             found = True
     if not found:

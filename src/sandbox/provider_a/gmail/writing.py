@@ -79,14 +79,14 @@ class Writing:
         demand(request.grant, MODIFY)
         content = read_body(request)
         # Ids that are not there are passed over, as by the real service.
-        found = [self._mails.find(PROVIDER_A, one) for one in _ids(content)]
+        found = [self._mails.find(PROVIDER_A, id_) for id_ in _ids(content)]
         self._relabelled([one for one in found if one is not None], content)
 
     def batch_delete(self, request: Request) -> None:
         demand(request.grant, FULL_SCOPE)
-        for one in _ids(read_body(request)):
-            if self._mails.find(PROVIDER_A, one) is not None:
-                self._mails.delete(PROVIDER_A, one)
+        for id_ in _ids(read_body(request)):
+            if self._mails.find(PROVIDER_A, id_) is not None:
+                self._mails.delete(PROVIDER_A, id_)
 
     def trash(self, request: Request, message: str) -> Any:
         demand(request.grant, MODIFY)
@@ -108,12 +108,12 @@ class Writing:
     def trash_thread(self, request: Request, thread: str) -> Any:
         demand(request.grant, MODIFY)
         mails = self._reading.existing_thread(thread)
-        return self._thread(thread, [self._moved(one, trash=True) for one in mails])
+        return self._thread(thread, [self._moved(mail, trash=True) for mail in mails])
 
     def untrash_thread(self, request: Request, thread: str) -> Any:
         demand(request.grant, MODIFY)
         mails = self._reading.existing_thread(thread)
-        return self._thread(thread, [self._moved(one, trash=False) for one in mails])
+        return self._thread(thread, [self._moved(mail, trash=False) for mail in mails])
 
     def delete_thread(self, request: Request, thread: str) -> None:
         demand(request.grant, FULL_SCOPE)
@@ -123,8 +123,8 @@ class Writing:
     def _thread(self, thread: str, mails: Sequence[StoredMail]) -> Any:
         return {
             "id": thread,
-            "historyId": str(max(one.change for one in mails)),
-            "messages": [self._messages.brief(one) for one in mails],
+            "historyId": str(max(mail.change for mail in mails)),
+            "messages": [self._messages.brief(mail) for mail in mails],
         }
 
     def _moved(self, mail: StoredMail, *, trash: bool) -> StoredMail:
@@ -139,7 +139,7 @@ class Writing:
             raise Refused(400, "No label add or removes specified", "invalidArgument")
         if set(add) & set(remove):
             raise Refused(400, "Cannot both add and remove the same label", "invalidArgument")
-        return [labels.change(self._mails, one, add=add, remove=remove) for one in mails]
+        return [labels.change(self._mails, mail, add=add, remove=remove) for mail in mails]
 
 
 def read_body(request: Request) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _ids(content: dict[str, Any]) -> list[str]:
     ids = content.get("ids") or []
     if not isinstance(ids, list) or len(ids) > _MOST_IDS:
         raise Refused(400, "Invalid value at 'ids'", "invalidArgument")
-    return [str(one) for one in ids]
+    return [str(id_) for id_ in ids]
 
 
 def _header_ms(raw: bytes) -> int | None:

@@ -89,10 +89,14 @@ class Place:
     def find_calendar(self, name: str) -> StoredCalendar | None:
         """Return the calendar of an id, ``primary`` or the account's address."""
         wanted = name.lower()
-        for one in self.calendars():
-            known = (self.name_of(one).lower(), one.id, "primary" if one.is_primary else one.id)
+        for calendar in self.calendars():
+            known = (
+                self.name_of(calendar).lower(),
+                calendar.id,
+                "primary" if calendar.is_primary else calendar.id,
+            )
             if wanted in known:
-                return one
+                return calendar
         return None
 
     def calendar(self, name: str) -> StoredCalendar:

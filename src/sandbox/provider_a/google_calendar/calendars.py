@@ -47,7 +47,11 @@ class Calendars:
         least = request.first("minAccessRole", "freeBusyReader")
         if least not in ROLES:
             raise Refused(400, f"Invalid value '{least}'.", "invalidParameter")
-        found = [one for one in self._place.calendars() if ROLES[role(one)] >= ROLES[least]]
+        found = [
+            calendar
+            for calendar in self._place.calendars()
+            if ROLES[role(calendar)] >= ROLES[least]
+        ]
         size = _size(request)
         start = _start(request)
         body: dict[str, Any] = {"kind": "calendar#calendarList", "etag": self._etag()}

@@ -33,7 +33,9 @@ def content(body: Body, old: Content | None, *, zone: str, account: Account) -> 
     if "attendees" in body:
         given["attendees"] = tuple(_guests(body["attendees"]))
         me = account.email.lower()
-        mine = [one.response for one in given["attendees"] if one.email.lower() == me]
+        mine = [
+            attendee.response for attendee in given["attendees"] if attendee.email.lower() == me
+        ]
         given["my_response"] = mine[0] if mine else base.my_response
     if base.organiser is None:
         given["organiser"] = Guest(email=account.email, name=account.name, response="accepted")
@@ -138,9 +140,9 @@ def _reminder(written: Any) -> int | None:
     if not isinstance(written, dict) or written.get("useDefault") is True:
         return 10
     minutes = [
-        one["minutes"]
-        for one in written.get("overrides") or []
-        if isinstance(one, dict) and isinstance(one.get("minutes"), int)
+        override["minutes"]
+        for override in written.get("overrides") or []
+        if isinstance(override, dict) and isinstance(override.get("minutes"), int)
     ]
     return min(minutes, default=None)
 

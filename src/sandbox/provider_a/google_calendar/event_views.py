@@ -96,9 +96,9 @@ def _people(place: Place, content: Content, most: int | None) -> dict[str, Any]:
     guests = list(content.attendees)
     if most is not None and len(guests) > most:
         # Who is left out when there are too many: everybody but the account's owner.
-        guests = [one for one in guests if one.email.lower() == me][:1] or guests[:most]
+        guests = [guest for guest in guests if guest.email.lower() == me][:1] or guests[:most]
         shown["attendeesOmitted"] = True
-    shown["attendees"] = [_attendee(one, organiser, me) for one in guests]
+    shown["attendees"] = [_attendee(guest, organiser, me) for guest in guests]
     return shown
 
 

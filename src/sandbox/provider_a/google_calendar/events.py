@@ -121,9 +121,9 @@ class Events:
     def _expanded(self, event: StoredEvent, asked: _Asked) -> Iterator[Occurrence]:
         if event.is_deleted and event.recurrence is not None:
             return
-        for one in self._store.occurrences(event, asked.window):
-            if _after(one, asked.window.since):
-                yield one
+        for occurrence in self._store.occurrences(event, asked.window):
+            if _after(occurrence, asked.window.since):
+                yield occurrence
 
     def _whole(self, event: StoredEvent, asked: _Asked) -> Iterator[Occurrence]:
         """Yield an event or series as it is kept, and what differs from the series."""
@@ -149,7 +149,10 @@ class Events:
         order: str,
     ) -> dict[str, Any]:
         size = min(_number(request, "maxResults") or USUAL, MOST)
-        placed = sorted(((_position(one, order), one) for one in candidates), key=lambda at: at[0])
+        placed = sorted(
+            ((_position(candidate, order), candidate) for candidate in candidates),
+            key=lambda at: at[0],
+        )
         token = request.first("pageToken")
         if token:
             start = _read_token(token)
@@ -170,7 +173,7 @@ class Events:
         return body
 
     def _about(self, request: Request, calendar: StoredCalendar) -> dict[str, Any]:
-        changed = max((one.updated_ms for one in self._store.events(calendar)), default=0)
+        changed = max((event.updated_ms for event in self._store.events(calendar)), default=0)
         about: dict[str, Any] = {
             "kind": "calendar#events",
             "etag": event_views.etag(self._store.change()),

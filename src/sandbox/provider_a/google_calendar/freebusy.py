@@ -63,9 +63,9 @@ class Busy:
     ) -> Iterator[tuple[datetime, datetime]]:
         store = self._place.ground.calendars
         for event in store.events(calendar):
-            for one in store.occurrences(event, window):
-                if _takes_time(one):
-                    yield one.content.start.instant, one.content.end.instant
+            for occurrence in store.occurrences(event, window):
+                if _takes_time(occurrence):
+                    yield occurrence.content.start.instant, occurrence.content.end.instant
 
 
 def _takes_time(one: Occurrence) -> bool:
@@ -100,7 +100,7 @@ def _moment(body: dict[str, Any], name: str) -> datetime:
 def _names(body: dict[str, Any]) -> list[str]:
     items = body.get("items", [])
     if not isinstance(items, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("id"), str) for one in items
+        isinstance(item, dict) and isinstance(item.get("id"), str) for item in items
     ):
         raise Refused(400, "Bad Request", "badRequest")
     most = body.get("calendarExpansionMax", MOST_CALENDARS)
@@ -108,4 +108,4 @@ def _names(body: dict[str, Any]) -> list[str]:
     if len(items) > allowed:
         message = "Too many calendars requested."
         raise Refused(400, message, "tooManyCalendarsRequested")
-    return list(dict.fromkeys(one["id"] for one in items))
+    return list(dict.fromkeys(item["id"] for item in items))

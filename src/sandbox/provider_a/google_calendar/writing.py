@@ -39,7 +39,9 @@ class Writing:
         body = read_body(request)
         if not isinstance(body.get("iCalUID"), str):
             raise Refused(400, "Missing iCalUID.", "required")
-        old = next((one for one in self._store.events(found) if one.uid == body["iCalUID"]), None)
+        old = next(
+            (event for event in self._store.events(found) if event.uid == body["iCalUID"]), None
+        )
         if old is None:
             return self._add(request, found, body)
         return self._change(request, found, single(old), body, whole=True)
@@ -159,11 +161,11 @@ class Writing:
             return own
         me = self._place.account.email.lower()
         answers = {
-            str(one.get("email", "")).lower(): one.get("responseStatus")
-            for one in body["attendees"]
-            if isinstance(one, dict)
+            str(attendee.get("email", "")).lower(): attendee.get("responseStatus")
+            for attendee in body["attendees"]
+            if isinstance(attendee, dict)
         }
-        return {**own, "attendees": [_as_body(one, me, answers) for one in old.attendees]}
+        return {**own, "attendees": [_as_body(attendee, me, answers) for attendee in old.attendees]}
 
 
 def _as_body(guest: Guest, me: str, answers: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,9 +94,9 @@ class Diary:
         for event in self.ground.calendars.events(calendar):
             if event.is_deleted:
                 continue
-            for one in self.ground.calendars.occurrences(event, window):
-                if self.is_seen(one):
-                    yield one
+            for occurrence in self.ground.calendars.occurrences(event, window):
+                if self.is_seen(occurrence):
+                    yield occurrence
 
     def is_seen(self, one: Occurrence) -> bool:
         """Whether it is in the calendar: what was called off stays in its guests' ones only."""

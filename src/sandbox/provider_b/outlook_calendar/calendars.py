@@ -75,7 +75,7 @@ class Calendars:
         check_group(group)
         options = query_options.read(call.request.query, _SHAPE, expandable={}, max_top=1000)
         found = query_options.applied(
-            [self._record(one) for one in self._diary.calendars()], options
+            [self._record(calendar) for calendar in self._diary.calendars()], options
         )
         top = options.top or call.page_size or _DEFAULT_TOP
         start = options.skip or 0
@@ -148,7 +148,7 @@ class Calendars:
         name = call.json().get("name")
         if not isinstance(name, str) or not name.strip():
             raise Refusal(400, "ErrorInvalidParameter", "The calendar's name is missing.")
-        if name.casefold() in {one.name.casefold() for one in self._diary.calendars()}:
+        if name.casefold() in {calendar.name.casefold() for calendar in self._diary.calendars()}:
             raise Refusal(
                 409,
                 "ErrorFolderExists",

@@ -56,7 +56,7 @@ def content(body: Body, old: Content | None, *, account: Account, seed: str) -> 
         names = body["categories"] or []
         if not isinstance(names, list):
             raise invalid("categories")
-        given["categories"] = tuple(str(one) for one in names)
+        given["categories"] = tuple(str(name) for name in names)
     if "attendees" in body:
         given["attendees"] = tuple(_guests(body["attendees"]))
     if "isOnlineMeeting" in body:

@@ -57,9 +57,9 @@ class Listing:
         if series.original is not None or series.event.recurrence is None:
             raise not_found()
         found = [
-            one
-            for one in self._diary.ground.calendars.occurrences(series.event, window)
-            if self._diary.is_seen(one)
+            occurrence
+            for occurrence in self._diary.ground.calendars.occurrences(series.event, window)
+            if self._diary.is_seen(occurrence)
         ]
         found.sort(key=lambda one: one.content.start.instant)
         return self._page(call, found, path=f"events('{event}')/instances")
@@ -115,7 +115,7 @@ class Listing:
         """Filter and sort by what the events are at UTC, whatever zone they are shown in."""
         if options.filter is None and not options.orderby:
             return list(events)
-        made = [_Made(self._diary.record(call, one, zone="UTC"), one) for one in events]
+        made = [_Made(self._diary.record(call, event, zone="UTC"), event) for event in events]
         return [row.one for row in query_options.applied(made, options)]
 
 

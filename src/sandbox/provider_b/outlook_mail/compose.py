@@ -106,7 +106,9 @@ def of_content(content: Content) -> Letter:
         in_reply_to=tree.header("In-Reply-To") or "",
         references=tree.header("References") or "",
         headers=tuple(
-            (one.name, one.text) for one in tree.headers if one.name.lower().startswith("x-")
+            (header.name, header.text)
+            for header in tree.headers
+            if header.name.lower().startswith("x-")
         ),
         files=tuple(of_part(part) for part in content.attachments),
     )

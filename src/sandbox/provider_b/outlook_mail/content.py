@@ -100,7 +100,9 @@ class Content:
         return found
 
     def _people_words(self, header: str) -> str:
-        return search.words(" ".join(f"{one.name} {one.address}" for one in self.people(header)))
+        return search.words(
+            " ".join(f"{person.name} {person.address}" for person in self.people(header))
+        )
 
 
 class Contents:
@@ -125,7 +127,7 @@ class Contents:
 
 def recipients(people: Sequence[Address]) -> list[Json]:
     """Write addresses as the wire's recipients; a missing name is the address."""
-    return [_recipient(one) for one in people]
+    return [_recipient(person) for person in people]
 
 
 def _recipient(person: Address) -> Json:
@@ -153,7 +155,7 @@ _FROM_CONTENT: Mapping[str, Any] = {
     "bodyPreview": lambda content: content.preview,
     "importance": lambda content: content.importance,
     "internetMessageHeaders": lambda content: [
-        {"name": one.name, "value": one.raw} for one in content.tree.headers
+        {"name": header.name, "value": header.raw} for header in content.tree.headers
     ],
     "body": lambda content: {"contentType": "html", "content": content.html},
     "uniqueBody": lambda content: {"contentType": "html", "content": content.html},

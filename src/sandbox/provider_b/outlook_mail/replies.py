@@ -56,10 +56,10 @@ def _without(
 ) -> tuple[Address, ...]:
     taken = {account.casefold(), *(one.address.casefold() for one in but)}
     kept = []
-    for one in people:
-        if one.address.casefold() not in taken:
-            taken.add(one.address.casefold())
-            kept.append(one)
+    for person in people:
+        if person.address.casefold() not in taken:
+            taken.add(person.address.casefold())
+            kept.append(person)
     return tuple(kept)
 
 
@@ -93,4 +93,6 @@ def _quoted(content: Content, mail: StoredMail, comment: str) -> str:
 
 
 def _names(people: Iterable[Address]) -> str:
-    return "; ".join(f"{one.name} <{one.address}>" if one.name else one.address for one in people)
+    return "; ".join(
+        f"{person.name} <{person.address}>" if person.name else person.address for person in people
+    )

@@ -49,7 +49,7 @@ def seed(store: Store, kept: CalendarStore, now: datetime | None = None) -> Cale
         day=day if made_for is None else date.fromisoformat(made_for),
         created=made_for is None,
         calendars={
-            desk.mailbox: tuple(one.id for one in kept.calendars(desk.mailbox))
+            desk.mailbox: tuple(calendar.id for calendar in kept.calendars(desk.mailbox))
             for desk in desks(day)
         },
     )
@@ -110,7 +110,7 @@ def _content(meeting: Meeting) -> Content:
         description=meeting.description,
         location=meeting.location,
         organiser=_guest(meeting.organiser),
-        attendees=tuple(_guest(one) for one in meeting.attendees),
+        attendees=tuple(_guest(attendee) for attendee in meeting.attendees),
         status=meeting.status,
         shows_as=meeting.shows_as,
         video_link=meeting.video_link,

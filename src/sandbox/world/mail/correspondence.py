@@ -201,7 +201,7 @@ def _headers(writing: Writing) -> list[Header]:
     headers.append(("Message-ID", f"<{writing.message_id}>"))
     if writing.references:
         headers.append(("In-Reply-To", f"<{writing.references[-1]}>"))
-        listed = "\r\n ".join(f"<{one}>" for one in writing.references)
+        listed = "\r\n ".join(f"<{reference}>" for reference in writing.references)
         headers.append(("References", listed))
     headers.append(("Subject", mime_writer.words(writing.subject, **_coding(person))))
     headers += writing.extra

@@ -49,7 +49,8 @@ def columns(relation: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[Colu
     mirrored = {
         "relation_column": {"connect_boards": True},
         "displayed_linked_columns": [
-            {"board_id": str(one), "column_ids": ["status_1"]} for one in relation["boardIds"]
+            {"board_id": str(board_id), "column_ids": ["status_1"]}
+            for board_id in relation["boardIds"]
         ],
     }
     return (
@@ -184,7 +185,7 @@ def _people(number: int, yard: Yard, worker: str) -> Iterator[tuple[str, Any]]:
         return
     helper = _WORKERS[number % len(_WORKERS)]
     people = dict.fromkeys((worker, helper) if number % 3 == 0 else (worker,))
-    ids = [{"id": int(yard.users[one]), "kind": "person"} for one in people]
+    ids = [{"id": int(yard.users[person]), "kind": "person"} for person in people]
     yield "person", {"personsAndTeams": ids}
 
 

@@ -137,7 +137,7 @@ def _studio(store: ProjectStore, now: datetime) -> _Studio:
         workspace=space.id,
         team=team.id,
         users=users,
-        fields={one.name: store.fields.put(one) for one in _fields(store, space.id, users)},
+        fields={field.name: store.fields.put(field) for field in _fields(store, space.id, users)},
         tags={name: store.add_tag(space.id, name, "light-blue").id for name in names},
     )
 
@@ -195,7 +195,7 @@ def _pavilion(studio: _Studio) -> None:
         team=studio.team,
         members=tuple(studio.users.values()),
         color="light-green",
-        fields=tuple(one.id for one in fields.values()),
+        fields=tuple(field.id for field in fields.values()),
         due_on=studio.day(200),
         start_on=studio.day(-100),
         created_at=studio.ago(days=120),
