@@ -64,8 +64,8 @@ class BoardList:
         found = await self._speech.read(
             documents.boards_by_id(self._wanted), response_types.Boards, b=list(ids), n=len(ids)
         )
-        known = {one.id: one for one in found.boards or () if one is not None}
-        return [known.get(one) for one in ids]
+        known = {board.id: board for board in found.boards or () if board is not None}
+        return [known.get(id_) for id_ in ids]
 
     def _is_listed(self, board: response_types.Board) -> bool:
         states = {"active", "archived"} if self._query.archived else {"active"}

@@ -135,7 +135,7 @@ class Envelope(msgspec.Struct, frozen=True):
 def problems(envelope: Envelope, *, retry_after: str | None = None) -> tuple[Problem, ...]:
     """Return the errors of a body; *retry_after* is the header of that name."""
     header = int(retry_after) if retry_after is not None and retry_after.isdecimal() else None
-    found = [_problem(one, envelope, header) for one in envelope.errors or ()]
+    found = [_problem(error, envelope, header) for error in envelope.errors or ()]
     if envelope.error_code or (envelope.error_message and not found):
         message = envelope.error_message or ""
         whole = Problem(
@@ -152,9 +152,9 @@ def problems(envelope: Envelope, *, retry_after: str | None = None) -> tuple[Pro
 def first(found: Sequence[Problem]) -> ProviderFailure:
     """Return what several errors come to: a throttle before anything else."""
     failures = [one.failure for one in found]
-    throttles = [one for one in failures if isinstance(one, Throttled)]
+    throttles = [failure for failure in failures if isinstance(failure, Throttled)]
     if throttles:
-        return max(throttles, key=lambda one: one.retry_after)
+        return max(throttles, key=lambda throttle: throttle.retry_after)
     return failures[0]
 
 

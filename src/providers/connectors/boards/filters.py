@@ -36,8 +36,8 @@ def rules(query: ItemQuery, columns: Sequence[Column]) -> Rule | None:
         all_of.append(found)
     if query.assignee:
         people = [
-            _rule(one.id, [query.assignee], "contains_text")
-            for one in sources(columns)["assignees"]
+            _rule(assignee.id, [query.assignee], "contains_text")
+            for assignee in sources(columns)["assignees"]
         ]
         if not people:
             return None

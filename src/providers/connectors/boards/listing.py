@@ -97,8 +97,8 @@ class Listing:
         if page is None:
             raise Missing
         items = tuple(
-            mapping.item(one, self._board, self._sight, own=self._own, below=self._below)
-            for one in page.items
+            mapping.item(item, self._board, self._sight, own=self._own, below=self._below)
+            for item in page.items
         )
         position = None
         if page.cursor and items:
@@ -136,7 +136,7 @@ class Listing:
             q=self._rules or None,
         )
         page = self._only(found.boards).items_page or response_types.Page()
-        ids = [one.id for one in page.items]
+        ids = [item.id for item in page.items]
         while page.cursor and page.items and len(ids) < count:
             more = await self._speech.read(
                 documents.NEXT_IDS,
@@ -145,11 +145,11 @@ class Listing:
                 n=min(count - len(ids), WIDEST),
             )
             page = more.next_items_page or response_types.Page()
-            ids += [one.id for one in page.items]
+            ids += [item.id for item in page.items]
         return ids, page.cursor
 
     def _only(self, boards: tuple[response_types.Board | None, ...] | None) -> response_types.Board:
-        found = next((one for one in boards or () if one is not None), None)
+        found = next((board for board in boards or () if board is not None), None)
         if found is None or found.id != self._board:
             raise Missing
         return found

@@ -41,14 +41,14 @@ def board(given: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
         web_url=given.url,
         groups=groups(given) if "groups" in wanted else None,
         columns=(
-            tuple(one.record for one in column_types.columns(given.columns or ()))
+            tuple(column.record for column in column_types.columns(given.columns or ()))
             if "columns" in wanted
             else None
         ),
         tags=tuple(
-            TaskTag(id=one.id, name=one.name, color=one.color)
-            for one in given.tags or ()
-            if one is not None
+            TaskTag(id=tag.id, name=tag.name, color=tag.color)
+            for tag in given.tags or ()
+            if tag is not None
         )
         if "tags" in wanted
         else None,
@@ -58,9 +58,9 @@ def board(given: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
 def groups(given: response_types.Board) -> tuple[TaskGroup, ...]:
     """Return the groups that can be used."""
     return tuple(
-        TaskGroup(id=one.id, title=one.title, color=one.color)
-        for one in given.groups or ()
-        if one is not None and not one.archived and not one.deleted
+        TaskGroup(id=group.id, title=group.title, color=group.color)
+        for group in given.groups or ()
+        if group is not None and not group.archived and not group.deleted
     )
 
 
@@ -78,7 +78,7 @@ def item(
     *own* and *below* are the columns of its board and of its sub-items'; None: those of its values.
     """
     wanted = sight.wanted
-    cells = [_cell(one, sight) for one in given.column_values or ()]
+    cells = [_cell(column_value, sight) for column_value in given.column_values or ()]
     return TaskItem(
         id=given.id,
         board_id=board_id,
@@ -90,9 +90,9 @@ def item(
         web_url=given.url,
         comments=_comments(given) if "comments" in wanted else None,
         sub_items=tuple(
-            item(one, board_id, _one_level(sight), own=below)
-            for one in given.subitems or ()
-            if one is not None and one.state in {None, "active"}
+            item(subitem, board_id, _one_level(sight), own=below)
+            for subitem in given.subitems or ()
+            if subitem is not None and subitem.state in {None, "active"}
         )
         if "sub_items" in wanted
         else None,
@@ -109,10 +109,10 @@ def _one_level(sight: Sight) -> Sight:
 
 def _values(cells: Iterable[Cell], columns: Iterable[Column] | None) -> tuple[TaskColumnValue, ...]:
     """Return the values in the board's order; of columns not asked for, the names alone."""
-    known = {one.column.id: one for one in cells}
+    known = {cell.column.id: cell for cell in cells}
     if columns is None:
         return tuple(one.record for one in known.values())
-    return tuple(known.get(one.id, Cell(column=one)).record for one in columns)
+    return tuple(known.get(column.id, Cell(column=column)).record for column in columns)
 
 
 def _cell(given: response_types.Value, sight: Sight) -> Cell:
@@ -157,7 +157,7 @@ def _due(column: Column, value: Any) -> datetime | None:
 
 def _comments(given: response_types.Item) -> tuple[TaskComment, ...]:
     newest = sorted(
-        given.updates or (), key=lambda one: (one.created_at or "", one.id), reverse=True
+        given.updates or (), key=lambda update: (update.created_at or "", update.id), reverse=True
     )
     return tuple(
         TaskComment(

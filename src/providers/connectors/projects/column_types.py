@@ -45,7 +45,7 @@ VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 def columns(settings: Iterable[response_types.Setting]) -> tuple[Column, ...]:
     """Return the columns of a project with these custom fields."""
-    return (*OWN, *(_column(one.custom_field) for one in settings))
+    return (*OWN, *(_column(setting.custom_field) for setting in settings))
 
 
 def options(column: Column) -> tuple[tuple[str, str], ...]:
@@ -55,7 +55,11 @@ def options(column: Column) -> tuple[tuple[str, str], ...]:
 
 
 def _column(field: response_types.Field) -> Column:
-    chosen = tuple((one.gid, one.name) for one in field.enum_options or () if one.enabled)
+    chosen = tuple(
+        (enum_option.gid, enum_option.name)
+        for enum_option in field.enum_options or ()
+        if enum_option.enabled
+    )
     chooses = field.type in {"enum", "multi_enum"}
     computed = field.is_formula_field
     return Column(

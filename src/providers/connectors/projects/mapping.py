@@ -94,7 +94,7 @@ def item(
     """Return a task of a project as an item, with the columns of that project."""
     several, wanted = tuple(columns), sight.wanted
     opened = {one.id for one in _asked(sight, several)}
-    fields = {one.gid: one for one in given.custom_fields or ()}
+    fields = {custom_field.gid: custom_field for custom_field in given.custom_fields or ()}
     cells = [_cell(one, given, fields) if one.id in opened else Cell(column=one) for one in several]
     section = _section(given, board_id)
     return TaskItem(
@@ -107,7 +107,7 @@ def item(
         updated_at=parse_utc(given.modified_at),
         web_url=given.permalink_url,
         sub_items=() if "sub_items" in wanted else None,
-        column_values=tuple(one.record for one in cells) if "column_values" in wanted else None,
+        column_values=tuple(cell.record for cell in cells) if "column_values" in wanted else None,
         **(derived(cells, wanted) if wanted & DERIVED else {}),
     )
 
@@ -129,8 +129,8 @@ def _asked(sight: Sight, columns: tuple[Column, ...]) -> list[Column]:
         made_of = sources(columns)
         ids = {one.id for name in sight.wanted & DERIVED for one in made_of[name]}
     else:
-        ids = {one.id for one in columns}
-    return [one for one in columns if one.id in ids - closed]
+        ids = {column.id for column in columns}
+    return [column for column in columns if column.id in ids - closed]
 
 
 def _cell(
@@ -203,9 +203,9 @@ def _chosen(column: Column, several: Iterable[response_types.Named]) -> Cell:
 
 
 def _section(task: response_types.Task, board_id: str) -> response_types.Named | None:
-    for one in task.memberships:
-        if one.project is not None and one.project.gid == board_id:
-            return one.section
+    for membership in task.memberships:
+        if membership.project is not None and membership.project.gid == board_id:
+            return membership.section
     return None
 
 

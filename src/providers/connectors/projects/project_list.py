@@ -32,7 +32,8 @@ class ProjectList:
         )
         archived = () if self._query.archived else (("archived", "false"),)
         sources = [
-            Source(one.gid, ("projects",), (("workspace", one.gid), *archived)) for one in spaces
+            Source(space.gid, ("projects",), (("workspace", space.gid), *archived))
+            for space in spaces
         ]
         keep = self._is_listed if self._query.text else None
         walk = Walk(self._calls, response_types.Projects, sources, fields=self._fields, keep=keep)
@@ -42,7 +43,7 @@ class ProjectList:
     async def _chosen(self, only: AbstractSet[str], after: TaskPosition | None) -> BoardSlice:
         """Return projects by their ids; those that are not there, or not ours, are left out."""
         ids = sorted(one for one in only if _ID.fullmatch(one))
-        left = [one for one in ids if after is None or one > after.last]
+        left = [id_ for id_ in ids if after is None or id_ > after.last]
         boards = []
         for start in range(0, len(left), _AT_ONCE):
             found = await asyncio.gather(*map(self._project, left[start : start + _AT_ONCE]))

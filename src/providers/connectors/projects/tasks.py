@@ -70,7 +70,7 @@ class Tasks:
         return msgspec.structs.replace(
             mapping.board(given.data),
             groups=groups if "groups" in wanted else None,
-            columns=tuple(one.record for one in columns) if "columns" in wanted else None,
+            columns=tuple(column.record for column in columns) if "columns" in wanted else None,
             tags=() if "tags" in wanted else None,
         )
 
@@ -89,7 +89,7 @@ class Tasks:
         path: tuple[str, ...] = ("projects", board_id, "tasks")
         if query.group_id is not None:
             groups = await self._groups(board_id)
-            if query.group_id not in {one.id for one in groups}:
+            if query.group_id not in {group.id for group in groups}:
                 return ItemSlice((), None, None)
             path = ("sections", query.group_id, "tasks")
         # What only a filter looks at may be hidden: `maskMode: basic` lets it look all the same.
@@ -111,7 +111,7 @@ class Tasks:
     async def item(self, item_id: str, *, sight: Sight) -> TaskItem:
         """Read one task; see `TaskPort.item`."""
         boards, home = await self._place(item_id)
-        seen = [one for one in boards if sight.boards is None or one in sight.boards]
+        seen = [board for board in boards if sight.boards is None or board in sight.boards]
         board_id = next(iter(seen or boards), "")
         if home and seen:
             home = home if home in seen else seen[0]
@@ -186,7 +186,9 @@ class Tasks:
         for level in range(_MOST_ABOVE + 1):
             found = await self._calls.read(response_types.OneTask, "tasks", task_id, fields=_PLACES)
             boards = tuple(
-                one.project.gid for one in found.data.memberships if one.project is not None
+                membership.project.gid
+                for membership in found.data.memberships
+                if membership.project is not None
             )
             if boards:
                 return boards, boards[0] if level == 0 else home
@@ -207,7 +209,9 @@ class Tasks:
             fields="type,text,created_at,created_by.name",
             most=_MOST_PAGES,
         )
-        newest = deque((one for one in stories if one.type == "comment"), maxlen=MOST_COMMENTS)
+        newest = deque(
+            (story for story in stories if story.type == "comment"), maxlen=MOST_COMMENTS
+        )
         return tuple(mapping.comment(one) for one in reversed(newest))
 
     async def _with_sub_items(

@@ -272,12 +272,12 @@ async def test_boards_are_read_in_pages_and_gone_on_from_the_last():
 
     tasks, spoken = opened(page(0, 100), page(100, 3))
     first = await tasks.boards(BoardQuery(limit=101), after=None, wanted=frozenset({"name"}))
-    assert [one.id for one in first.boards] == [str(n) for n in range(101)]
+    assert [board.id for board in first.boards] == [str(n) for n in range(101)]
     assert first.position == TaskPosition(101, "100")
 
     tasks, spoken = opened(page(99, 4))  # a board came before: all moved on by one
     rest = await tasks.boards(BoardQuery(), after=first.position, wanted=frozenset())
-    assert [one.id for one in rest.boards] == ["101", "102"]
+    assert [board.id for board in rest.boards] == ["101", "102"]
     assert spoken.asked[0]["variables"]["p"] == 2
     assert rest.position is None
 
@@ -312,7 +312,7 @@ def _documents():
     )
     parts = frozenset({"name", "description", "workspace_id", "workspace_name", "folder_id",
                        "folder_name", "web_url", "groups", "columns", "tags"})  # fmt: skip
-    for wanted in (frozenset(), parts, *(frozenset({one}) for one in parts)):
+    for wanted in (frozenset(), parts, *(frozenset({part}) for part in parts)):
         yield documents.boards(wanted)
         yield documents.boards_by_id(wanted)
     single = [(frozenset({one}), None, None, False) for one in EVERYTHING]
@@ -387,7 +387,7 @@ async def _listed(shelf, after=None, limit=4):
     page = await Tasks(upstream, Locks()).items(
         "2", ItemQuery(limit=limit), after=after, sight=Sight(wanted=frozenset({"name"}))
     )
-    return [one.id for one in page.items], page.position
+    return [item.id for item in page.items], page.position
 
 
 @pytest.mark.parametrize("death", ["upstream says so", "it is an hour old", "none was kept"])

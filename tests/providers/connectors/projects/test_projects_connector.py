@@ -69,7 +69,7 @@ async def test_comments_are_the_newest_of_a_tasks_stories():
 
     item = await tasks.item("7", sight=Sight(wanted=frozenset({"comments"})))
 
-    assert [one.id for one in item.comments] == [str(n) for n in range(149, 99, -2)]
+    assert [comment.id for comment in item.comments] == [str(n) for n in range(149, 99, -2)]
     assert item.comments[0].author_name is None
     assert routes.asked.count("GET tasks/7/stories") == 2
 
@@ -83,7 +83,7 @@ async def test_sub_tasks_are_asked_for_only_where_there_are_some():
 
     page = await tasks.items("9", ItemQuery(), after=None, sight=sight)
 
-    assert [one.sub_items and one.sub_items[0].name for one in page.items] == [(), "below"]
+    assert [item.sub_items and item.sub_items[0].name for item in page.items] == [(), "below"]
     assert routes.asked == ["GET projects/9/tasks", "GET tasks/2/subtasks"]
 
 
@@ -95,7 +95,7 @@ async def test_every_task_comes_once_whatever_the_limit(limit):
         page = await tasks.items(
             "9", ItemQuery(limit=limit), after=position, sight=Sight(wanted=NAME)
         )
-        found += [one.id for one in page.items]
+        found += [item.id for item in page.items]
         position = page.position
         if position is None:
             break
@@ -110,7 +110,7 @@ async def test_a_filter_loses_and_doubles_nothing(limit):
     found, position = [], None
     while True:
         page = await tasks.items("9", query, after=position, sight=Sight(wanted=NAME))
-        found += [one.id for one in page.items]
+        found += [item.id for item in page.items]
         position = page.position
         if position is None:
             break
@@ -127,7 +127,7 @@ async def test_workspaces_follow_each_other():
     found, position = [], None
     for _ in range(6):
         page = await tasks.boards(BoardQuery(limit=2), after=position, wanted=NAME)
-        found += [one.id for one in page.boards]
+        found += [board.id for board in page.boards]
         position = page.position
         if position is None:
             break

@@ -183,7 +183,7 @@ async def test_names_are_looked_through_five_hundred_a_call(account_a):
 
     second = await account_a.port.search(query, after=first.scanned_to, wanted={"importance"})
 
-    assert [one.importance for one in second.emails] == ["normal"]
+    assert [email.importance for email in second.emails] == ["normal"]
     assert (second.total, second.total_exact, second.exhausted) == (1, True, True)
 
 
@@ -415,7 +415,7 @@ async def test_headers_of_raw_letters_are_forwarded_as_they_read(account_a):
     email = await account_a.port.get(sent.email_id, wanted=ALL)
     assert email.subject == "Fwd: Semlor på fredag"
     assert "From: Åsa <asa@north.example>" in email.body
-    assert [one.name for one in email.attachments] == ["räksmörgås.txt"]
+    assert [attachment.name for attachment in email.attachments] == ["räksmörgås.txt"]
 
 
 @pytest.mark.parametrize("date", ["", "soon", "-1", "9" * 20, "1" * 5000])
@@ -481,5 +481,5 @@ async def test_parts_are_found_however_deep_they_lie(account_a):
     email = await account_a.port.get(mail.id, wanted=ALL)
 
     assert email.body.strip() == "<p>Down here.</p>"
-    assert [one.name for one in email.attachments] == ["a.txt"]
+    assert [attachment.name for attachment in email.attachments] == ["a.txt"]
     assert len(account_a.calls) == 3  # the message, deeper, and the labels

@@ -86,7 +86,9 @@ async def test_no_call_asks_for_a_body_that_is_not_wanted(account_b):
     selects = account_b.asked("$select")
     reads = [call for call in account_b.calls if call["method"] == "GET"]
     assert all("$select" in call["query"] for call in reads)
-    assert [one for one in selects if "body" in one.replace("bodyPreview", "").split(",")] == []
+    assert [
+        select for select in selects if "body" in select.replace("bodyPreview", "").split(",")
+    ] == []
 
 
 async def test_only_what_is_wanted_is_selected(account_b):

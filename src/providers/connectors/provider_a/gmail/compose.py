@@ -89,8 +89,8 @@ def write(letter: Letter) -> bytes:
 def usable(people: Iterable[Participant]) -> list[Participant]:
     """Return those of an original's people that can be written to, their names cleaned."""
     cleaned = (
-        Participant(email=one.email, name=CONTROL.sub(" ", one.name) if one.name else None)
-        for one in people
+        Participant(email=person.email, name=CONTROL.sub(" ", person.name) if person.name else None)
+        for person in people
     )
     return [one for one in cleaned if _is_writable(one.email)]
 
@@ -121,7 +121,7 @@ def _headers(letter: Letter) -> Iterator[tuple[str, str]]:
     if letter.in_reply_to:
         yield "In-Reply-To", f"<{letter.in_reply_to}>"
     if letter.references:
-        yield "References", "\r\n ".join(f"<{one}>" for one in letter.references)
+        yield "References", "\r\n ".join(f"<{reference}>" for reference in letter.references)
 
 
 def _mailbox(one: Participant) -> str:
@@ -273,7 +273,7 @@ def _check(raw: bytes, letter: Letter, names: Sequence[str]) -> None:
     if decoded(values["subject"]) != letter.subject:
         raise UnsafeMessage
     for name, people in (("to", letter.to), ("cc", letter.cc), ("bcc", letter.bcc)):
-        intended = [(_name(one), _address(one.email)) for one in people]
+        intended = [(_name(person), _address(person.email)) for person in people]
         written = getaddresses([values[name]]) if name in values else []
         if [(decoded(one), address) for one, address in written] != intended:
             raise UnsafeMessage

@@ -48,7 +48,7 @@ class LabelBook:
     async def knows(self, upstream: Upstream, label_ids: Sequence[str]) -> Mapping[str, str]:
         """Return label id to name, read again when one of *label_ids* is new."""
         names = await self.read(upstream)
-        if any(one not in names for one in label_ids):
+        if any(label_id_ not in names for label_id_ in label_ids):
             names = await self.read(upstream, anew=True)
         return names
 

@@ -81,7 +81,7 @@ class Mail:
             total = max(total, reader.estimate)
         messages: Sequence[Message] = found.emails
         if later:
-            messages = await reader.messages([one.id for one in messages], wanted)
+            messages = await reader.messages([message.id for message in messages], wanted)
         return MailSlice(
             emails=await reader.emails(messages, wanted),
             scanned_to=found.scanned_to,
@@ -102,15 +102,15 @@ class Mail:
             "GET", *ROOT, "threads", thread_id, params=requested_fields.thread(frozenset(wanted))
         )
         messages = [
-            one
-            for one in answer.decode(Conversation).messages
-            if {"DRAFT", "TRASH"}.isdisjoint(one.label_ids)
+            message
+            for message in answer.decode(Conversation).messages
+            if {"DRAFT", "TRASH"}.isdisjoint(message.label_ids)
         ]
         if not mapping.well_formed(messages):
             raise Broken
         if not messages:
             raise Missing
-        messages.sort(key=lambda one: (one.received_ms, one.id))
+        messages.sort(key=lambda message: (message.received_ms, message.id))
         emails = await Reader(self._upstream, self._memory).emails(messages, wanted)
         return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
 

@@ -49,7 +49,7 @@ def emails(
     if "attachments" in wanted:
         attached = [_attachments(one.leaves.files) for one in opened]
         given["attachments"] = attached
-        given["has_attachments"] = [not all(one.is_inline for one in files) for files in attached]
+        given["has_attachments"] = [not all(file.is_inline for file in files) for files in attached]
     if "labels" in wanted:
         given["labels"] = [_labels(one.message, labels) for one in opened]
     if "body" in wanted:
@@ -84,8 +84,8 @@ def octets(data: str | None) -> bytes:
 
 def well_formed(messages: Iterable[Message]) -> bool:
     """Whether upstream's ids are ids, so that they may be handed on."""
-    found = [one.id for one in messages]
-    found += [thread for one in messages if (thread := one.thread_id) is not None]
+    found = [message.id for message in messages]
+    found += [thread for message in messages if (thread := message.thread_id) is not None]
     return are_provider_a(found)
 
 
@@ -140,7 +140,13 @@ def _attachments(files: Sequence[Part]) -> tuple[mail_records.Attachment, ...]:
 
 
 def _labels(message: Message, names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple([names.get(one, one) for one in message.label_ids if one != HIDDEN_LABEL])
+    return tuple(
+        [
+            names.get(label_id_, label_id_)
+            for label_id_ in message.label_ids
+            if label_id_ != HIDDEN_LABEL
+        ]
+    )
 
 
 # What is read from the message's own headers, by their lower-case names.
@@ -164,7 +170,7 @@ _EMAILS = Columns(
         "received_at": member("message.received_at"),
         "is_read": member("message.label_ids", lambda labels: HIDDEN_LABEL not in labels),
         "has_attachments": member(
-            "leaves.files", lambda files: not all(one.is_inline for one in files)
+            "leaves.files", lambda files: not all(file.is_inline for file in files)
         ),
     },
     always=frozenset({"id", "provider", "thread_id", "received_at", "is_read", "has_attachments"}),

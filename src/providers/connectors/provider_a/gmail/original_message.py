@@ -59,9 +59,9 @@ def _read(root: Message) -> tuple[mail_records.Email, tuple[File, ...]]:
         body_type="html" if body is not None and _type(body) == "text/html" else "text",
     )
     return email, tuple(
-        _file(one)
-        for one in leaves
-        if one is not body and (_is_attachment(one) or not _type(one).startswith("text/"))
+        _file(leaf)
+        for leaf in leaves
+        if leaf is not body and (_is_attachment(leaf) or not _type(leaf).startswith("text/"))
     )
 
 

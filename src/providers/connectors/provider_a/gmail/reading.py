@@ -79,7 +79,7 @@ class Reader:
         found = await batch.messages(
             self._upstream, message_ids, requested_fields.message(frozenset(wanted))
         )
-        messages = [found[one] for one in message_ids if one in found]
+        messages = [found[message_id_] for message_id_ in message_ids if message_id_ in found]
         if not mapping.well_formed(messages):
             raise Broken
         return messages
@@ -154,14 +154,16 @@ class Scanned(AsyncIterator[scanning.Page[Message]]):
         messages = await self._reader.messages(some, self._listed.wanted)
         last = self._last and not self._ids
         return scanning.Page(
-            emails=[one for one in messages if _in_sight(one, self._listed.folder)],
-            floor_ms=None if last else min((one.received_ms for one in messages), default=None),
+            emails=[message for message in messages if _in_sight(message, self._listed.folder)],
+            floor_ms=None
+            if last
+            else min((message.received_ms for message in messages), default=None),
             last=last,
         )
 
     async def _list(self) -> None:
         listing = await anext(self._listings)
-        self._ids = [one.id for one in listing.messages if is_provider_a(one.id)]
+        self._ids = [message.id for message in listing.messages if is_provider_a(message.id)]
         self._last = not listing.next_page_token
         reader = self._reader
         reader.estimate = max(reader.estimate, listing.result_size_estimate)
@@ -175,7 +177,7 @@ def _params(listed: Listed) -> Sequence[tuple[str, str]]:
     many = listed.count or not listed.search.narrow
     size = MOST_IDS if many else listed.size
     params = [("q", listed.search.text), ("maxResults", str(size))]
-    params += [("labelIds", one) for one in listed.label_ids]
+    params += [("labelIds", label_id_) for label_id_ in listed.label_ids]
     if listed.search.everywhere:
         params.append(("includeSpamTrash", "true"))
     return params

@@ -207,7 +207,11 @@ def _others(people: Iterable[Participant], seen: set[str]) -> list[Participant]:
 
 
 def _references(root: Part, own: Sequence[str]) -> Sequence[str]:
-    earlier = [one for one in _message_ids(root.header("references")) if one not in own]
+    earlier = [
+        message_id_
+        for message_id_ in _message_ids(root.header("references"))
+        if message_id_ not in own
+    ]
     # The first names the thread, the last ones its latest turns; what is between may go.
     kept = earlier if len(earlier) < _MOST_REFERENCES else earlier[:1] + earlier[-_MOST_REFERENCES:]
     return (*kept, *own)

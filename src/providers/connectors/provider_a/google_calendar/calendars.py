@@ -29,7 +29,7 @@ class Calendars:
         found: list[Calendar] = []
         path = ("users", "me", "calendarList")
         async for page in self._pages(path, requested_fields.CALENDARS, Entries):
-            found += [mapping.calendar(one) for one in page.items]
+            found += [mapping.calendar(item) for item in page.items]
         return found
 
     async def events(

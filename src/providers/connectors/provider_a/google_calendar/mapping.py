@@ -135,7 +135,9 @@ def _join_url(one: Event) -> str | None:
     if one.hangout_link:
         return one.hangout_link
     points = one.conference_data.entry_points if one.conference_data else ()
-    return next((one.uri for one in points if one.entry_point_type == "video" and one.uri), None)
+    return next(
+        (point.uri for point in points if point.entry_point_type == "video" and point.uri), None
+    )
 
 
 def _is_recurring(one: Event) -> bool:

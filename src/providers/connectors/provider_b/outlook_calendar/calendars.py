@@ -90,7 +90,7 @@ class Calendars:
         What lies over the edge of two questions comes twice.
         """
         parts = await asyncio.gather(
-            *(self._piece(calendar, one, params) for one in freebusy.pieces(span, LONGEST))
+            *(self._piece(calendar, piece, params) for piece in freebusy.pieces(span, LONGEST))
         )
         return [one for found, _ in parts for one in found], all(whole for _, whole in parts)
 

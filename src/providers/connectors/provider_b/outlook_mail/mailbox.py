@@ -156,7 +156,7 @@ class Mail:
         place = await self._place(query_)
         in_all = place.path == ("messages",)
         folders = await self._memory.folders(self._upstream) if in_all else ()
-        out_of_sight = tuple(one for one in folders if one)
+        out_of_sight = tuple(folder for folder in folders if folder)
         asked = filter_query.filtered(query_, after, out_of_sight=out_of_sight)
         sieve = query_matching.needed(query_, text=True)
         scanned = frozenset(sieve | wanted if asked.narrow else sieve)
@@ -265,9 +265,9 @@ def _passing(
 
 
 def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
-    removed = {query_matching.fold(one) for one in change.remove_labels}
+    removed = {query_matching.fold(remove_label) for remove_label in change.remove_labels}
     labels = [one for one in have if query_matching.fold(one) not in removed]
-    known = {query_matching.fold(one) for one in labels}
+    known = {query_matching.fold(label) for label in labels}
     for name in change.add_labels:
         if query_matching.fold(name) not in known:
             known.add(query_matching.fold(name))

@@ -38,16 +38,21 @@ def email(message: Message, wanted: AbstractSet[str]) -> mail_records.Email:
 
 def well_formed(messages: Iterable[Message]) -> bool:
     """Whether upstream's ids are ids, so that they may be handed on."""
-    found = [one.id for one in messages]
-    found += [thread for one in messages if (thread := one.conversation_id) is not None]
+    found = [message.id for message in messages]
+    found += [thread for message in messages if (thread := message.conversation_id) is not None]
     return are_provider_b(found)
 
 
 def recipients(people: Iterable[Participant]) -> list[dict[str, dict[str, str]]]:
     """Write participants as upstream takes them."""
     return [
-        {"emailAddress": {"address": one.email, **({"name": one.name} if one.name else {})}}
-        for one in people
+        {
+            "emailAddress": {
+                "address": person.email,
+                **({"name": person.name} if person.name else {}),
+            }
+        }
+        for person in people
     ]
 
 

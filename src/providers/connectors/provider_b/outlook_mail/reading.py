@@ -74,7 +74,7 @@ class Reader:
             if len(messages) >= MOST_FOUND:
                 break
         whole = not more and len(messages) < MOST_FOUND
-        floor = min((one.received_ms for one in messages), default=0)
+        floor = min((message.received_ms for message in messages), default=0)
         found = {one.id: one for one in self.in_sight(messages)}
         return list(found.values()), None if whole else scanning.whole_of(floor + 1)
 
@@ -85,9 +85,11 @@ class Reader:
         if not messages:
             return ()
         found = await batch.messages(
-            self._upstream, [one.id for one in messages], selected_fields.message(frozenset(wanted))
+            self._upstream,
+            [message.id for message in messages],
+            selected_fields.message(frozenset(wanted)),
         )
-        return self.in_sight([found[one.id] for one in messages if one.id in found])
+        return self.in_sight([found[message.id] for message in messages if message.id in found])
 
     def in_sight(self, messages: Sequence[Message]) -> Sequence[Message]:
         """
@@ -96,7 +98,7 @@ class Reader:
         Raises:
             Broken: The id of something else is none.
         """
-        shown = [one for one in messages if self._place.in_sight(one)]
+        shown = [message for message in messages if self._place.in_sight(message)]
         if not mapping.well_formed(shown):
             raise Broken
         return shown

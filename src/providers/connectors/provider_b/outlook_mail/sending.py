@@ -239,7 +239,7 @@ class Sender:
 
 
 def _others(people: People | None, me: str) -> People:
-    return tuple(one for one in people or () if one.email.casefold() != me.casefold())
+    return tuple(person for person in people or () if person.email.casefold() != me.casefold())
 
 
 def _body(text: str, kind: str) -> Json:
@@ -265,6 +265,10 @@ def _check(message_id: str, subject: str, people: Sequence[Participant]) -> None
     Raises:
         UnsafeMessage: There is a control character or half a surrogate pair in it.
     """
-    texts = [subject, *(one.name or "" for one in people), *(one.email for one in people)]
+    texts = [
+        subject,
+        *(person.name or "" for person in people),
+        *(person.email for person in people),
+    ]
     if not delivery.is_message_id(message_id) or any(map(delivery.CONTROL.search, texts)):
         raise UnsafeMessage
