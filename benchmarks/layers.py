@@ -24,15 +24,19 @@ CALLS = 1500
 
 # What a layer does -> the function that it begins with, from the outside in.
 LAYERS: Mapping[str, str] = {
-    "edge: request id, common headers, metrics": "gateway.http.middleware:Edge.__call__",
-    "front: which door, exceptions": "gateway.http.dispatch:Front.__call__",
+    "edge: request id, common headers, metrics": (
+        "gateway.http.middleware:CommonMiddleware.__call__"
+    ),
+    "front: which door, exceptions": "gateway.http.dispatch:Dispatcher.__call__",
     "router: the row of the path": "rest_compat.router:Router.__call__",
     "row: the order of a call": "rest_compat.endpoint:Responder.respond",
-    "door: the context of a request": "gateway.http.entry:Door.enter",
-    "token: header, checksum, digest, caller": "gateway.auth.authenticator:Callers.authenticate",
-    "database: is what is known still true?": "gateway.auth.token_lookup:SqliteLookup.rows",
+    "door: the context of a request": "gateway.http.entry:RequestEntry.enter",
+    "token: header, checksum, digest, caller": (
+        "gateway.auth.authenticator:Authenticator.authenticate"
+    ),
+    "database: is what is known still true?": "gateway.auth.token_lookup:SqliteRowReader.rows",
     "limits: two address windows, two token windows": "gateway.ratelimit.limiter:Limiter.take",
-    "gates": "gateway.http.entry:Door.admit",
+    "gates": "gateway.http.entry:RequestEntry.admit",
     "parameters": "rest_compat.endpoint:bind",
     "plan: variables, resolver, record to shape": "graph.execution.plan.program:Program.run",
     "mailboxes: which one has it": "providers.mail.merged_mailbox:Mailbox.get",

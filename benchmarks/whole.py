@@ -17,7 +17,7 @@ from benchmarks.baselines.stores import File, Known, Store, Token
 from benchmarks.corpus import Corpus
 from benchmarks.inside import EMAIL, MAIL_MASK, settings
 from gateway.app import Gateway, assemble
-from gateway.auth.token_lookup import Lookup
+from gateway.auth.token_lookup import RowReader
 from gateway.secrets.keyring import place
 from gateway.settings import Settings
 from providers.http.origins import Origins
@@ -67,14 +67,14 @@ class Ours:
     @property
     def file(self) -> Path:
         """Its database."""
-        path = self.gateway.parts.database.path
+        path = self.gateway.services.database.path
         assert path is not None
         return path
 
     def decrypt(self, connection: int, sealed: bytes) -> bytes:
         """Open a connection's credentials: one AES-GCM, as anybody would do it."""
         where = place("connections", connection, "credentials")
-        return self.gateway.parts.keyring.decrypt(sealed, place=where)
+        return self.gateway.services.keyring.decrypt(sealed, place=where)
 
 
 @asynccontextmanager
@@ -174,7 +174,7 @@ def beside(
 
 def alone(us: Ours, email: Email) -> None:
     """Leave the gateway nothing to read: *email* is every mailbox's, and rows stay in a dict."""
-    state, callers = us.gateway.app.state, us.gateway.parts.callers
+    state, callers = us.gateway.app.state, us.gateway.services.authenticator
     state.accounts.mail_of = lambda *_: _Holding(email)
     callers._lookup = _Remembered(callers._lookup)  # noqa: SLF001 - nothing else may replace it
 
@@ -191,7 +191,7 @@ class _Holding:
 class _Remembered:
     """Reads every row once."""
 
-    lookup: Lookup
+    lookup: RowReader
     known: dict[Any, Any] = field(default_factory=dict)
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Any:

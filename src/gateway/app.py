@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.audit import recorder
 from gateway.audit.log import DecisionLog
 from gateway.auth import tokens
-from gateway.auth.authenticator import Callers
-from gateway.auth.token_lookup import Lookup, open_lookup
+from gateway.auth.authenticator import Authenticator
+from gateway.auth.token_lookup import RowReader, open_row_reader
 from gateway.connections import oauth_pages
 from gateway.connections.accounts import Accounts
 from gateway.connections.credentials import CredentialRepository
@@ -35,10 +35,10 @@ from gateway.explain.explainer import Explainer
 from gateway.explain.runner import DryRunner
 from gateway.http import connection_limits as limits
 from gateway.http import graphql_endpoint, health, pages
-from gateway.http.admission_control import Admission
-from gateway.http.dispatch import Front
-from gateway.http.entry import Door
-from gateway.http.middleware import Edge
+from gateway.http.admission_control import AdmissionControl
+from gateway.http.dispatch import Dispatcher
+from gateway.http.entry import RequestEntry
+from gateway.http.middleware import CommonMiddleware
 from gateway.management import connections as managed_connections
 from gateway.management import decisions as managed_decisions
 from gateway.management import error_handlers
@@ -51,7 +51,7 @@ from gateway.management.auth import admitted
 from gateway.ratelimit.limiter import Limiter, SlidingLog, Unlimited, windows
 from gateway.ratelimit.shared import SharedLimiter
 from gateway.secrets.keyring import Keyring
-from gateway.services import Parts
+from gateway.services import Services
 from gateway.settings import Settings
 from gateway.store.background import BackgroundJobs
 from gateway.store.cleanup import HourlyCleanup
@@ -84,27 +84,27 @@ class Gateway:
 
     Attributes:
         app: The management API and the pages; everything else falls through to the table.
-        edge: What the server is given.
+        middleware: The outermost layer, which the server calls.
         background: Small writes under way.
     """
 
-    parts: Parts
+    services: Services
     app: FastAPI
-    edge: Edge
+    middleware: CommonMiddleware
     background: BackgroundJobs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        await self.edge(scope, receive, send)
+        await self.middleware(scope, receive, send)
 
     @property
     def connection_limits(self) -> limits.Limits:
         """What `protocol` asks."""
-        settings = self.parts.settings
+        settings = self.services.settings
         return limits.Limits(
             connections=settings.max_connections,
             per_address=settings.max_connections_per_address,
-            proxies=self.parts.proxies,
+            proxies=self.services.proxies,
         )
 
     @asynccontextmanager
@@ -132,7 +132,7 @@ def assemble(
     """
     settings.ready_to_serve()
     database = Database.open(settings.database)
-    lookup = open_lookup(database)
+    lookup = open_row_reader(database)
     background = BackgroundJobs()
     clients = origins or Origins(apps=_in_process(settings, sandbox))
     counted = Metrics()
@@ -145,28 +145,28 @@ def assemble(
         *([tracing.called] if tracing else []),
     )
     endpoints = TokenEndpoints(clients, settings)
-    parts = _parts(settings, database, lookup, background, clock, endpoints)
+    services = _services(settings, database, lookup, background, clock, endpoints)
     leases = Leases(database)
     vault = CredentialRepository(
         lookup,
         database,
-        parts.keyring,
+        services.keyring,
         endpoints=endpoints.of,
         leases=leases,
-        links=parts.links,
+        links=services.links,
     )
     accounts = Accounts(clients, vault, database, settings.upstreams)
     decisions = DecisionLog(
         database,
-        parts.keyring,
+        services.keyring,
         days=settings.decision_days,
         clock=lambda: int(clock() * 1000),
         lost=counted.decisions_lost,
         told=counted.decided,
     )
-    door = Door(parts, accounts, decisions)
-    ledger = IdempotencyStore(database, parts.keyring)
-    oauth = OAuthFlow(database, parts.keyring, endpoints, forget=accounts.forget)
+    door = RequestEntry(services, accounts, decisions)
+    ledger = IdempotencyStore(database, services.keyring)
+    oauth = OAuthFlow(database, services.keyring, endpoints, forget=accounts.forget)
 
     serving = False
 
@@ -191,16 +191,16 @@ def assemble(
             await background.drain()
             lookup.close()
             await clients.aclose()
-            if isinstance(parts.counter, SharedLimiter):
-                await parts.counter.aclose()
+            if isinstance(services.counter, SharedLimiter):
+                await services.counter.aclose()
             await database.close()
             if tracing is not None:
                 await asyncio.to_thread(tracing.close)
 
     app = _application(lifespan)
-    app.state.parts, app.state.door, app.state.accounts = parts, door, accounts
+    app.state.services, app.state.door, app.state.accounts = services, door, accounts
     app.state.oauth, app.state.decisions = oauth, decisions
-    health.install(app, parts, counted, serving=lambda: serving)
+    health.install(app, services, counted, serving=lambda: serving)
     graphql = graphql_endpoint.endpoint(door, _graph(), ledger)
     pages.install(app, graphql=graphql, sandbox=sandbox and forgetting(sandbox, clients))
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
@@ -208,26 +208,28 @@ def assemble(
         _endpoints(settings), graph=_Documents(), door=door, ledger=ledger, left=door.recorder.rest
     )
     app.router.default = table
-    app.state.explainer = Explainer(_stage(settings, parts, door, ledger), parts.callers)
-    admission = Admission(active=settings.max_active, queued=settings.max_queued)
-    edge = Edge(
-        Front(app, table=table, graphql=graphql),
-        peek=door.peek,
+    app.state.explainer = Explainer(
+        _stage(settings, services, door, ledger), services.authenticator
+    )
+    admission = AdmissionControl(active=settings.max_active, queued=settings.max_queued)
+    middleware = CommonMiddleware(
+        Dispatcher(app, table=table, graphql=graphql),
+        peek=door.read_rate_state,
         admission=admission,
         metrics=counted,
         tracing=tracing,
     )
-    return Gateway(parts=parts, app=app, edge=edge, background=background)
+    return Gateway(services=services, app=app, middleware=middleware, background=background)
 
 
-def _parts(  # noqa: PLR0913, PLR0917 - each made before it
+def _services(  # noqa: PLR0913, PLR0917 - each made before it
     settings: Settings,
     database: Database,
-    lookup: Lookup,
+    lookup: RowReader,
     background: BackgroundJobs,
     clock: Callable[[], float],
     endpoints: TokenEndpoints,
-) -> Parts:
+) -> Services:
     upstreams = settings.upstreams
     keyring = Keyring.read(_secret(settings.secret_keys))
     links = ReconnectLinks(keyring, settings.base_url, offered=endpoints.offers)
@@ -235,12 +237,12 @@ def _parts(  # noqa: PLR0913, PLR0917 - each made before it
     def touch(token_id: int, now: int) -> None:
         background.run(("touch", token_id), _touch(database, token_id, now))
 
-    return Parts(
+    return Services(
         settings=settings,
         database=database,
         keyring=keyring,
         links=links,
-        callers=Callers(
+        authenticator=Authenticator(
             lookup,
             base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
             reconnect=links.of,
@@ -300,9 +302,11 @@ class _Documents:
         return _graph().document(text, silent=OMITTED_WHEN_EMPTY)
 
 
-def _stage(settings: Settings, parts: Parts, door: Door, ledger: IdempotencyStore) -> DryRunner:
+def _stage(
+    settings: Settings, services: Services, door: RequestEntry, ledger: IdempotencyStore
+) -> DryRunner:
     return DryRunner(
-        parts,
+        services,
         door,
         _endpoints(settings),
         graph=_graph(),
@@ -359,7 +363,7 @@ def _in_process(settings: Settings, sandbox: ASGIApp | None) -> Mapping[str, Any
 
 async def _touch(database: Database, token_id: int, now: int) -> None:
     async with database.writing() as session:
-        await tokens.touch(session, token_id, now)
+        await tokens.record_use(session, token_id, now)
 
 
 def _secret(setting: Any) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gateway.auth.authenticator import Callers
+from gateway.auth.authenticator import Authenticator
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.http.client_addresses import Network
 from gateway.secrets.keyring import Keyring
@@ -13,9 +13,9 @@ from policy.quota import Counter, Window
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class Services:
     """
-    The process's parts.
+    The objects that the parts of the gateway share.
 
     Attributes:
         admin_digest: SHA-256 of the admin token.
@@ -27,7 +27,7 @@ class Parts:
     database: Database
     keyring: Keyring
     links: ReconnectLinks
-    callers: Callers
+    authenticator: Authenticator
     counter: Counter
     windows: Mapping[str, tuple[Window, ...]]
     proxies: tuple[Network, ...]

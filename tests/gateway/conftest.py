@@ -190,8 +190,8 @@ def emptying():
 async def empty(gateway):
     """Forget every row, and what is compiled from them."""
     await gateway.background.drain()
-    gateway.parts.callers._compiled.clear()
-    async with gateway.parts.database.writing() as session:
+    gateway.services.authenticator._compiled.clear()
+    async with gateway.services.database.writing() as session:
         for table in [*(one.name for one in reversed(METADATA.sorted_tables)), "sqlite_sequence"]:
             await session.exec(text(f"DELETE FROM {table}"))
 

@@ -144,7 +144,7 @@ def _overhear(canaries: Canaries) -> None:
         finally:
             canaries.remember_body(asked)
             canaries.remember_body(answered)
-            canaries.counted.add(self.edge._metrics)
+            canaries.counted.add(self.middleware._metrics)
 
     app.Gateway.__call__ = overheard  # type: ignore[method-assign]
 

@@ -121,7 +121,7 @@ def client(gateway, secret):
 
 async def asked(gateway, method, path, **more):
     """Ask the management API."""
-    secret = gateway.parts.settings.admin_token.get_secret_value()
+    secret = gateway.services.settings.admin_token.get_secret_value()
     async with client(gateway, secret) as admin:
         return await admin.request(method, path, **more)
 
@@ -164,7 +164,7 @@ async def repeated(call, text=None):
 async def stored(call):
     """Return the caller's token and its rules."""
     digest = hashlib.sha256(call.token_text.encode()).digest()
-    async with call.gateway.parts.database.reading() as session:
+    async with call.gateway.services.database.reading() as session:
         rows = await session.exec(
             select(AccessToken).where(
                 or_(col(AccessToken.digest) == digest, col(AccessToken.previous_digest) == digest)

@@ -24,7 +24,7 @@ from gateway_processes import (
 )
 from raw_http import lines, request
 
-from gateway.auth.token_lookup import open_lookup
+from gateway.auth.token_lookup import open_row_reader
 from gateway.connections.credentials import CredentialRepository
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
@@ -88,7 +88,7 @@ class World:
         """Return the refresh token that is kept."""
         number = self.made.connections["PROVIDER_B"]
         database = Database.open(self.postgres.url)
-        lookup = open_lookup(database)
+        lookup = open_row_reader(database)
         try:
             return (await CredentialRepository(lookup, database, Keyring([SECRET])).read(number))[
                 "refreshToken"

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import orjson
 
 from gateway.auth import token_format
-from gateway.auth.token_lookup import Lookup, Row
+from gateway.auth.token_lookup import Row, RowReader
 from gateway.store.timestamps import from_ms, now_ms
 from policy.caller import NOTHING_ALLOWED, Caller
 from policy.grants import Grant
@@ -79,12 +79,12 @@ class _Compiled:
     rules: RuleSet
 
 
-class Callers:
+class Authenticator:
     """Knows tokens. One per process."""
 
     def __init__(
         self,
-        lookup: Lookup,
+        lookup: RowReader,
         *,
         base_url: Callable[[str, str], str],
         reconnect: Reconnect = _nowhere,
@@ -134,7 +134,7 @@ class Callers:
             raise Unauthenticated(UnauthorizedReason.REVOKED)  # replaced by a rotation
         if expires is not None and expires <= now:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
-        compiled = await self._policy(token, rev)
+        compile_rules = await self._policy(token, rev)
         if used is None or now - used >= _LAST_USED_STEP:
             self._touch(token, now)
         return Caller(
@@ -144,9 +144,9 @@ class Callers:
             expires_at=None if expires is None else from_ms(expires),
             policy_rev=rev,
             operator_id=operator,
-            grant=compiled.grant,
-            settings=compiled.settings,
-            rules=compiled.rules,
+            grant=compile_rules.grant,
+            settings=compile_rules.settings,
+            rules=compile_rules.rules,
             connections=tuple([self._described(row) for row in connections]),
         )
 
@@ -178,16 +178,16 @@ class Callers:
         grant = Grant.read(settings)
         # Read after the revision: rules may be newer than what they are kept under, never older.
         rules = await self._rules(token, grant)
-        compiled = _Compiled(grant=grant, settings=settings, rules=rules)
-        self._compiled[(token, read_rev)] = compiled
+        compile_rules = _Compiled(grant=grant, settings=settings, rules=rules)
+        self._compiled[(token, read_rev)] = compile_rules
         while len(self._compiled) > _MAX_COMPILED:
             self._compiled.popitem(last=False)
-        return compiled
+        return compile_rules
 
     async def _rules(self, token: int, grant: Grant) -> RuleSet:
         """Compile a token's rules."""
         rules = await self.rules_of(token) if grant.collab_enabled else None
-        return compiled(grant, rules)
+        return compile_rules(grant, rules)
 
     def _described(self, row: Row) -> ConnectionInfo:
         info = self._decoded(row)
@@ -212,7 +212,7 @@ class Callers:
         )
 
 
-def compiled(grant: Grant, rules: Sequence[Rule] | None) -> RuleSet:
+def compile_rules(grant: Grant, rules: Sequence[Rule] | None) -> RuleSet:
     """Compile the *rules* of a token with *grant*; those that cannot be read allow nothing."""
     if rules is None or not grant.collab_enabled:
         return NOTHING_ALLOWED
@@ -220,10 +220,10 @@ def compiled(grant: Grant, rules: Sequence[Rule] | None) -> RuleSet:
 
 
 def _digest(headers: list[tuple[bytes, bytes]]) -> bytes:
-    return credential(headers, token_format.digest)
+    return read_bearer(headers, token_format.digest)
 
 
-def credential(headers: list[tuple[bytes, bytes]], read: Callable[[str], bytes | None]) -> bytes:
+def read_bearer(headers: list[tuple[bytes, bytes]], read: Callable[[str], bytes | None]) -> bytes:
     """
     Take the bearer credential out of *headers* and let *read* judge its text.
 

@@ -21,7 +21,7 @@ _FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{BODY}}}_[0-9A-Za-z]{{{CHECK}}}", re.
 
 
 @dataclass(frozen=True, slots=True)
-class Minted:
+class GeneratedToken:
     """A new token: its text, to be shown once, and what is stored of it."""
 
     text: str
@@ -29,16 +29,16 @@ class Minted:
     key_id: str
 
 
-def mint() -> Minted:
+def generate() -> GeneratedToken:
     """Make a token of 256 random bits."""
-    return of_bits(secrets.randbits(256))
+    return from_bits(secrets.randbits(256))
 
 
-def of_bits(bits: int) -> Minted:
+def from_bits(bits: int) -> GeneratedToken:
     """Write the token of *bits*, a number below 2**256."""
     head = PREFIX + base62(bits, BODY)
     text = f"{head}_{checksum(head)}"
-    return Minted(text, _sha256(text), key_id(text))
+    return GeneratedToken(text, _sha256(text), key_id(text))
 
 
 def digest(text: str) -> bytes | None:

@@ -26,7 +26,7 @@ _KEPT = 4096  # answers
 _SHORT = 64  # rows; longer answers are not kept
 
 
-class Lookup(Protocol):
+class RowReader(Protocol):
     """One query, all its rows."""
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
@@ -41,7 +41,7 @@ class Lookup(Protocol):
         """Let the connection go."""
 
 
-class SqliteLookup:
+class SqliteRowReader:
     """Reads the file in the event loop, on a connection that cannot write."""
 
     def __init__(self, path: Path) -> None:
@@ -51,7 +51,7 @@ class SqliteLookup:
         self._known: dict[Row, Sequence[Row]] = {}
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
-        """Run *query* unless nothing has changed since; see `Lookup`."""
+        """Run *query* unless nothing has changed since; see `RowReader`."""
         key = (query, *values.values())
         try:
             connection = self._connection or self._open()
@@ -88,14 +88,14 @@ class SqliteLookup:
             self._version = None  # of this connection alone: another one counts for itself
 
 
-class PooledLookup:
+class PooledRowReader:
     """Reads through the reader engine's pool."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
-        """Run *query*; see `Lookup`."""
+        """Run *query*; see `RowReader`."""
         try:
             async with self._engine.connect() as connection:
                 found = await connection.execute(text(query), values)
@@ -107,8 +107,8 @@ class PooledLookup:
         """Leave the pool to its owner."""
 
 
-def open_lookup(database: Database) -> Lookup:
+def open_row_reader(database: Database) -> RowReader:
     """Return the fitting kind for *database*."""
     if database.path is None:
-        return PooledLookup(database.reader)
-    return SqliteLookup(database.path)
+        return PooledRowReader(database.reader)
+    return SqliteRowReader(database.path)

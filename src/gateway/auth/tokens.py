@@ -45,10 +45,10 @@ class Revoked(Exception):
 
 
 async def create(
-    session: AsyncSession, new: NewToken, *, secret: token_format.Minted | None = None
+    session: AsyncSession, new: NewToken, *, secret: token_format.GeneratedToken | None = None
 ) -> tuple[AccessToken, str]:
     """Store a new token; return it with its text, which is never seen again."""
-    minted = secret or token_format.mint()
+    minted = secret or token_format.generate()
     token = AccessToken(
         name=new.name,
         key_id=minted.key_id,
@@ -60,11 +60,13 @@ async def create(
     )
     session.add(token)
     await session.flush()
-    await link(session, token, new.resource_ids)
+    await replace_resources(session, token, new.resource_ids)
     return token, minted.text
 
 
-async def link(session: AsyncSession, token: AccessToken, resource_ids: Iterable[int]) -> None:
+async def replace_resources(
+    session: AsyncSession, token: AccessToken, resource_ids: Iterable[int]
+) -> None:
     """Make *resource_ids* the token's resources, in place of those before."""
     await session.exec(delete(TokenResource).where(col(TokenResource.token_id) == token.id))
     for resource_id in dict.fromkeys(resource_ids):
@@ -81,7 +83,7 @@ async def rotate(session: AsyncSession, token: AccessToken, *, grace_seconds: in
     """
     if token.revoked_at is not None:
         raise Revoked
-    minted = token_format.mint()
+    minted = token_format.generate()
     token.previous_digest = token.digest
     token.previous_until = timestamps.now_ms() + grace_seconds * 1000
     token.digest = minted.digest
@@ -100,7 +102,7 @@ async def revoke(session: AsyncSession, *conditions: ColumnElement[bool]) -> Non
     )
 
 
-async def policy_changed(session: AsyncSession, resource_ids: Iterable[int]) -> None:
+async def bump_policy_rev(session: AsyncSession, resource_ids: Iterable[int]) -> None:
     """Raise `policy_rev` of every token linked to one of *resource_ids*."""
     linked = select(TokenResource.token_id).where(
         col(TokenResource.resource_id).in_(list(resource_ids))
@@ -137,7 +139,7 @@ def status(token: AccessToken, now: int) -> Status:
     return Status.ACTIVE
 
 
-def standing(wanted: Status, now: int) -> tuple[ColumnElement[bool], ...]:
+def status_conditions(wanted: Status, now: int) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions under which a token's status is *wanted*."""
     revoked, expires = col(AccessToken.revoked_at), col(AccessToken.expires_at)
     match wanted:
@@ -167,7 +169,7 @@ def view(token: AccessToken, resource_ids: Sequence[int]) -> "views.ManagedAcces
     }
 
 
-async def touch(session: AsyncSession, token_id: int, now: int) -> None:
+async def record_use(session: AsyncSession, token_id: int, now: int) -> None:
     """Write down that the token was used, never going back in time."""
     used = col(AccessToken.last_used_at)
     await session.exec(

@@ -102,8 +102,8 @@ def _sentences(problem: Exception) -> Sequence[str]:
     from pydantic import ValidationError
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
-    from gateway.cli.failing import CannotDo
     from gateway.demo.manifest import FolderTaken
+    from gateway.errors import CommandError
     from gateway.secrets.keyring import WeakSecret
     from gateway.settings import NotConfigured
     from gateway.store import sqlite
@@ -118,7 +118,7 @@ def _sentences(problem: Exception) -> Sequence[str]:
             return (problem.message, *(f"  {one.field}: {one.message}" for one in further))
         case ValidationError():
             return tuple(complaints(problem))
-        case NotConfigured() | WeakSecret() | UnsafeSqlite() | CannotDo() | FolderTaken():
+        case NotConfigured() | WeakSecret() | UnsafeSqlite() | CommandError() | FolderTaken():
             return (str(problem),)
         case StorageUnavailable():
             return (f"The database did not answer: {reason(problem.__cause__)}",)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 from gateway.management.validation_messages import details_of
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
@@ -22,12 +22,12 @@ def reading(file: Path) -> str:
 
     Raises:
         OSError: It cannot be read.
-        CannotDo: It is no text.
+        CommandError: It is no text.
     """
     try:
         return sys.stdin.read() if file == STANDARD_INPUT else file.read_text("utf-8")
     except UnicodeDecodeError:
-        raise CannotDo(f"{file} is no UTF-8 text.") from None
+        raise CommandError(f"{file} is no UTF-8 text.") from None
 
 
 def read(model: type[Model], text: str) -> Model:
@@ -35,13 +35,13 @@ def read(model: type[Model], text: str) -> Model:
     Read *text* as *model*; a key that the model does not know is refused, and one given twice.
 
     Raises:
-        CannotDo: No JSON.
+        CommandError: No JSON.
         InvalidInput: `VALIDATION_ERROR`, one detail per complaint.
     """
     try:
         value = json.loads(text, object_pairs_hook=_once)
     except ValueError as problem:
-        raise CannotDo(f"The file is not JSON: {problem}.") from None
+        raise CommandError(f"The file is not JSON: {problem}.") from None
     return checked(model, value, subject="The file")
 
 

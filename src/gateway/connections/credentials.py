@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from gateway.auth.token_lookup import Lookup
+from gateway.auth.token_lookup import RowReader
 from gateway.connections import rows as connection_rows
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.errors import Overloaded
@@ -53,7 +53,7 @@ class CredentialRepository:
 
     def __init__(  # noqa: PLR0913 - keyword-only, each with a default
         self,
-        lookup: Lookup,
+        lookup: RowReader,
         database: Database,
         keyring: Keyring,
         *,

@@ -166,7 +166,7 @@ class OAuthFlow:
                 stored.status, stored.status_detail = "active", None
             stored.updated_at = stored.last_ok_at = self._clock()
             session.add(stored)
-            await tokens.policy_changed(session, [stored.resource_id])
+            await tokens.bump_policy_rev(session, [stored.resource_id])
         self._forget(stored.id or 0)
         return stored
 

@@ -31,7 +31,7 @@ async def _flow(request: Request) -> OAuthFlow:
 
 async def _charged(request: Request) -> None:
     """Charge the address like a management call: each of these writes to the database."""
-    await request.app.state.door.open_management(request.scope)
+    await request.app.state.door.charge_management(request.scope)
 
 
 Flow = Annotated[OAuthFlow, Depends(_flow)]

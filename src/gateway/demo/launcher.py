@@ -17,12 +17,12 @@ from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
-from gateway.cli.failing import CannotDo
 from gateway.connections import rows as connection_rows
 from gateway.connections.oauth_servers import SANDBOX_CLIENT
 from gateway.demo.manifest import RESOURCES, UPSTREAMS, State, keep
 from gateway.demo.profiles import profiles, selected_rules
 from gateway.demo.world import APP_ONLY, PLANTING, READ, SCOPES, WRITE
+from gateway.errors import CommandError
 from gateway.secrets.keyring import Keyring, new_secret
 from gateway.settings import Settings
 from gateway.store import timestamps
@@ -96,7 +96,7 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Filled
     Make operator, resources, connections and tokens in a migrated database.
 
     Raises:
-        CannotDo: There are operators, perhaps since a moment ago.
+        CommandError: There are operators, perhaps since a moment ago.
     """
     issued = _issue(sandbox)
     content = sites.seed(sandbox.ground.store, sandbox.ground.shelf)  # it is there: what holds it
@@ -111,7 +111,7 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Filled
             connection = await session.connection()
             await connection.execute(text("LOCK TABLE operators IN EXCLUSIVE MODE"))
         if (await session.exec(select(Operator.id).limit(1))).first() is not None:
-            raise CannotDo("The store is not empty: there are operators.")
+            raise CommandError("The store is not empty: there are operators.")
         session.add(operator)
         await session.flush()
         ids = await _resources(session, operator)

@@ -3,7 +3,7 @@
 from typing import Any, TypedDict
 
 from gateway.audit.decision import Outcome
-from gateway.auth.authenticator import Callers
+from gateway.auth.authenticator import Authenticator
 from gateway.explain import layers
 from gateway.explain.question import Document, Question
 from gateway.explain.result import Denial, DryRunResult
@@ -22,7 +22,7 @@ from policy.vocabulary import RuleAction
 class Explainer:
     """Explains why calls are refused, and what would let them pass."""
 
-    def __init__(self, stage: DryRunner, callers: Callers) -> None:
+    def __init__(self, stage: DryRunner, callers: Authenticator) -> None:
         self._stage = stage
         self._callers = callers
 

@@ -19,8 +19,8 @@ from gateway.explain.dry_run import DryRun, RateWindow
 from gateway.explain.question import Call, Document, Question
 from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
-from gateway.http.entry import Door
-from gateway.services import Parts
+from gateway.http.entry import RequestEntry
+from gateway.services import Services
 from graph import errors
 from graph.context import Context
 from graph.documents.operation import Operation
@@ -53,8 +53,8 @@ class DryRunner:
 
     def __init__(  # noqa: PLR0913 - what a process is made of
         self,
-        parts: Parts,
-        door: Door,
+        parts: Services,
+        door: RequestEntry,
         endpoints: Sequence[Endpoint],
         *,
         graph: Graph,
@@ -104,7 +104,7 @@ class DryRunner:
         except Refusal as refusal:
             play.refusal = refusal
             raise
-        play.context = self._door.context_of(caller, costs, request_id=REQUEST_ID)
+        play.context = self._door.build_context(caller, costs, request_id=REQUEST_ID)
         play.context.trail = Trail(problems={})
         return play.context
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from gateway.auth import authenticator
-from gateway.auth.authenticator import Callers
+from gateway.auth.authenticator import Authenticator
 from gateway.store.tables import AccessToken
 from gateway.store.timestamps import from_ms
 from policy.caller import Caller
@@ -53,7 +53,7 @@ class Subject:
     _compiled: dict[object, RuleSet] = field(default_factory=dict, repr=False)  # shared by copies
 
     @classmethod
-    async def read(cls, token: AccessToken, known: Callers, now: int) -> "Subject":
+    async def read(cls, token: AccessToken, known: Authenticator, now: int) -> "Subject":
         """Read what belongs to *token*."""
         token_id = token.id or 0
         return cls(
@@ -121,5 +121,5 @@ class Subject:
         known = (changed, grant.collab_enabled, grant.collab_allow_all)
         if known not in self._compiled:
             rules = None if self.rules is None else self.all_rules
-            self._compiled[known] = authenticator.compiled(grant, rules)
+            self._compiled[known] = authenticator.compile_rules(grant, rules)
         return self._compiled[known]

@@ -29,7 +29,7 @@ GATHERED = 64 * 1024  # bytes of a body that are waited for; what is longer stre
 GATHER_SECONDS = 15.0  # as long as a JSON body may take
 
 
-class Admission:
+class AdmissionControl:
     """
     The places of one worker: *active* of them, and a queue of at most *queued*.
 
@@ -120,12 +120,12 @@ class Admission:
             turn.set_result(False)
 
 
-class Stay:
+class Slot:
     """One who has entered, from then until it is answered."""
 
     __slots__ = ("_admission", "_answered", "_aside", "_loop", "_timer")
 
-    def __init__(self, admission: Admission) -> None:
+    def __init__(self, admission: AdmissionControl) -> None:
         self._admission = admission
         self._aside = False
         self._loop = asyncio.get_running_loop()
@@ -161,7 +161,7 @@ class _Pace:
         self._last = now
 
 
-async def gathered(scope: Scope, receive: Receive) -> Receive:
+async def buffer_body(scope: Scope, receive: Receive) -> Receive:
     """
     Wait for the body, or its first 64 KB, and return what gives it again.
 

@@ -21,18 +21,18 @@ BODY_IDLE_SECONDS = 10.0  # without a byte of the body
 BODY_GRACE_SECONDS = 10.0  # before the rate of the body counts
 BODY_RATE = 32 * 1024  # bytes in a second
 STALL_SECONDS = 30.0  # without reading an answer that waits
-LINGER_SECONDS = 5.0  # without a byte of what a client still sends when it has been answered
-LINGER_MOST_SECONDS = 30.0  # for all of it
+DRAIN_IDLE_SECONDS = 5.0  # without a byte of what a client still sends when it has been answered
+DRAIN_SECONDS = 30.0  # for all of it
 TICK = 0.5  # seconds between two looks
 
 
-class Stage(Enum):
+class ConnectionPhase(Enum):
     """What a connection does; see `gateway.http.protocol`."""
 
     IDLE = "nothing, or waiting for its answer"
     HEAD = "sends a head"
     BODY = "sends a body"
-    LINGER = "sends what nobody waits for"
+    DRAINING = "was answered; the rest of the request body is discarded"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class Connection(Protocol):
     """
 
     client: tuple[str, int] | None
-    stage: Stage
+    stage: ConnectionPhase
     since: float
     last: float
     held: float
@@ -76,7 +76,7 @@ class Connection(Protocol):
         """End the connection at once."""
 
 
-class Crowd:
+class ConnectionTable:
     """The connections of one server."""
 
     def __init__(self, limits: Limits, loop: asyncio.AbstractEventLoop) -> None:
@@ -146,7 +146,7 @@ class Crowd:
 
     def _make_room(self) -> bool:
         for one in self._watched:
-            if one.stage is not Stage.BODY:
+            if one.stage is not ConnectionPhase.BODY:
                 self.leave(one)
                 one.drop()
                 return True
@@ -164,17 +164,17 @@ class Crowd:
         self._timer = self._loop.call_later(TICK, self._look) if waiting else None
 
     def _is_late(self, one: Connection, now: float) -> bool:
-        if one.stage is Stage.BODY:
+        if one.stage is ConnectionPhase.BODY:
             return self._is_late_with_body(one, now)
-        if one.stage is Stage.HEAD and not one.answered():
+        if one.stage is ConnectionPhase.HEAD and not one.answered():
             one.since = now  # it waits for the answer to an earlier request
-        if one.stage is Stage.LINGER:
-            return now - one.last >= LINGER_SECONDS or now - one.since >= LINGER_MOST_SECONDS
+        if one.stage is ConnectionPhase.DRAINING:
+            return now - one.last >= DRAIN_IDLE_SECONDS or now - one.since >= DRAIN_SECONDS
         return now - one.since >= HEAD_SECONDS
 
     def _is_late_with_body(self, one: Connection, now: float) -> bool:
         if one.answered():
-            one.stage, one.since, one.last = Stage.LINGER, now, now
+            one.stage, one.since, one.last = ConnectionPhase.DRAINING, now, now
             return False
         if one.holding():
             one.held += TICK
@@ -186,13 +186,15 @@ class Crowd:
         return sending >= BODY_GRACE_SECONDS and one.fed < BODY_RATE * sending
 
 
-_crowds: WeakKeyDictionary[object, Crowd] = WeakKeyDictionary()
+_tables: WeakKeyDictionary[object, ConnectionTable] = WeakKeyDictionary()
 
 
-def crowd_of(server: object, app: object, loop: asyncio.AbstractEventLoop) -> Crowd:
+def connection_table_of(
+    server: object, app: object, loop: asyncio.AbstractEventLoop
+) -> ConnectionTable:
     """Return the crowd of *server*; its limits are those of *app*, if it has any."""
-    found = _crowds.get(server)
+    found = _tables.get(server)
     if found is None:
         limits = getattr(app, "connection_limits", None)
-        found = _crowds[server] = Crowd(limits or Limits(), loop)
+        found = _tables[server] = ConnectionTable(limits or Limits(), loop)
     return found

@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.errors import Overloaded
-from gateway.http.middleware import passage
+from gateway.http.middleware import request_state
 from gateway.store.database import StorageUnavailable
 from graph import errors
 from rest_compat.body import ClientGone
@@ -24,7 +24,7 @@ TABLE = ("/api/access/", "/internal/api/access/")  # paths that belong to the ta
 GRAPHQL = "/graphql"
 
 
-class Front:
+class Dispatcher:
     """Sends calls of the table and of GraphQL where they are answered, the rest to *app*."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Front:
 
     def refuse(self, scope: Scope, failure: Exception) -> Answer:
         """Tell of *failure*, a refusal or a bug, in the shape of the path."""
-        told = errors.extensions(failure, surface=None, request_id=passage(scope).request_id)
+        told = errors.extensions(failure, surface=None, request_id=request_state(scope).request_id)
         message = errors.message(failure)
         if scope["path"] == GRAPHQL:
             body = {"errors": [{"message": message, "extensions": told}]}

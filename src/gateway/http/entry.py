@@ -19,10 +19,10 @@ from gateway.audit.log import DecisionLog
 from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
 from gateway.http import client_addresses
-from gateway.http.middleware import passage
+from gateway.http.middleware import request_state
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.rule_intents.recovery import RuleIntentRecovery
-from gateway.services import Parts
+from gateway.services import Services
 from gateway.store.database import StorageUnavailable
 from graph import errors
 from graph.context import Context, Delivery
@@ -37,7 +37,7 @@ MANAGEMENT = "management"
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class AdmittedRequest:
     """One request that came through; see `rest_compat.ports.Visit`."""
 
     token_id: int
@@ -45,31 +45,33 @@ class Visit:
     context: Context
 
 
-class Door:
+class RequestEntry:
     """Lets requests in. One per process."""
 
-    def __init__(self, parts: Parts, accounts: Accounts, decisions: DecisionLog) -> None:
-        self._parts = parts
+    def __init__(self, services: Services, accounts: Accounts, decisions: DecisionLog) -> None:
+        self._services = services
         self._accounts = accounts
         self._decisions = decisions
         self.recorder = recorder.Recorder(decisions)
-        self.rulebook = RuleIntentLog(parts.database, parts.keyring)
-        self.mending = RuleIntentRecovery(parts.database, parts.keyring, accounts)
+        self.rulebook = RuleIntentLog(services.database, services.keyring)
+        self.mending = RuleIntentRecovery(services.database, services.keyring, accounts)
 
-    # -- what REST asks; see `rest_compat.ports.Door` ------------------------------------------
+    # -- for REST; see `rest_compat.ports.Door` ---------------------------------------------------
 
     def request_id(self, scope: Scope) -> str:
         """Return the request's id."""
-        return passage(scope).request_id
+        return request_state(scope).request_id
 
-    async def enter(self, scope: Scope, charge: ports.Charge, *, partial_fail: bool) -> Visit:
+    async def enter(
+        self, scope: Scope, charge: ports.Charge, *, partial_fail: bool
+    ) -> AdmittedRequest:
         """Let a request to the table in."""
         try:
-            context = await self.open(scope, {charge.windows: 1}, mount=charge.mount)
+            context = await self.authorize(scope, {charge.windows: 1}, mount=charge.mount)
         except Refusal as refusal:
             raise _problem(refusal, None, self.request_id(scope)) from refusal
         context.require_all = partial_fail
-        return Visit(context.caller.token_id, context.request_id, context)
+        return AdmittedRequest(context.caller.token_id, context.request_id, context)
 
     def admit(self, operation: Any, visit: ports.Visit) -> None:
         """Pass gates 4 to 6; *operation* is a `graph.documents.operations.Operation`."""
@@ -94,17 +96,21 @@ class Door:
 
     # -- what everybody asks -------------------------------------------------------------------
 
-    async def open(self, scope: Scope, costs: Mapping[str, int], *, mount: str = "") -> Context:
+    async def authorize(
+        self, scope: Scope, costs: Mapping[str, int], *, mount: str = ""
+    ) -> Context:
         """
         Let a request in that costs *costs*: bucket to number of operations.
 
         Raises:
-            Refusal: As `caller` and `let_in`.
+            Refusal: As `authenticate` and `charge_caller`.
         """
-        caller = await self.caller(scope, costs, mount=mount)
-        return await self.let_in(scope, caller, costs, mount=mount)
+        caller = await self.authenticate(scope, costs, mount=mount)
+        return await self.charge_caller(scope, caller, costs, mount=mount)
 
-    async def caller(self, scope: Scope, costs: Mapping[str, int], *, mount: str = "") -> Caller:
+    async def authenticate(
+        self, scope: Scope, costs: Mapping[str, int], *, mount: str = ""
+    ) -> Caller:
         """
         Find out who asks; nothing is charged to who may.
 
@@ -116,14 +122,14 @@ class Door:
             Overloaded: The database did not answer.
         """
         try:
-            return await self._parts.callers.authenticate(scope["headers"])
+            return await self._services.authenticator.authenticate(scope["headers"])
         except Unauthenticated:
-            await self._take(scope, *self._address_charges(scope, costs, mount))
+            await self._charge(scope, *self._address_charges(scope, costs, mount))
             raise
         except StorageUnavailable as failure:
             raise Overloaded from failure
 
-    async def let_in(
+    async def charge_caller(
         self, scope: Scope, caller: Caller, costs: Mapping[str, int], *, mount: str = ""
     ) -> Context:
         """
@@ -135,8 +141,8 @@ class Door:
             TooManyRequests: A window of the address or of the token has not enough left.
         """
         charges = self._address_charges(scope, costs, mount)
-        await self._take(scope, *charges, *_token_charges(caller, sum(costs.values())))
-        context = self.context_of(caller, costs, request_id=self.request_id(scope))
+        await self._charge(scope, *charges, *_token_charges(caller, sum(costs.values())))
+        context = self.build_context(caller, costs, request_id=self.request_id(scope))
         context.rulebook, context.wait_for_capacity = (
             self.rulebook,
             self._decisions.wait_for_capacity,
@@ -144,44 +150,46 @@ class Door:
         context.trail = recorder.begin(_way(scope, mount), sum(costs.values()))
         return context
 
-    def context_of(self, caller: Caller, costs: Mapping[str, int], *, request_id: str) -> Context:
+    def build_context(
+        self, caller: Caller, costs: Mapping[str, int], *, request_id: str
+    ) -> Context:
         """Return what a request of *caller* carries that costs *costs*, done or rehearsed."""
         return Context(
             caller=caller,
             request_id=request_id,
-            sealer=self._parts.keyring,
+            sealer=self._services.keyring,
             mail=self._accounts.mail_of(caller, costs),
             agenda=self._accounts.agenda_of(caller, costs),
             tasks=self._accounts.tasks_of(caller, costs),
             content=self._accounts.content_of(caller, costs),
         )
 
-    async def open_management(self, scope: Scope) -> None:
+    async def charge_management(self, scope: Scope) -> None:
         """
         Charge the management bucket of the address.
 
         Raises:
             TooManyRequests: It is full.
         """
-        await self._take(scope, *self._address_charges(scope, {MANAGEMENT: 1}, ""))
+        await self._charge(scope, *self._address_charges(scope, {MANAGEMENT: 1}, ""))
 
-    async def peek(self, scope: Scope) -> None:
+    async def read_rate_state(self, scope: Scope) -> None:
         """Look up the rate state for an answer on a surface's path that nothing charged."""
         bucket, mount = bucket_of(scope["path"])
         if bucket:
             charges = self._address_charges(scope, {bucket: 0}, mount)
-            passage(scope).met(await self._parts.counter.take(charges))
+            request_state(scope).met(await self._services.counter.take(charges))
 
     def _address_charges(self, scope: Scope, costs: Mapping[str, int], mount: str) -> list[Charge]:
-        address = client_addresses.bucket(scope, self._parts.proxies)
+        address = client_addresses.bucket(scope, self._services.proxies)
         return [
-            Charge(f"{mount}{bucket}:{address}", self._parts.windows[bucket], cost)
+            Charge(f"{mount}{bucket}:{address}", self._services.windows[bucket], cost)
             for bucket, cost in costs.items()
         ]
 
-    async def _take(self, scope: Scope, *charges: Charge) -> None:
-        verdict = await self._parts.counter.take(charges)
-        passage(scope).met(verdict)
+    async def _charge(self, scope: Scope, *charges: Charge) -> None:
+        verdict = await self._services.counter.take(charges)
+        request_state(scope).met(verdict)
         if not verdict.allowed:
             raise TooManyRequests(verdict.retry_after)
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
-from gateway.http.entry import Door
-from gateway.http.graphql_idempotency import Keyed, refusal_of
+from gateway.http.entry import RequestEntry
+from gateway.http.graphql_idempotency import IdempotentMutation, to_refusal
 from graph.context import Context
 from graph.documents.cost_limits import MAX_BYTES
 from graph.documents.operations import Graph
@@ -21,7 +21,7 @@ from rest_compat.preferences import Preferences, read_preferences
 Answering = Callable[[Request], Awaitable[Response]]
 
 
-def endpoint(door: Door, graph: Graph, ledger: Ledger) -> Answering:
+def endpoint(door: RequestEntry, graph: Graph, ledger: Ledger) -> Answering:
     """Make what answers POST."""
 
     async def run(request: Request) -> Response:
@@ -35,12 +35,12 @@ def endpoint(door: Door, graph: Graph, ledger: Ledger) -> Answering:
 
 
 async def _answer(
-    door: Door, graph: Graph, ledger: Ledger, request: Request, preferred: Preferences
+    door: RequestEntry, graph: Graph, ledger: Ledger, request: Request, preferred: Preferences
 ) -> Reply:
     """Find out who calls; only then read the body, run it and write down that it ran."""
     request_id, accept = door.request_id(request.scope), request.headers.get("accept", "")
     try:
-        caller = await door.caller(request.scope, NOTHING_ASKED)
+        caller = await door.authenticate(request.scope, NOTHING_ASKED)
     except Refusal as refusal:
         return refused(refusal, request_id=request_id, accept=accept)
     body = await _body(request)
@@ -48,13 +48,13 @@ async def _answer(
 
     async def admit(costs: Mapping[str, int]) -> Context:
         nonlocal visitor
-        visitor = await door.let_in(request.scope, caller, costs)
+        visitor = await door.charge_caller(request.scope, caller, costs)
         visitor.require_all = preferred.partial_fail
         return visitor
 
     once = None
     if isinstance(body, bytes):
-        once = Keyed(request.headers.getlist(HEADER), body, door, ledger)
+        once = IdempotentMutation(request.headers.getlist(HEADER), body, door, ledger)
     status = 0
     try:
         reply = await respond(
@@ -76,7 +76,7 @@ async def _body(request: Request) -> bytes | Refusal:
     try:
         return await read_body(request.receive, declared=declared, limit=MAX_BYTES)
     except Problem as problem:
-        return refusal_of(problem)
+        return to_refusal(problem)
 
 
 def install(app: FastAPI, answer: Answering) -> None:

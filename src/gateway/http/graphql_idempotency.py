@@ -7,7 +7,7 @@ from functools import partial
 
 import orjson
 
-from gateway.http.entry import Door, Visit
+from gateway.http.entry import AdmittedRequest, RequestEntry
 from graph.context import Context
 from graph.documents.operation import Operation
 from graph.http import Reply, Run
@@ -21,7 +21,7 @@ from rest_compat.responses import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class IdempotentMutation:
     """
     A request and its `Idempotency-Key`, if any; a `graph.http.Once`. Decisions 5.9.
 
@@ -32,7 +32,7 @@ class Keyed:
 
     keys: Sequence[str]
     body: bytes
-    door: Door
+    door: RequestEntry
     ledger: Ledger
 
     async def __call__(self, operation: Operation, context: Context, run: Run) -> Reply:
@@ -51,7 +51,7 @@ class Keyed:
             key = read_key(self.keys)
             return await (run() if key is None else self._once(key, context, run))
         except Problem as problem:
-            raise refusal_of(problem) from problem
+            raise to_refusal(problem) from problem
 
     async def _once(self, key: str, context: Context, run: Run) -> Reply:
         fresh: Reply | None = None
@@ -61,7 +61,7 @@ class Keyed:
             fresh = await run()
             return Answer(status=fresh.status, body=fresh.body, outcome=fresh.failed)
 
-        visit = Visit(context.caller.token_id, context.request_id, context)
+        visit = AdmittedRequest(context.caller.token_id, context.request_id, context)
         intent = Intent(
             token_id=visit.token_id,
             method="POST",
@@ -91,7 +91,7 @@ def _note(answer: Answer, context: Context) -> None:
         context.trail.rulings[WHOLE] = ruling
 
 
-def refusal_of(problem: Problem) -> Refusal:
+def to_refusal(problem: Problem) -> Refusal:
     """Say in the graph's words what REST's layer refused."""
     refusal = Conflict(problem.message, code=Code(problem.extensions["code"]))
     refusal.details = tuple(Detail(**one) for one in problem.extensions.get("details", ()))

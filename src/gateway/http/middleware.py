@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.errors import Overloaded
-from gateway.http.admission_control import COUNTED, Admission, Stay, gathered
+from gateway.http.admission_control import COUNTED, AdmissionControl, Slot, buffer_body
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, known
 from policy.quota import Verdict
@@ -35,7 +35,7 @@ log = logging.getLogger("gateway")
 
 
 @dataclass(slots=True)
-class Passage:
+class RequestState:
     """
     One request on its way through.
 
@@ -62,16 +62,16 @@ class Passage:
             self.verdict = verdict
 
 
-def passage(scope: Scope) -> Passage:
+def request_state(scope: Scope) -> RequestState:
     """Return the passage of the request that *scope* describes."""
     found = scope.get(_KEY)
-    return found if isinstance(found, Passage) else Passage(str(uuid.uuid4()))
+    return found if isinstance(found, RequestState) else RequestState(str(uuid.uuid4()))
 
 
 Peek = Callable[[Scope], Awaitable[None]]
 
 
-class Inside(Protocol):
+class InnerApplication(Protocol):
     """The application that the edge goes around."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,15 +81,15 @@ class Inside(Protocol):
         """Tell of *failure*, in the shape of the path, where nothing else was answered."""
 
 
-class Edge:
+class CommonMiddleware:
     """The outermost layer around *app*."""
 
     def __init__(
         self,
-        app: Inside,
+        app: InnerApplication,
         *,
         peek: Peek,
-        admission: Admission,
+        admission: AdmissionControl,
         metrics: Metrics | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
@@ -105,12 +105,14 @@ class Edge:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        current = Passage(_request_id(scope))
+        current = RequestState(_request_id(scope))
         scope[_KEY] = current
         with self._watched(scope, current):
             await self._serve(scope, current, receive, send)
 
-    async def _serve(self, scope: Scope, current: Passage, receive: Receive, send: Send) -> None:
+    async def _serve(
+        self, scope: Scope, current: RequestState, receive: Receive, send: Send
+    ) -> None:
         started = False
 
         async def sending(message: Message) -> None:
@@ -130,7 +132,7 @@ class Edge:
                 await self._refuse(scope, bug, sending)
 
     @contextmanager
-    def _watched(self, scope: Scope, current: Passage) -> Iterator[None]:
+    def _watched(self, scope: Scope, current: RequestState) -> Iterator[None]:
         """Count, trace and log the request, by its route: paths and queries hold ids and words."""
         began = time.perf_counter()
         method = known(scope["method"])
@@ -156,11 +158,11 @@ class Edge:
         if not scope["path"].startswith(COUNTED):
             await self.app(scope, receive, send)
             return
-        receive = await gathered(scope, receive)
+        receive = await buffer_body(scope, receive)
         if not await self._admission.enter():
             await self._refuse(scope, Overloaded(), send)
             return
-        stay = Stay(self._admission)
+        stay = Slot(self._admission)
         try:
             await self.app(scope, receive, send)
         finally:
@@ -177,7 +179,7 @@ def _request_id(scope: Scope) -> str:
     return str(uuid.uuid4())
 
 
-def _with_common(headers: object, scope: Scope, current: Passage) -> list[tuple[bytes, bytes]]:
+def _with_common(headers: object, scope: Scope, current: RequestState) -> list[tuple[bytes, bytes]]:
     named = [(bytes(name).lower(), value) for name, value in headers]  # type: ignore[attr-defined]
     present = {name for name, _ in named}
     added = [
@@ -210,7 +212,7 @@ def _route(scope: Scope) -> str | None:
     return str(found) if found else None
 
 
-def _tell(method: str, route: str | None, current: Passage, seconds: float) -> None:
+def _tell(method: str, route: str | None, current: RequestState, seconds: float) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
     told: dict[str, object] = {

@@ -14,7 +14,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from gateway.http.connection_limits import Stage, crowd_of
+from gateway.http.connection_limits import ConnectionPhase, connection_table_of
 from gateway.http.middleware import API_VERSION
 from policy.vocabulary import Code
 
@@ -28,7 +28,7 @@ class _Refused(Exception):
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection; see `crowd.Connection` for the attributes that are looked at."""
+    """One connection; see `connection_limits.Connection` for the attributes that are looked at."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class GuardedProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._crowd = crowd_of(server_state, self.app, self.loop)
-        self.stage = Stage.IDLE
+        self._connections = connection_table_of(server_state, self.app, self.loop)
+        self.stage = ConnectionPhase.IDLE
         self.since = self.last = self.held = 0.0
         self.fed = 0
         self._chunk = 0
@@ -51,12 +51,12 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # uvicorn's
         """Start, unless there are too many."""
         super().connection_made(transport)
-        if not self._crowd.join(self):
+        if not self._connections.join(self):
             self._refuse(503, Code.OVERLOADED, "Too many connections. Try again shortly.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Leave."""
-        self._crowd.leave(self)
+        self._connections.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -69,39 +69,41 @@ class GuardedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._refused:
             return  # meanwhile
-        if self.stage is Stage.IDLE:
+        if self.stage is ConnectionPhase.IDLE:
             self._whole(before)
         else:
             self._partly(before)
 
     def pause_writing(self) -> None:
         """Note that the client does not read."""
-        self._crowd.stalls(self, now=True)
+        self._connections.stalls(self, now=True)
         super().pause_writing()
 
     def resume_writing(self) -> None:
         """Note that it does again."""
-        self._crowd.stalls(self, now=False)
+        self._connections.stalls(self, now=False)
         super().resume_writing()
 
-    def _whole(self, before: Stage) -> None:
+    def _whole(self, before: ConnectionPhase) -> None:
         """What came was the end of a request, or nothing but blank lines."""
-        if self._begun or before is not Stage.IDLE:
-            self._crowd.unwatch(self)
+        if self._begun or before is not ConnectionPhase.IDLE:
+            self._connections.unwatch(self)
             self.fed = 0
-        elif self.answered() and not self._crowd.watches(self):
-            self._crowd.watch(self)
+        elif self.answered() and not self._connections.watches(self):
+            self._connections.watch(self)
 
-    def _partly(self, before: Stage) -> None:
+    def _partly(self, before: ConnectionPhase) -> None:
         """A head or a body goes on, or a new one began."""
-        first = before is Stage.IDLE and self.stage is Stage.HEAD  # its silence counts as well
+        first = (
+            before is ConnectionPhase.IDLE and self.stage is ConnectionPhase.HEAD
+        )  # its silence counts as well
         begins = self._begun or self.stage is not before
-        if begins and not (first and self._crowd.watches(self)):
-            self._crowd.watch(self)
+        if begins and not (first and self._connections.watches(self)):
+            self._connections.watch(self)
         self.last = self.loop.time()
         if self._begun <= 1:  # else the piece holds whole requests before this one
             self.fed += self._chunk
-        if self.stage is Stage.HEAD and self.fed > MAX_HEAD:
+        if self.stage is ConnectionPhase.HEAD and self.fed > MAX_HEAD:
             self._refuse_head()
 
     # -- the parser -------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A head begins."""
         self._begun += 1
-        self.stage = Stage.HEAD
+        self.stage = ConnectionPhase.HEAD
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -119,14 +121,14 @@ class GuardedProtocol(HttpToolsProtocol):
         ):
             self._refuse_head()
             raise _Refused
-        self.stage = Stage.BODY
+        self.stage = ConnectionPhase.BODY
         super().on_headers_complete()
         if self.scope["method"] not in _BODILESS:
             self.cycle.transport = cast("asyncio.Transport", _Parting(self))
 
     def on_message_complete(self) -> None:
         """A request is whole."""
-        self.stage = Stage.IDLE
+        self.stage = ConnectionPhase.IDLE
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -151,7 +153,11 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def part(self) -> None:
         """End the connection after its last answer; a body that nobody reads may still come."""
-        if self.stage is Stage.BODY and self.cycle.response_complete and not self._refused:
+        if (
+            self.stage is ConnectionPhase.BODY
+            and self.cycle.response_complete
+            and not self._refused
+        ):
             self._refused = True
             self._linger()
         else:
@@ -164,9 +170,9 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def too_slow(self) -> None:
         """End the connection; say 408 unless it never said anything, or was answered."""
-        if self.stage is Stage.BODY:
+        if self.stage is ConnectionPhase.BODY:
             self._refuse(408, Code.REQUEST_TIMEOUT, "The request body did not arrive in time.")
-        elif self.stage is Stage.HEAD:
+        elif self.stage is ConnectionPhase.HEAD:
             self._refuse(408, Code.REQUEST_TIMEOUT, "The request did not arrive in time.")
         else:
             self.drop()
@@ -197,17 +203,17 @@ class GuardedProtocol(HttpToolsProtocol):
         What is on its way here is read and forgotten: closing on it at once would reset the
         connection, and the client might never see the answer.
         """
-        if not self._crowd.has(self):  # too many already
+        if not self._connections.has(self):  # too many already
             self.transport.close()
             return
         self.flow.resume_reading()
         self.transport.write_eof()
-        self.stage = Stage.LINGER
-        self._crowd.watch(self)
+        self.stage = ConnectionPhase.DRAINING
+        self._connections.watch(self)
 
     def _may_speak(self) -> bool:
         """Tell whether words would not land within another answer, or before an earlier one."""
-        if self.stage is Stage.BODY:
+        if self.stage is ConnectionPhase.BODY:
             return not self.pipeline and not self.cycle.response_started
         return self.answered()
 

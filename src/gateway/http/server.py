@@ -19,7 +19,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from gateway.app import Gateway, assemble
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 from gateway.http.protocol import GuardedProtocol
 from gateway.settings import Settings
 from gateway.telemetry import logs
@@ -80,7 +80,7 @@ def run_many(settings: Settings) -> None:
     Serve in several processes on one socket.
 
     Raises:
-        CannotDo: A worker did not start.
+        CommandError: A worker did not start.
     """
     listener, settings = _listen(settings)
     logs.configure(level=settings.log_level, form=settings.log_format)
@@ -91,7 +91,7 @@ def run_many(settings: Settings) -> None:
         workers = Multiprocess(config, sockets=[listener])
         workers.run()
     if any(one.exitcode == STARTUP_FAILURE for one in workers.processes):
-        raise CannotDo("A worker did not start; the lines above name the kind of failure.")
+        raise CommandError("A worker did not start; the lines above name the kind of failure.")
 
 
 def settle() -> None:
@@ -121,12 +121,12 @@ def run_app(
     Serve *app* on *listener*; *started* is called once it answers.
 
     Raises:
-        CannotDo: It did not start.
+        CommandError: It did not start.
     """
     try:
         _Server(_config(app), started).run(sockets=[listener])
     except SystemExit:
-        raise CannotDo("It did not start; the lines above name the kind of failure.") from None
+        raise CommandError("It did not start; the lines above name the kind of failure.") from None
 
 
 def bind(host: str, port: int) -> tuple[socket.socket, str]:

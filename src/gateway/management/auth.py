@@ -7,30 +7,30 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from gateway.auth import token_format
-from gateway.auth.authenticator import credential
-from gateway.http.entry import Door
+from gateway.auth.authenticator import read_bearer
+from gateway.http.entry import RequestEntry
 from gateway.management import paging
-from gateway.services import Parts
+from gateway.services import Services
 from policy.refusals import AccessDenied, Detail, Unauthenticated
 from policy.vocabulary import Code, UnauthorizedReason
 
 
 # Dependencies are `async` though they wait for nothing: FastAPI asks others in a thread each.
-async def parts(request: Request) -> Parts:
-    """Return the process's parts."""
-    found: Parts = request.app.state.parts
+async def services(request: Request) -> Services:
+    """Return the process's services."""
+    found: Services = request.app.state.services
     return found
 
 
-async def _door(request: Request) -> Door:
-    found: Door = request.app.state.door
+async def _door(request: Request) -> RequestEntry:
+    found: RequestEntry = request.app.state.door
     return found
 
 
 async def admitted(
     request: Request,
-    door: Annotated[Door, Depends(_door)],
-    process: Annotated[Parts, Depends(parts)],
+    door: Annotated[RequestEntry, Depends(_door)],
+    process: Annotated[Services, Depends(services)],
 ) -> None:
     """
     Let the admin in.
@@ -41,8 +41,8 @@ async def admitted(
         AccessDenied: 403 `ADMIN_REQUIRED` for anything that has the form of an access token.
         InvalidInput: A query name that the path does not take.
     """
-    await door.open_management(request.scope)
-    text = credential(request.scope["headers"], str.encode)
+    await door.charge_management(request.scope)
+    text = read_bearer(request.scope["headers"], str.encode)
     if hmac.compare_digest(hashlib.sha256(text).digest(), process.admin_digest):
         _check_query(request)
         return
@@ -64,4 +64,4 @@ def _check_query(request: Request) -> None:
         raise paging.refused(details)
 
 
-Process = Annotated[Parts, Depends(parts)]
+Process = Annotated[Services, Depends(services)]

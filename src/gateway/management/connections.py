@@ -75,7 +75,7 @@ async def create_connection(
         await session.flush()
         if new.credentials is not None:
             connection_rows.replace(row, new.credentials.stored(), process.keyring)
-        await tokens.policy_changed(session, [row.resource_id])
+        await tokens.bump_policy_rev(session, [row.resource_id])
     return _view(process, row)
 
 
@@ -128,7 +128,7 @@ async def change_connection(
         _apply(process, row, change)
         row.updated_at = timestamps.now_ms()
         session.add(row)
-        await tokens.policy_changed(session, [row.resource_id])
+        await tokens.bump_policy_rev(session, [row.resource_id])
     opener.forget(row.id or 0)
     return _view(process, row)
 
@@ -168,7 +168,7 @@ async def delete_connection(process: Process, opener: Opener, connection_id: str
     """Remove a connection and its credentials."""
     async with process.database.writing() as session:
         row = await _known(session, connection_id, to_change=True)
-        await tokens.policy_changed(session, [row.resource_id])
+        await tokens.bump_policy_rev(session, [row.resource_id])
         await session.delete(row)
     opener.forget(long(connection_id))
 

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from gateway.errors import Overloaded
-from gateway.http.middleware import passage
+from gateway.http.middleware import request_state
 from gateway.management.validation_messages import details_of
 from gateway.store.database import StorageUnavailable
 from graph import errors as graph_errors
@@ -37,7 +37,7 @@ def not_found(code: Code, what: str) -> NotFound:
 
 async def _refused(request: Request, refusal: Exception) -> Response:
     extensions = graph_errors.extensions(
-        refusal, surface=None, request_id=passage(request.scope).request_id
+        refusal, surface=None, request_id=request_state(request.scope).request_id
     )
     return _answer(request, Problem(graph_errors.message(refusal), extensions))
 
@@ -91,7 +91,7 @@ _HTTP = {
 
 
 def _answer(request: Request, problem: Problem) -> Response:
-    request_id = passage(request.scope).request_id
+    request_id = request_state(request.scope).request_id
     shaped = errors.answer(problem, request_id=request_id, surface=None)
     return Response(
         shaped.body,

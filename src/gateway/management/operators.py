@@ -102,7 +102,7 @@ async def delete_operator(process: Process, operator_id: str) -> None:
         for table in (ConnectionRow, OperatorResource):
             await session.exec(delete(table).where(col(table.operator_id) == operator.id))
         await tokens.revoke(session, col(AccessToken.operator_id) == operator.id)
-        await tokens.policy_changed(session, resources)
+        await tokens.bump_policy_rev(session, resources)
         await session.delete(operator)
 
 

@@ -101,7 +101,7 @@ async def delete_resource(process: Process, resource_id: str) -> None:
         resource = await known(session, long(resource_id), to_change=True)
         connections = col(ConnectionRow.resource_id) == resource.id
         await session.exec(delete(ConnectionRow).where(connections))
-        await tokens.policy_changed(session, [resource.id or 0])
+        await tokens.bump_policy_rev(session, [resource.id or 0])
         await session.delete(resource)
 
 

@@ -90,7 +90,7 @@ async def list_tokens(
     if query.operator_id is not None:
         rows = rows.where(col(AccessToken.operator_id) == name(query.operator_id))
     if query.status is not None:
-        rows = rows.where(*tokens.standing(query.status, timestamps.now_ms()))
+        rows = rows.where(*tokens.status_conditions(query.status, timestamps.now_ms()))
     async with process.database.reading() as session:
         found = (await session.exec(rows)).all()
         linked = await tokens.resources_of(session, found)
@@ -126,7 +126,7 @@ async def change_token(
             token.expires_at = change.expires_at
         token.settings = grants.merge(token.settings, change.settings)
         if "resource_ids" in given:
-            await tokens.link(session, token, change.resource_ids)
+            await tokens.replace_resources(session, token, change.resource_ids)
         token.policy_rev += 1
         session.add(token)
         await session.flush()

@@ -10,7 +10,7 @@ from typing import Any
 from sqlmodel import col, select
 
 from gateway.auth import tokens
-from gateway.auth.token_lookup import open_lookup
+from gateway.auth.token_lookup import open_row_reader
 from gateway.cli.console import say
 from gateway.cli.loopback import listening
 from gateway.cli.new_account import NewAccount
@@ -176,7 +176,7 @@ async def _stored(desk: _Desk, new: NewAccount, *, status: str) -> ConnectionRow
         await session.flush()
         if new.credentials is not None:
             connection_rows.replace(row, new.credentials, desk.keyring)
-        await tokens.policy_changed(session, [row.resource_id])
+        await tokens.bump_policy_rev(session, [row.resource_id])
     return row
 
 
@@ -184,7 +184,7 @@ async def _removed(desk: _Desk, connection_id: int) -> None:
     async with desk.database.writing() as session:
         row = await session.get(ConnectionRow, connection_id)
         if row is not None:
-            await tokens.policy_changed(session, [row.resource_id])
+            await tokens.bump_policy_rev(session, [row.resource_id])
             await session.delete(row)
 
 
@@ -200,7 +200,7 @@ async def _known(desk: _Desk, connection_id: int) -> ConnectionRow:
 async def _desk() -> AsyncIterator[_Desk]:
     """Open the store and what speaks to providers; a sandbox is spoken to over its socket."""
     async with opened() as (database, keyring, settings):
-        origins, lookup = Origins(), open_lookup(database)
+        origins, lookup = Origins(), open_row_reader(database)
         try:
             yield _made(database, keyring, settings, origins, lookup)
         finally:

@@ -172,7 +172,7 @@ async def _change(
     if "settings" in given:
         token.settings = plain(entry.full_settings)
     if "resources" in given:
-        await tokens.link(session, token, [places[name] for name in entry.resources])
+        await tokens.replace_resources(session, token, [places[name] for name in entry.resources])
     if "rules" in given:
         await _rules(session, there, entry.keyed_rules)
     token.policy_rev += 1

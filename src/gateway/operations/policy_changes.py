@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 from gateway.operations.policy_document import OperatorEntry, Policy, ResourceEntry, TokenEntry
 from gateway.operations.policy_snapshot import MANUAL, KeptToken, Stock
 from gateway.store import timestamps
@@ -63,7 +63,7 @@ def changes(kept: Stock, wanted: Policy, *, prune: bool = False) -> list[Change]
     Find what is different; *prune* revokes the tokens that the document does not name.
 
     Raises:
-        CannotDo: A name is not there or says nothing, or a token would change its operator.
+        CommandError: A name is not there or says nothing, or a token would change its operator.
     """
     _check_names(kept, wanted)
     found = [
@@ -81,10 +81,10 @@ def unnamed(kept: Stock, wanted: Policy) -> list[str]:
     Return the names of the tokens that the document does not name.
 
     Raises:
-        CannotDo: It says nothing about tokens at all, or a name is that of several.
+        CommandError: It says nothing about tokens at all, or a name is that of several.
     """
     if "tokens" not in wanted.model_fields_set:
-        raise CannotDo("--prune needs a document that has tokens.")
+        raise CommandError("--prune needs a document that has tokens.")
     kept.telling_apart("token", kept.tokens)
     return sorted(kept.tokens.keys() - {one.name for one in wanted.tokens})
 
@@ -105,7 +105,7 @@ def _check_names(kept: Stock, wanted: Policy) -> None:
 
 def _known(kind: str, missing: Iterable[str]) -> None:
     for name in sorted(missing):
-        raise CannotDo(f"There is no {kind} {name!r}, neither here nor in the document.")
+        raise CommandError(f"There is no {kind} {name!r}, neither here nor in the document.")
 
 
 def _operator(kept: Stock, entry: OperatorEntry) -> Iterator[Change]:
@@ -146,7 +146,7 @@ def _token(kept: Stock, entry: TokenEntry) -> Iterator[Change]:
             yield _rule(CREATE, entry.name, key)
         return
     if there.operator != entry.operator:
-        raise CannotDo(f"Token {entry.name!r} is of {there.operator}; that cannot be changed.")
+        raise CommandError(f"Token {entry.name!r} is of {there.operator}; that cannot be changed.")
     given = entry.model_fields_set
     for member, before, after in _members(there, entry):
         if before != after:

@@ -87,7 +87,7 @@ def parsed(text: str) -> Policy:
     Read a document, and check all of it.
 
     Raises:
-        CannotDo: No JSON.
+        CommandError: No JSON.
         InvalidInput: `VALIDATION_ERROR`; the details name the places.
     """
     policy = read(Policy, text)

@@ -10,7 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 from gateway.operations.policy_document import VERSION, RuleKey
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule, Operator, OperatorResource, Resource
@@ -62,12 +62,12 @@ class Stock:
         Check that *names* say which ones are meant.
 
         Raises:
-            CannotDo: Several have one of these names.
+            CommandError: Several have one of these names.
         """
         for name in names:
             if ids := self.shared.get((kind, name)):
                 listed = ", ".join(map(str, ids))
-                raise CannotDo(
+                raise CommandError(
                     f"Several {kind}s are named {name!r} ({listed}); a document knows them by "
                     "their names, so give them different ones."
                 )
@@ -118,7 +118,7 @@ def exported(kept: Stock) -> dict[str, Any]:
     Rules that the gateway made for what tokens make are no policy and stay out.
 
     Raises:
-        CannotDo: Names do not tell things apart.
+        CommandError: Names do not tell things apart.
     """
     kept.telling_apart("operator", kept.operators)
     kept.telling_apart("resource", kept.resources)

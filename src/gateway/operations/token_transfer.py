@@ -7,8 +7,8 @@ from sqlmodel import col, or_, select
 
 from gateway.auth import token_format, tokens
 from gateway.cli.documents import read
-from gateway.cli.failing import CannotDo
 from gateway.cli.stores import opened
+from gateway.errors import CommandError
 from gateway.management.bodies import Body
 from gateway.operations.policy import add_rules, new_token
 from gateway.operations.policy_document import TokenEntry, complaints, refuse
@@ -61,7 +61,7 @@ async def imported(text: str) -> dict[str, Any]:
     document = read(Hashed, text)
     refuse(list(complaints(document.tokens)))
     if len({one.digest for one in document.tokens}) < len(document.tokens):
-        raise CannotDo("Two tokens of the file have the same digest.")
+        raise CommandError("Two tokens of the file have the same digest.")
     done: dict[str, list[str]] = {"imported": [], "present": []}
     async with opened() as (database, _, _settings), database.writing() as session:
         kept = await stock(session, to_change=True)
@@ -74,9 +74,9 @@ async def imported(text: str) -> dict[str, Any]:
                 done["present"].append(entry.name)
                 continue
             if entry.name in kept.tokens:
-                raise CannotDo(f"There is a token {entry.name!r} already, with another text.")
+                raise CommandError(f"There is a token {entry.name!r} already, with another text.")
             people, places = _named(kept, entry)
-            minted = token_format.Minted("", digest, entry.key_id)
+            minted = token_format.GeneratedToken("", digest, entry.key_id)
             new = new_token(entry, people, places)
             token, _ = await tokens.create(session, new, secret=minted)
             add_rules(session, token, entry.keyed_rules)
@@ -90,11 +90,13 @@ def _named(kept: Stock, entry: TokenEntry) -> tuple[dict[str, str], dict[str, in
     kept.telling_apart("resource", entry.resources)
     operator = kept.operators.get(entry.operator)
     if operator is None:
-        raise CannotDo(f"There is no operator {entry.operator!r}; `policy apply` makes operators.")
+        raise CommandError(
+            f"There is no operator {entry.operator!r}; `policy apply` makes operators."
+        )
     places = {}
     for name in entry.resources:
         there = kept.resources.get(name)
         if there is None:
-            raise CannotDo(f"There is no resource {name!r}; `policy apply` makes resources.")
+            raise CommandError(f"There is no resource {name!r}; `policy apply` makes resources.")
         places[name] = there.row.id or 0
     return {operator.email: operator.id}, places

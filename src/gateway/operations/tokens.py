@@ -63,7 +63,7 @@ async def listed(status: str | None) -> list[Mapping[str, Any]]:
     if status is not None:
         if status not in list(tokens.Status):
             raise InvalidInput(f"status must be one of: {', '.join(tokens.Status)}.")
-        rows = rows.where(*tokens.standing(tokens.Status(status), timestamps.now_ms()))
+        rows = rows.where(*tokens.status_conditions(tokens.Status(status), timestamps.now_ms()))
     async with opened() as (database, _, _settings), database.reading() as session:
         found = (await session.exec(rows)).all()
         linked = await tokens.resources_of(session, found)
@@ -104,7 +104,7 @@ async def changed(token_id: int, changes: Changes) -> Mapping[str, Any]:
         if changes.expires is not None:
             token.expires_at = ends
         if changes.resource_ids is not None:
-            await tokens.link(session, token, changes.resource_ids)
+            await tokens.replace_resources(session, token, changes.resource_ids)
         token.policy_rev += 1
         session.add(token)
         await session.flush()

@@ -18,7 +18,7 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from gateway.cli.console import Told
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 from gateway.store import sqlite
 from gateway.store.tables import METADATA
 
@@ -33,14 +33,14 @@ def back_up(url: str, target: Path, told: Told) -> None:
     *told* hears how many pages are copied, and of how many.
 
     Raises:
-        CannotDo: There is no store, or it cannot be read.
+        CommandError: There is no store, or it cannot be read.
     """
     with _appearing(target) as partial:
         if _is_sqlite(url):
             _copy(_file(url), partial, told)
             _settle(partial)
             if found := damage(partial):
-                raise CannotDo(f"The database is damaged: {found}.")
+                raise CommandError(f"The database is damaged: {found}.")
         else:
             _run(url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "-f", partial)
 
@@ -50,25 +50,25 @@ def version_of(url: str, copy: Path) -> str:
     Return the version of the schema in *copy*.
 
     Raises:
-        CannotDo: It is no copy of a store of the kind at *url*, or damaged.
+        CommandError: It is no copy of a store of the kind at *url*, or damaged.
     """
     if not copy.is_file():
-        raise CannotDo(f"There is no file {copy}.")
+        raise CommandError(f"There is no file {copy}.")
     if not _is_sqlite(url):
         words = ("--data-only", f"--table={VERSIONS}", "--file=-", copy.absolute())
         found = re.search(
             r"^COPY .*\n(\w+)$", _run(url, "pg_restore", *words, at=None), re.MULTILINE
         )
         if found is None:
-            raise CannotDo(f"{copy} is no copy of a store.")
+            raise CommandError(f"{copy} is no copy of a store.")
         return found[1]
     try:
         with closing(sqlite.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as opened:
             version = opened.execute(f"SELECT version_num FROM {VERSIONS}").fetchone()[0]  # noqa: S608 - a constant
     except (sqlite.Error, TypeError):
-        raise CannotDo(f"{copy} is no copy of a store.") from None
+        raise CommandError(f"{copy} is no copy of a store.") from None
     if found_damage := damage(copy):
-        raise CannotDo(f"{copy} is damaged: {found_damage}.")
+        raise CommandError(f"{copy} is damaged: {found_damage}.")
     return str(version)
 
 
@@ -77,16 +77,16 @@ def restore(url: str, copy: Path, told: Told) -> None:
     Put *copy* in place of all that is in the store at *url*, in one transaction.
 
     Raises:
-        CannotDo: The store cannot be written.
+        CommandError: The store cannot be written.
     """
     if _is_sqlite(url):
         target = _file(url)
         os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
         try:
             _copy(copy, target, told)
-        except CannotDo as problem:
+        except CommandError as problem:
             remedy = f"If {target} is damaged, move it and the files beside it away first."
-            raise CannotDo(f"{problem} {remedy}") from None
+            raise CommandError(f"{problem} {remedy}") from None
         return
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "copy.sql"
@@ -123,7 +123,7 @@ def _copy(source: Path, target: Path, told: Told) -> None:
             )
             here.execute("ROLLBACK")
     except sqlite.Error as failure:
-        raise CannotDo(f"The database cannot be copied: {failure}.") from None
+        raise CommandError(f"The database cannot be copied: {failure}.") from None
 
 
 def _settle(file: Path) -> None:
@@ -140,7 +140,7 @@ def _existing(file: Path) -> sqlite.Connection:
 def _appearing(target: Path) -> Iterator[Path]:
     """Yield a file to write, for its owner alone, that takes *target*'s place in the end."""
     if not target.absolute().parent.is_dir():
-        raise CannotDo(f"There is no folder {target.parent} to write {target.name} to.")
+        raise CommandError(f"There is no folder {target.parent} to write {target.name} to.")
     descriptor, name = tempfile.mkstemp(dir=target.absolute().parent, prefix=f".{target.name}.")
     partial = Path(name)
     try:
@@ -164,7 +164,7 @@ def _run(url: str, program: str, *words: object, at: str | None = "--dbname") ->
     """Run one of PostgreSQL's programs on the database at *url*; return what it printed."""
     found = shutil.which(program)
     if found is None:
-        raise CannotDo(
+        raise CommandError(
             f"{program} is not on the path: install the client programs of PostgreSQL (Debian: "
             "postgresql-client), or use it where they are."
         )
@@ -175,7 +175,7 @@ def _run(url: str, program: str, *words: object, at: str | None = "--dbname") ->
     )
     if done.returncode:
         said = (done.stderr.strip() or f"{program} failed").splitlines()
-        raise CannotDo(next((line for line in said if "error" in line.lower()), said[-1]))
+        raise CommandError(next((line for line in said if "error" in line.lower()), said[-1]))
     return done.stdout
 
 

@@ -32,7 +32,7 @@ async def running(world_template, tmp_path_factory):
 async def world(running):
     """The world with an empty log."""
     await running.gateway.app.state.decisions.flush()
-    async with running.gateway.parts.database.writing() as session:
+    async with running.gateway.services.database.writing() as session:
         await session.exec(text("DELETE FROM decisions"))
     return running
 

@@ -6,8 +6,8 @@ import pytest
 from sqlmodel import col
 
 from gateway.auth import token_format, tokens
-from gateway.auth.authenticator import Callers
-from gateway.auth.token_lookup import open_lookup
+from gateway.auth.authenticator import Authenticator
+from gateway.auth.token_lookup import open_row_reader
 from gateway.store import timestamps
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
@@ -32,8 +32,8 @@ class Process:
 
     def __init__(self, database, clock):
         self.touched = []
-        self.lookup = open_lookup(database)
-        self.callers = Callers(
+        self.lookup = open_row_reader(database)
+        self.callers = Authenticator(
             self.lookup,
             base_url=lambda kind, provider: f"https://{kind}.{provider.lower()}.example",
             touch=lambda token, now: self.touched.append((token, now)),
@@ -220,10 +220,10 @@ async def test_without_grace_an_old_secret_dies_at_once(database, first, clock, 
         pytest.param(b"Bearer abc", "UNKNOWN_TOKEN", id="no token of ours"),
         pytest.param(b"Bearer \xff\xfe", "UNKNOWN_TOKEN", id="no text"),
         pytest.param(
-            b"Bearer " + token_format.of_bits(5).text.encode(), "UNKNOWN_TOKEN", id="never made"
+            b"Bearer " + token_format.from_bits(5).text.encode(), "UNKNOWN_TOKEN", id="never made"
         ),
         pytest.param(
-            b"Bearer " + token_format.of_bits(5).text[:-1].encode() + b"!",
+            b"Bearer " + token_format.from_bits(5).text[:-1].encode() + b"!",
             "UNKNOWN_TOKEN",
             id="wrong checksum",
         ),
@@ -242,8 +242,8 @@ async def test_a_mistyped_token_touches_no_storage(clock):
         async def rows(self, query, values):
             raise AssertionError("storage was asked")
 
-    callers = Callers(Nothing(), base_url=lambda *_: "", clock=clock)
-    text = token_format.mint().text
+    callers = Authenticator(Nothing(), base_url=lambda *_: "", clock=clock)
+    text = token_format.generate().text
     swapped = text[:20] + ("a" if text[20] != "a" else "b") + text[21:]
     with pytest.raises(Unauthenticated):
         await callers.authenticate([(b"authorization", f"Bearer {swapped}".encode())])
@@ -255,7 +255,7 @@ async def test_a_use_is_written_down_once_a_minute(database, first, clock, text)
         await first.ask(text)
         if first.touched and first.touched[-1][1] == clock.now:
             async with database.writing() as session:
-                await tokens.touch(session, *first.touched[-1])
+                await tokens.record_use(session, *first.touched[-1])
     assert first.touched == [(1, NOW)]
     clock.now += 1
     await first.ask(text)
@@ -265,8 +265,8 @@ async def test_a_use_is_written_down_once_a_minute(database, first, clock, text)
 
 async def test_a_use_never_goes_back_in_time(database, first, text):
     async with database.writing() as session:
-        await tokens.touch(session, 1, NOW)
-        await tokens.touch(session, 1, NOW - 5)
+        await tokens.record_use(session, 1, NOW)
+        await tokens.record_use(session, 1, NOW - 5)
         await session.flush()
 
     async with database.reading() as session:

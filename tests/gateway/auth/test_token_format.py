@@ -15,7 +15,7 @@ ZERO_HEAD = "agw_" + "0" * 43
 
 
 def test_zero_is_written_with_leading_zeros():
-    minted = token_format.of_bits(0)
+    minted = token_format.from_bits(0)
 
     crc = token_format.base62(zlib.crc32(ZERO_HEAD.encode()), 6)
     assert minted.text == f"{ZERO_HEAD}_{crc}"
@@ -30,7 +30,7 @@ def test_base62_puts_the_most_significant_digit_first():
 
 @given(BITS)
 def test_every_minted_text_is_known_by_its_digest(bits):
-    minted = token_format.of_bits(bits)
+    minted = token_format.from_bits(bits)
 
     assert re.fullmatch(r"agw_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}", minted.text)
     assert minted.digest == hashlib.sha256(minted.text.encode()).digest()
@@ -40,7 +40,7 @@ def test_every_minted_text_is_known_by_its_digest(bits):
 
 @given(BITS, st.integers(min_value=4, max_value=53), st.sampled_from(token_format.ALPHABET))
 def test_one_changed_character_is_refused(bits, place, character):
-    text = token_format.of_bits(bits).text
+    text = token_format.from_bits(bits).text
     changed = text[:place] + character + text[place + 1 :]
 
     assert (token_format.digest(changed) is None) == (changed != text)
@@ -64,10 +64,10 @@ def test_other_texts_are_refused(text):
     ],
 )
 def test_a_text_that_is_nearly_right_is_refused(spoil):
-    text = token_format.of_bits(2**255 + 12345).text
+    text = token_format.from_bits(2**255 + 12345).text
 
     assert token_format.digest(spoil(text)) is None
 
 
 def test_minted_texts_differ():
-    assert len({token_format.mint().text for _ in range(100)}) == 100
+    assert len({token_format.generate().text for _ in range(100)}) == 100

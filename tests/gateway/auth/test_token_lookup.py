@@ -3,7 +3,7 @@
 import pytest
 from sqlmodel import col, update
 
-from gateway.auth.token_lookup import open_lookup
+from gateway.auth.token_lookup import open_row_reader
 from gateway.store.database import Database
 from gateway.store.tables import Resource
 
@@ -14,7 +14,7 @@ _NAMES = "SELECT name FROM resources WHERE id = :id"
 async def lookup(database):
     async with database.writing() as session:
         session.add(Resource(name="one", created_at=0))
-    made = open_lookup(database)
+    made = open_row_reader(database)
     yield made
     made.close()
 

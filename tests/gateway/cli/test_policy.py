@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlmodel import select
 
 from gateway.auth import token_format
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 from gateway.operations import policy as policy_operations
 from gateway.operations.policy_changes import changes
 from gateway.operations.policy_document import Policy, parsed
@@ -369,7 +369,7 @@ def test_what_a_resource_names_must_be_known(people, named):
     if set(named) <= set(people):
         assert len(changes(EMPTY, wanted)) == len(people) + 1
     else:
-        with pytest.raises(CannotDo, match="There is no operator"):
+        with pytest.raises(CommandError, match="There is no operator"):
             changes(EMPTY, wanted)
 
 

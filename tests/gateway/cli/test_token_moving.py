@@ -94,7 +94,7 @@ def test_a_token_moves_by_its_hash_and_once(run, text, people, rows):
         "present": ["reports"],
     }
     elsewhere = json.loads(written)
-    minted = token_format.mint()
+    minted = token_format.generate()
     elsewhere["tokens"][0] |= {
         "name": "moved",
         "digest": minted.digest.hex(),

@@ -9,7 +9,7 @@ import asyncio
 import json
 import sys
 
-from gateway.auth.token_lookup import open_lookup
+from gateway.auth.token_lookup import open_row_reader
 from gateway.connections.credentials import CredentialRepository
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.secrets.keyring import Keyring
@@ -34,7 +34,7 @@ async def work(url: str, login: str) -> None:
         provider_b_client_secret="its secret",
     )
     database, origins = Database.open(url), Origins()
-    lookup = open_lookup(database)
+    lookup = open_row_reader(database)
     vault = CredentialRepository(
         lookup,
         database,

@@ -3,7 +3,7 @@
 import pytest
 from sqlmodel import select
 
-from gateway.auth.token_lookup import open_lookup
+from gateway.auth.token_lookup import open_row_reader
 from gateway.connections import credentials
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import CredentialRepository
@@ -54,7 +54,7 @@ class Endpoint:
 @pytest.fixture
 def vault(database, keyring, row):
     endpoint = Endpoint()
-    lookup = open_lookup(database)
+    lookup = open_row_reader(database)
     vault = CredentialRepository(
         lookup, database, keyring, endpoints=lambda _id, _provider, _stored: endpoint
     )
@@ -199,7 +199,7 @@ async def test_rotation_seals_everything_again(database, keyring, vault):
     assert await connection_rows.rotate(database, keyring) == 1
     assert await connection_rows.rotate(database, keyring) == 0
     only_new = CredentialRepository(
-        open_lookup(database), database, Keyring(["the new key of the tests"])
+        open_row_reader(database), database, Keyring(["the new key of the tests"])
     )
     assert await only_new.of(1).token() == "first"
     only_new._lookup.close()

@@ -88,7 +88,7 @@ def recovery(gateway, time):
 
 
 def of(gateway, time):
-    database = gateway.parts.database
+    database = gateway.services.database
     return ConnectionRecheck(
         database, Leases(database, clock=time), gateway.app.state.accounts.test
     )
@@ -140,7 +140,7 @@ async def test_what_an_operator_switched_off_is_not_tried(sandbox, mailbox, reco
 
 
 async def test_bad_news_of_an_account_that_was_reconnected_meanwhile_is_old(gateway, mailbox):
-    database = gateway.parts.database
+    database = gateway.services.database
     async with database.reading() as session:
         seen = (await session.get(ConnectionRow, mailbox.number)).updated_at
     await mailbox.change(credentials={"accessToken": "new"})
@@ -152,13 +152,13 @@ async def test_bad_news_of_an_account_that_was_reconnected_meanwhile_is_old(gate
 
 
 async def test_leases_that_ended_long_ago_are_forgotten(gateway, time):
-    leases = Leases(gateway.parts.database, clock=time)
+    leases = Leases(gateway.services.database, clock=time)
     assert await leases.turn("recovery:1", 60) is True
     assert await leases.turn("recovery:1", 60) is False
     time.wait(24 * 3600 + 61)
     assert await leases.turn("recovery:2", 60) is True
     await leases.sweep()
 
-    async with gateway.parts.database.reading() as session:
+    async with gateway.services.database.reading() as session:
         kept = (await session.exec(text("SELECT name FROM leases"))).all()
     assert [row[0] for row in kept] == ["recovery:2"]

@@ -86,7 +86,7 @@ async def test_two_authorization_headers_are_malformed(client):
 
 
 async def test_an_access_token_nobody_knows_is_still_the_wrong_kind(client):
-    headers = {"Authorization": f"Bearer {token_format.mint().text}"}
+    headers = {"Authorization": f"Bearer {token_format.generate().text}"}
     response = await client.get("/api/operators", headers=headers)
 
     assert (response.status_code, response.json()["error"]) == (403, "ADMIN_REQUIRED")

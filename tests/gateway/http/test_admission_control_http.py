@@ -7,8 +7,8 @@ import pytest_asyncio
 
 from gateway.errors import Overloaded
 from gateway.http import admission_control
-from gateway.http.admission_control import Admission, gathered
-from gateway.http.middleware import Edge
+from gateway.http.admission_control import AdmissionControl, buffer_body
+from gateway.http.middleware import CommonMiddleware
 from rest_compat.responses import Answer
 
 READ = {"type": "http", "method": "GET", "path": "/api/access/email/messages", "headers": []}
@@ -47,7 +47,7 @@ def edge(slow):
     async def peek(scope):
         pass
 
-    return Edge(slow, peek=peek, admission=Admission(active=3, queued=2))
+    return CommonMiddleware(slow, peek=peek, admission=AdmissionControl(active=3, queued=2))
 
 
 async def call(edge, **scope):
@@ -133,7 +133,7 @@ async def test_who_only_waits_steps_aside(edge, slow, monkeypatch):
 
 
 async def test_nobody_steps_aside_while_others_are_answered():
-    places = Admission(active=4, queued=0)
+    places = AdmissionControl(active=4, queued=0)
     assert [await places.enter() for _ in range(5)] == [True] * 4 + [False]
     before = places.answered
     places.end(aside=False)
@@ -169,7 +169,7 @@ async def test_so_many_step_aside_and_no_more(edge, slow, monkeypatch):
 )
 async def test_whose_turn_it_is(monkeypatch, long, order):
     monkeypatch.setattr(admission_control, "LONG_SECONDS", long)
-    places, served = Admission(active=1, queued=3), []
+    places, served = AdmissionControl(active=1, queued=3), []
 
     async def visit(number):
         assert await places.enter()
@@ -195,7 +195,7 @@ async def test_whose_turn_it_is(monkeypatch, long, order):
     ],
 )
 async def test_the_longer_answers_take_the_shorter_is_the_wait_for_a_place(gap, seconds):
-    places = Admission(active=100, queued=10)
+    places = AdmissionControl(active=100, queued=10)
     for turn in range(200):
         places._pace.left(turn * gap)
 
@@ -203,7 +203,7 @@ async def test_the_longer_answers_take_the_shorter_is_the_wait_for_a_place(gap, 
 
 
 async def test_who_left_the_queue_is_passed_over():
-    places = Admission(active=1, queued=1)
+    places = AdmissionControl(active=1, queued=1)
     assert await places.enter()
     gone = asyncio.create_task(places.enter())
     await settled()
@@ -254,7 +254,7 @@ async def test_a_body_is_given_again_as_it_came():
     async def receive():
         return left.pop(0)
 
-    again = await gathered({**READ, "method": "POST"}, receive)
+    again = await buffer_body({**READ, "method": "POST"}, receive)
     assert len(left) == 2  # the first 64 KB are here, the rest streams
     assert [await again() for _ in pieces] == pieces
 
@@ -268,7 +268,7 @@ async def test_a_body_that_is_late_fails_where_it_is_read(monkeypatch):
             await asyncio.Event().wait()
         return first.pop()
 
-    again = await gathered({**READ, "method": "POST"}, receive)
+    again = await buffer_body({**READ, "method": "POST"}, receive)
     assert (await again())["body"] == b"x"
     with pytest.raises(TimeoutError):
         await again()
@@ -294,5 +294,5 @@ async def test_a_body_that_is_announced_as_too_long_is_not_waited_for(path, size
         return {"type": "http.request", "body": b"x" * 65_536, "more_body": True}
 
     headers = [(b"content-length", str(size).encode())]
-    await gathered({"method": "POST", "path": path, "headers": headers}, receive)
+    await buffer_body({"method": "POST", "path": path, "headers": headers}, receive)
     assert bool(asked) is waits

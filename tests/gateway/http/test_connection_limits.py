@@ -42,7 +42,7 @@ def _hurry(monkeypatch):
     monkeypatch.setattr(connection_limits, "HEAD_SECONDS", 0.3)
     monkeypatch.setattr(connection_limits, "BODY_IDLE_SECONDS", 0.3)
     monkeypatch.setattr(connection_limits, "BODY_GRACE_SECONDS", 0.6)
-    monkeypatch.setattr(connection_limits, "LINGER_SECONDS", 0.1)
+    monkeypatch.setattr(connection_limits, "DRAIN_IDLE_SECONDS", 0.1)
 
 
 @pytest_asyncio.fixture
@@ -260,7 +260,7 @@ async def test_an_answer_that_comes_before_the_body_is_read_arrives(port, monkey
 
 async def test_a_body_that_nobody_reads_does_not_come_for_ever(port, monkeypatch):
     monkeypatch.setattr(App, "__call__", staticmethod(too_large))
-    monkeypatch.setattr(connection_limits, "LINGER_MOST_SECONDS", 0.5)
+    monkeypatch.setattr(connection_limits, "DRAIN_SECONDS", 0.5)
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9999999999\r\n\r\n"
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(head)
@@ -302,19 +302,19 @@ class Peer:
 
     def __init__(self, address):
         self.client = (address, 4711)
-        self.stage = connection_limits.Stage.IDLE
+        self.stage = connection_limits.ConnectionPhase.IDLE
         self.dropped = False
 
     def drop(self):
         self.dropped = True
 
 
-async def crowd_of(**limits):
-    return connection_limits.Crowd(Limits(**limits), asyncio.get_running_loop())
+async def open_connections(**limits):
+    return connection_limits.ConnectionTable(Limits(**limits), asyncio.get_running_loop())
 
 
 async def test_one_address_has_its_share_of_the_connections():
-    those = await crowd_of(per_address=3)
+    those = await open_connections(per_address=3)
     peers = [Peer("192.0.2.1") for _ in range(5)]
 
     assert [those.join(peer) for peer in peers] == [True] * 3 + [False] * 2
@@ -325,7 +325,7 @@ async def test_one_address_has_its_share_of_the_connections():
 
 
 async def test_one_customer_of_ipv6_has_one_share():
-    those = await crowd_of(per_address=1)
+    those = await open_connections(per_address=1)
 
     assert those.join(Peer("2001:db8::1")) is True
     assert those.join(Peer("2001:db8::2")) is False
@@ -333,14 +333,14 @@ async def test_one_customer_of_ipv6_has_one_share():
 
 
 async def test_a_proxy_and_this_machine_may_have_more():
-    those = await crowd_of(per_address=1, proxies=(ip_network("10.0.0.0/8"),))
+    those = await open_connections(per_address=1, proxies=(ip_network("10.0.0.0/8"),))
 
     assert [those.join(Peer("10.1.2.3")) for _ in range(5)] == [True] * 5
     assert [those.join(Peer("127.0.0.1")) for _ in range(5)] == [True] * 5
 
 
 async def test_the_one_that_was_silent_longest_makes_room():
-    those = await crowd_of(connections=3)
+    those = await open_connections(connections=3)
     first, second, third, fourth = (Peer(f"192.0.2.{n}") for n in range(4))
     for peer in (first, second, third):
         those.join(peer)
@@ -351,7 +351,7 @@ async def test_the_one_that_was_silent_longest_makes_room():
 
 
 async def test_busy_connections_make_no_room():
-    those = await crowd_of(connections=2)
+    those = await open_connections(connections=2)
     peers = [Peer(f"192.0.2.{n}") for n in range(3)]
     for peer in peers[:2]:
         those.join(peer)

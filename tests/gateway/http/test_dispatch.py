@@ -7,7 +7,7 @@ import pytest
 
 from gateway.errors import Overloaded
 from gateway.http import server
-from gateway.http.admission_control import Admission
+from gateway.http.admission_control import AdmissionControl
 from gateway.store.database import StorageUnavailable
 
 
@@ -58,7 +58,7 @@ async def test_what_comes_to_no_answer_is_told_in_the_shape_of_its_row(
     scope = {"type": "http", "method": method, "path": path, "headers": []}
     status, message = (500, SORRY) if failure is BUG else (503, LATER)
 
-    answer = gateway.edge.app.refuse(scope, failure)
+    answer = gateway.middleware.app.refuse(scope, failure)
 
     body = orjson.loads(answer.body)
     assert body.pop("requestId")
@@ -69,7 +69,7 @@ async def test_what_comes_to_no_answer_is_told_in_the_shape_of_its_row(
 
 
 async def test_who_finds_no_place_is_told_so_in_the_shape_of_the_path(gateway, client, monkeypatch):
-    monkeypatch.setattr(gateway.edge, "_admission", Admission(active=0, queued=0))
+    monkeypatch.setattr(gateway.middleware, "_admission", AdmissionControl(active=0, queued=0))
     mine = {"X-Request-Id": "r"}
 
     rest = await client.get(FILES, headers=mine)
@@ -86,7 +86,7 @@ async def test_a_bug_behind_a_door_is_told_without_its_words(gateway, client, mo
     async def broken(*_args, **_more):
         raise BUG
 
-    monkeypatch.setattr(gateway.app.state.door, "caller", broken)
+    monkeypatch.setattr(gateway.app.state.door, "authenticate", broken)
     mine = {"X-Request-Id": "r"}
 
     rest = await client.post(f"{EMAILS}/send", json={}, headers=mine)

@@ -141,7 +141,7 @@ async def test_nobody_reads_what_a_stranger_asks(gateway, headers, reason):
     async def send(message):
         sent.append(message)
 
-    await gateway.edge.app(scope, receive, send)
+    await gateway.middleware.app(scope, receive, send)
 
     start, body = sent
     (error,) = orjson.loads(body["body"])["errors"]
@@ -249,7 +249,7 @@ async def test_when_the_store_does_not_answer_nobody_passes(client, token, gatew
     async def broken(headers):
         raise StorageUnavailable
 
-    monkeypatch.setattr(gateway.parts.callers, "authenticate", broken)
+    monkeypatch.setattr(gateway.services.authenticator, "authenticate", broken)
     mine = {"Authorization": f"Bearer {token['token']}"}
 
     rest = await client.get("/api/access/token", headers=mine)
@@ -263,7 +263,7 @@ async def test_our_own_bugs_tell_nothing(client, token, gateway, monkeypatch):
     async def bug(headers):
         raise RuntimeError("a secret of the program")
 
-    monkeypatch.setattr(gateway.parts.callers, "authenticate", bug)
+    monkeypatch.setattr(gateway.services.authenticator, "authenticate", bug)
     response = await client.get("/api/access/token", headers={"X-Request-Id": "r"})
 
     assert response.status_code == 500

@@ -27,7 +27,7 @@ async def test_not_ready_when_the_database_does_not_answer(client, gateway, monk
     def lost():
         raise StorageUnavailable
 
-    monkeypatch.setattr(gateway.parts.database, "reading", lost)
+    monkeypatch.setattr(gateway.services.database, "reading", lost)
     response = await client.get("/readyz")
 
     assert (response.status_code, response.json()) == (

@@ -165,7 +165,7 @@ async def test_credentials_are_sealed_for_their_row(admin, new_connection, gatew
     for _ in range(2):
         await admin.post("/api/connections", json=new_connection)
 
-    async with gateway.parts.database.reading() as session:
+    async with gateway.services.database.reading() as session:
         rows = (await session.exec(text("SELECT id, credentials FROM connections"))).all()
     ring = Keyring(["a secret key of the tests"])
     assert b"secret" not in rows[0][1]

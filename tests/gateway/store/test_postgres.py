@@ -21,7 +21,7 @@ from gateway.audit.decision import Decision
 from gateway.audit.log import DecisionLog
 from gateway.audit.reading import DecisionFilter, in_chain_order, newest
 from gateway.audit.retention import Retention
-from gateway.auth.token_lookup import open_lookup
+from gateway.auth.token_lookup import open_row_reader
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store import tables
@@ -302,10 +302,10 @@ async def test_a_change_of_a_token_that_waits_keeps_what_was_changed_meanwhile(t
     url, resources = f"/api/access-tokens/{token['id']}", token["resourceIds"]
     late = {"resourceIds": resources, "settings": {"emailAccessEnabled": True}}
     async with over(two[0], headers=ADMIN) as here:
-        async with two[1].parts.database.writing() as session:
+        async with two[1].services.database.writing() as session:
             await session.get(tables.Resource, resources[0], with_for_update=True)
             waiting = asyncio.create_task(here.patch(url, json=late))
-            await somebody_waits(two[1].parts.database)
+            await somebody_waits(two[1].services.database)
             await here.patch(url, json={"settings": {"calendarAccessEnabled": True}})
 
         assert (await waiting).status_code == 200
@@ -318,10 +318,10 @@ async def test_a_change_of_a_resource_that_waits_answers_what_was_changed_meanwh
     url = f"/api/resources/{token['resourceIds'][0]}"
     late = {"operatorIds": [token["operatorId"]]}
     async with over(two[0], headers=ADMIN) as here:
-        async with two[1].parts.database.writing() as session:
+        async with two[1].services.database.writing() as session:
             await session.get(tables.Operator, token["operatorId"], with_for_update=True)
             waiting = asyncio.create_task(here.patch(url, json=late))
-            await somebody_waits(two[1].parts.database)
+            await somebody_waits(two[1].services.database)
             await here.patch(url, json={"name": "other"})
 
         assert (await waiting).json()["name"] == "other"
@@ -527,7 +527,7 @@ async def test_a_frozen_server_is_given_up_and_comes_back(mortal):
     try:
         await overloaded(caller)
         with pytest.raises(StorageUnavailable):
-            await open_lookup(gateway.parts.database).rows("SELECT 1", {})
+            await open_row_reader(gateway.services.database).rows("SELECT 1", {})
     finally:
         cluster.thaw()
 
@@ -546,5 +546,5 @@ async def test_decisions_wait_for_the_server_and_are_stored_once(mortal):
     await caller.get(TOKEN)
     await decisions.flush()
 
-    found = await newest(gateway.parts.database, DecisionFilter(), limit=10)
+    found = await newest(gateway.services.database, DecisionFilter(), limit=10)
     assert [(one.operation, one.outcome) for _, one in found] == [("accessToken", "allowed")] * 2

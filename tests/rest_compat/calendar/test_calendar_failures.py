@@ -169,7 +169,7 @@ async def test_who_wants_all_or_nothing_gets_nothing(filled, path):
 
 
 async def test_an_account_that_is_out_of_order_is_named_without_a_call(filled):
-    database = filled.world.gateway.parts.database
+    database = filled.world.gateway.services.database
     await connection_rows.set_status(database, filled.connections["PROVIDER_B"], "error", None)
 
     response = await filled.get("/events")

@@ -78,7 +78,7 @@ async def test_rest_returns_the_instances_of_the_librarys_own_expansion(agendas,
     path = SHIPPED / name
     first, last, count = FILES[name]
     before = set((await agendas.ids()).values())
-    import_path(open_store(agendas.world.gateway.parts.settings.data_dir), into=into, path=path)
+    import_path(open_store(agendas.world.gateway.services.settings.data_dir), into=into, path=path)
 
     (calendar,) = set((await agendas.ids()).values()) - before
     query = {"calendarId": calendar, "from_": f"{first}-01-01", "to": f"{last}-01-01"}

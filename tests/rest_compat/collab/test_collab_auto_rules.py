@@ -8,7 +8,7 @@ from gateway.store.tables import RuleIntent
 
 
 async def intents(content):
-    async with content.world.gateway.parts.database.reading() as session:
+    async with content.world.gateway.services.database.reading() as session:
         return (await session.exec(select(RuleIntent))).all()
 
 

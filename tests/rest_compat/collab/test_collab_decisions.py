@@ -14,7 +14,9 @@ LINK = "query ($id: String!) { collabFileLink(fileId: $id) { success errorMessag
 async def decided(still, count):
     """Return the last *count* decisions, oldest first."""
     await still.world.gateway.app.state.decisions.flush()
-    found = await reading.newest(still.world.gateway.parts.database, DecisionFilter(), limit=count)
+    found = await reading.newest(
+        still.world.gateway.services.database, DecisionFilter(), limit=count
+    )
     return [row for _, row in reversed(found)]
 
 

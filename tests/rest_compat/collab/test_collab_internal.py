@@ -12,7 +12,7 @@ PREFIX = "/internal/api/access/collab"
 @pytest.fixture
 async def inside(content):
     """A second process over the same store that serves the internal address too."""
-    settings = content.world.gateway.parts.settings.model_copy(
+    settings = content.world.gateway.services.settings.model_copy(
         update={"internal_enabled": True, "rate_limits": "on"}
     )
     gateway = assemble(settings, sandbox=content.world.sandbox)

@@ -20,7 +20,7 @@ class Bench(RuleIntentRecovery):
     """Mends, by a clock that can be put forward."""
 
     def __init__(self, gateway):
-        parts = gateway.parts
+        parts = gateway.services
         self.ahead = 0
         super().__init__(parts.database, parts.keyring, gateway.app.state.accounts, clock=self.now)
 
@@ -42,7 +42,7 @@ def bench(content):
 
 
 async def intents(content):
-    async with content.world.gateway.parts.database.reading() as session:
+    async with content.world.gateway.services.database.reading() as session:
         return (await session.exec(select(RuleIntent))).all()
 
 
@@ -312,7 +312,7 @@ async def test_a_maker_that_lives_keeps_its_intent(content, token, bench, monkey
 
 async def test_an_intent_without_a_trace_ends(content, token, bench, caplog):
     """Those from before there were traces, or sealed by a key that is gone."""
-    async with content.world.gateway.parts.database.writing() as session:
+    async with content.world.gateway.services.database.writing() as session:
         session.add(
             RuleIntent(
                 token_id=1,

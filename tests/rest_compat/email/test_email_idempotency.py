@@ -388,5 +388,5 @@ async def test_an_end_that_could_not_be_written_down_sends_nothing_twice(
 
 
 async def end_leases(world):
-    async with world.gateway.parts.database.writing() as session:
+    async with world.gateway.services.database.writing() as session:
         await session.exec(update(IdempotencyRow).values(lease_until=0))

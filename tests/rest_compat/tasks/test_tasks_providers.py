@@ -82,7 +82,7 @@ async def test_the_tokens_default_decides_for_auto(tasks, client):
 
 async def test_a_stored_default_that_nobody_has_finds_no_provider(tasks, client, world):
     token = await world.token({**ALL, "defaultTaskProvider": "BOARDS"})
-    async with world.gateway.parts.database.writing() as session:
+    async with world.gateway.services.database.writing() as session:
         rows = await session.exec(select(AccessToken).order_by(col(AccessToken.id).desc()))
         row = rows.first()
         row.settings = {**row.settings, "defaultTaskProvider": "ELSEWHERE"}
@@ -286,7 +286,7 @@ async def test_accounts_out_of_order_are_told_of(fresh, client, world):
     resource = await task_world.resource(world, "halved")
     await task_world.connect(world, fresh, "BOARDS", resource=resource)
     broken = await task_world.connect(world, fresh, "PROJECTS", resource=resource)
-    await connection_rows.set_status(world.gateway.parts.database, broken, "error", None)
+    await connection_rows.set_status(world.gateway.services.database, broken, "error", None)
     token = await world.token(ALL, resources=(resource,))
     async with world.client(token) as halved:
         listed = await halved.get(BOARDS)

@@ -10,8 +10,8 @@ from sqlalchemy.exc import DatabaseError
 from sqlmodel import col, select
 
 from gateway.cli.console import Told
-from gateway.cli.failing import CannotDo
 from gateway.cli.stores import database_alone
+from gateway.errors import CommandError
 from gateway.store import backups, revisions
 from gateway.store.database import Database
 from gateway.store.tables import AccessToken
@@ -36,11 +36,11 @@ async def upgraded() -> dict[str, Any]:
 async def downgraded(revision: str) -> dict[str, Any]:
     """Go back to *revision*; return as `current`, and the version `before`."""
     if revision not in (versions := revisions.known()):
-        raise CannotDo(f"There is no version {revision}, only {', '.join(reversed(versions))}.")
+        raise CommandError(f"There is no version {revision}, only {', '.join(reversed(versions))}.")
     async with database_alone() as database:
         before = await _known(database)
         if before is None or before < revision:
-            raise CannotDo(f"The database is at {before or 'nothing'}: that is no way back.")
+            raise CommandError(f"The database is at {before or 'nothing'}: that is no way back.")
         await revisions.downgrade(database, revision)
         return {**await _standing(database), "before": before}
 
@@ -49,7 +49,7 @@ async def backed_up(target: Path, told: Told) -> dict[str, Any]:
     """Copy the store to *target*; return where it is, and its version."""
     async with database_alone() as database:
         if await revisions.current(database) is None:
-            raise CannotDo(f"There is nothing to copy at {shown(database)}.")
+            raise CommandError(f"There is nothing to copy at {shown(database)}.")
         url = database.url
     backups.back_up(url, target, told)
     return {"file": str(target), "version": backups.version_of(url, target)}
@@ -67,7 +67,7 @@ async def restored(copy: Path, *, told: Told) -> dict[str, Any]:
         url = database.url
         version = backups.version_of(url, copy)
         if version not in revisions.known():
-            raise CannotDo(f"{copy} is of version {version}, which this program does not know.")
+            raise CommandError(f"{copy} is of version {version}, which this program does not know.")
         dead, highest = await _before(database)
     if database.path is not None:
         database.path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,9 @@ def _missing(version: str | None, known: Sequence[str]) -> Sequence[str]:
 async def _known(database: Database) -> str | None:
     version = await revisions.current(database)
     if version is not None and version not in revisions.known():
-        raise CannotDo(f"The database is of version {version}, which this program does not know.")
+        raise CommandError(
+            f"The database is of version {version}, which this program does not know."
+        )
     return version
 
 

@@ -7,7 +7,7 @@ import orjson
 
 from gateway.cli import in_process
 from gateway.cli.documents import checked
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 from gateway.management.explain import Asked, questioned
 from gateway.store.tables import AccessToken
 from policy.refusals import NotFound
@@ -25,13 +25,13 @@ async def explained(token_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         Refusal: There is no such token, or nothing that can be asked about.
-        CannotDo: Nothing is asked.
+        CommandError: Nothing is asked.
     """
     if not asked:
-        raise CannotDo(_NOTHING)
+        raise CommandError(_NOTHING)
     question = questioned(checked(Asked, dict(asked)))
     async with in_process.running() as gateway:
-        async with gateway.parts.database.reading() as session:
+        async with gateway.services.database.reading() as session:
             token = await session.get(AccessToken, token_id)
         if token is None:
             raise NotFound(f"There is no token {token_id}.", code=Code.TOKEN_NOT_FOUND)

@@ -50,9 +50,11 @@ def query(
 def _token(file: Path | None) -> str:
     import os
 
-    from gateway.cli.failing import CannotDo
+    from gateway.errors import CommandError
 
     text = os.environ.get(TOKEN, "") if file is None else file.read_text("utf-8")
     if not text.strip():
-        raise CannotDo(f"A token is needed: its text in {TOKEN}, or in a file with --token-file.")
+        raise CommandError(
+            f"A token is needed: its text in {TOKEN}, or in a file with --token-file."
+        )
     return text.strip()

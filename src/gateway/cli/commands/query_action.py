@@ -11,7 +11,7 @@ import orjson
 from starlette.types import ASGIApp, Message
 
 from gateway.cli import in_process
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 
 PATH = "/graphql"
 PATIENCE = 60  # seconds that a gateway may take
@@ -22,10 +22,10 @@ async def answered(body: Mapping[str, Any], *, token: str, url: str | None) -> A
     Return what the gateway answers, whatever its status.
 
     Raises:
-        CannotDo: Nothing answers at *url*, or something that is no gateway.
+        CommandError: Nothing answers at *url*, or something that is no gateway.
     """
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise CannotDo("This is no token: agw_…, one word.")
+        raise CommandError("This is no token: agw_…, one word.")
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
     sent = orjson.dumps(body)
     if url is not None:
@@ -36,7 +36,7 @@ async def answered(body: Mapping[str, Any], *, token: str, url: str | None) -> A
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
-        raise CannotDo(f"What answers at {url} is no gateway.") from None
+        raise CommandError(f"What answers at {url} is no gateway.") from None
 
 
 def _over_a_socket(url: str, headers: Mapping[str, str], body: bytes) -> bytes:
@@ -44,7 +44,7 @@ def _over_a_socket(url: str, headers: Mapping[str, str], body: bytes) -> bytes:
     parts = urlsplit(url)
     host, secure = parts.hostname, parts.scheme == "https"
     if host is None or parts.scheme not in {"http", "https"}:
-        raise CannotDo(f"{url} is no base URL: http://… or https://…")
+        raise CommandError(f"{url} is no base URL: http://… or https://…")
     connection = (
         http.client.HTTPSConnection(
             host, parts.port, timeout=PATIENCE, context=ssl.create_default_context()
@@ -56,7 +56,7 @@ def _over_a_socket(url: str, headers: Mapping[str, str], body: bytes) -> bytes:
         connection.request("POST", parts.path.rstrip("/") + PATH, body, dict(headers))
         return connection.getresponse().read()
     except (OSError, http.client.HTTPException) as failure:
-        raise CannotDo(f"No gateway answers at {url}: {failure}") from None
+        raise CommandError(f"No gateway answers at {url}: {failure}") from None
     finally:
         connection.close()
 

@@ -7,7 +7,7 @@ from graphql import GraphQLError, build_schema, find_breaking_changes, find_dang
 from pydantic import SecretStr
 
 from gateway.app import assemble
-from gateway.cli.failing import CannotDo
+from gateway.errors import CommandError
 from gateway.http import openapi
 from gateway.settings import Settings
 from graph import schema
@@ -23,12 +23,12 @@ def compared(published: str) -> dict[str, list[dict[str, str]]]:
         What is `breaking` for clients of the published one, and what is only `dangerous`.
 
     Raises:
-        CannotDo: It is no SDL.
+        CommandError: It is no SDL.
     """
     try:
         before = build_schema(published, assume_valid_sdl=True)
     except (GraphQLError, TypeError) as problem:
-        raise CannotDo(f"The file is no schema: {str(problem).splitlines()[0]}") from None
+        raise CommandError(f"The file is no schema: {str(problem).splitlines()[0]}") from None
     now = build_schema(schema.sdl(), assume_valid_sdl=True)
     return {
         "breaking": _told(find_breaking_changes(before, now)),

@@ -33,17 +33,17 @@ def seed(as_json: AsJson = False) -> None:
 async def _filled() -> "Filled":
     from sqlmodel import select
 
-    from gateway.cli.failing import CannotDo
     from gateway.cli.stores import opened
     from gateway.demo.launcher import fill
     from gateway.demo.world import open_sandbox
+    from gateway.errors import CommandError
     from gateway.store.tables import Operator
 
     async with opened() as (database, keyring, settings):
         if not settings.sandbox:
-            raise CannotDo("These accounts are the sandbox's: set AGW_SANDBOX=true.")
+            raise CommandError("These accounts are the sandbox's: set AGW_SANDBOX=true.")
         async with database.reading() as session:
             if (await session.exec(select(Operator.id).limit(1))).first() is not None:
-                raise CannotDo("The store is not empty: there are operators.")
+                raise CommandError("The store is not empty: there are operators.")
         sandbox = open_sandbox(settings.data_dir, public_base=f"{settings.base_url}/sandbox")
         return await fill(database, keyring, sandbox)
