@@ -17,8 +17,8 @@ from graph.request_log import Trail
 from policy.caller import Caller
 from policy.vocabulary import RuleType
 from providers.calendar.merged_calendars import Agenda
-from providers.content.fingerprints import Trace
-from providers.content.merged_content import Content
+from providers.content.fingerprints import Fingerprint
+from providers.content.merged_content import MergedContent
 from providers.failures import OutcomeUnknown
 from providers.mail.merged_mailbox import Mailbox
 from providers.tasks.accounts import TaskDesk
@@ -46,7 +46,7 @@ class Rulebook(Protocol):
     An intent is written down before anything is made, and is done when the rule is stored.
     """
 
-    async def intend(self, token_id: int, rule_type: RuleType, trace: Trace) -> int:
+    async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
         """
         Write down that something is about to be made, and what it will be known by.
 
@@ -108,7 +108,7 @@ class Context:
     mail: Mailbox
     agenda: Agenda = field(repr=False)
     tasks: TaskDesk = field(default_factory=TaskDesk, repr=False)
-    content: Content = field(default_factory=lambda: Content(()), repr=False)
+    content: MergedContent = field(default_factory=lambda: MergedContent(()), repr=False)
     rulebook: Rulebook | None = field(default=None, repr=False)
     require_all: bool = False
     delivery: Delivery | None = None

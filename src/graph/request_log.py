@@ -84,7 +84,7 @@ class Trail:
 
     Attributes:
         given: The variables.
-        rulings: By response key, the first of each; or under `WHOLE`.
+        rulings: By response key, the first of each; or under `ALL_FIELDS`.
         problems: What the rulings are about, under the same keys; None: nobody wants to know.
     """
 

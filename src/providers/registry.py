@@ -11,9 +11,9 @@ from types import MappingProxyType
 from providers.connectors.boards.failures import classify as classify_boards
 from providers.connectors.boards.tasks import Tasks as Boards
 from providers.connectors.boards.writing import Locks
-from providers.connectors.collab.connection import Collab
+from providers.connectors.collab.connection import CollabConnection
 from providers.connectors.collab.failures import classify as classify_collab
-from providers.connectors.collab.ttl_cache import Memory as MemoryC
+from providers.connectors.collab.ttl_cache import ConnectionCache as MemoryC
 from providers.connectors.projects.failures import classify as classify_projects
 from providers.connectors.projects.tasks import Tasks as Projects
 from providers.connectors.provider_a.failures import classify as classify_a
@@ -158,7 +158,7 @@ class CollabRegistry:
     def open(self, info: ConnectionInfo, way: Upstream) -> CollabPort:
         """Return the content behind a connection. Cheap: nothing is called."""
         account = (info.id, info.base_url, info.account_email)
-        return Collab(info, way, self._memory.setdefault(account, MemoryC()))
+        return CollabConnection(info, way, self._memory.setdefault(account, MemoryC()))
 
     def forget(self, connection: int) -> None:
         """Drop what is remembered of a connection that was removed or reconnected."""

@@ -222,7 +222,7 @@ def serve_gateway(port: str, dies: str) -> None:
     """Serve the gateway; leases last a second, and it kills itself *before* or *after* a call."""
     from gateway.cli.main import run
     from gateway.rule_intents import log, recovery
-    from providers.content.merged_content import Content
+    from providers.content.merged_content import MergedContent
 
     log.LEASE, log.RENEWAL = 1000, 0.2
     recovery.TICK, recovery.PAUSES = 0.1, (500, *recovery.PAUSES[1:])
@@ -233,7 +233,7 @@ def serve_gateway(port: str, dies: str) -> None:
 
     if dies == "before":
         for name in ("upload", "create_folder", "create_row"):
-            setattr(Content, name, die)
+            setattr(MergedContent, name, die)
     if dies == "after":
         log.RuleIntentLog.allow = die  # type: ignore[method-assign] # that is the fault
     sys.argv = ["gateway", "serve", "--port", port]

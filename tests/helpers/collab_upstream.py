@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from providers import registry
 from providers.content.ids import ItemKey, ListKey
-from providers.content.merged_content import Content
+from providers.content.merged_content import MergedContent
 from providers.http.client import Origins
 from providers.ports.collab import CollabPort
 from providers.ports.mail import ConnectionInfo
@@ -77,7 +77,7 @@ class Access:
     @property
     def content(self):
         """What a request would hold."""
-        return Content([(self.info, self.port)])
+        return MergedContent([(self.info, self.port)])
 
 
 class Tenant:

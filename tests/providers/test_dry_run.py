@@ -6,7 +6,7 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from providers.connectors.collab.batch import Ask, ask
+from providers.connectors.collab.batch import BatchRequest, read_all
 from providers.dry_run import rehearsed
 from providers.failures import ProviderFailure
 from providers.http.client import Origins, Upstream
@@ -112,16 +112,16 @@ async def test_what_is_not_rehearsed_goes_out_meanwhile(upstream, asked):
 @pytest.mark.parametrize(
     ("one", "goes_out"),
     [
-        (Ask(("me",)), True),
-        (Ask(("me", "read"), method="POST", changes=False), True),
-        (Ask(("me", "write"), method="POST"), False),
-        (Ask(("me",), method="DELETE"), False),
+        (BatchRequest(("me",)), True),
+        (BatchRequest(("me", "read"), method="POST", changes=False), True),
+        (BatchRequest(("me", "write"), method="POST"), False),
+        (BatchRequest(("me",), method="DELETE"), False),
     ],
 )
 async def test_a_batch_is_as_harmless_as_each_of_its_calls(one, goes_out, upstream, asked):
-    asks = {"read": Ask(("you",)), "it": one}
+    asks = {"read": BatchRequest(("you",)), "it": one}
     with rehearsed() as rehearsal, suppress(ProviderFailure):  # the answer is no batch's
-        await ask(upstream, asks)
+        await read_all(upstream, asks)
 
     assert rehearsal.ended is not goes_out
     assert asked == (["POST"] if goes_out else [])

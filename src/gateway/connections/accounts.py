@@ -17,7 +17,7 @@ from gateway.store.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
 from providers.calendar.merged_calendars import Agenda
-from providers.content.merged_content import Content
+from providers.content.merged_content import MergedContent
 from providers.failures import NeedsReauth, ProviderFailure
 from providers.http.client import Upstream
 from providers.http.origins import Origins
@@ -140,15 +140,15 @@ class Accounts:
             [(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS, surfaces)]
         )
 
-    def content_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Content:
+    def content_of(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedContent:
         """Return the collaboration content that *caller* may use, as one; none may be left."""
-        return Content(
+        return MergedContent(
             [(one, self._collab.open(one)) for one in _usable(caller, Surface.COLLAB, surfaces)]
         )
 
-    def content_over(self, rows: Sequence[ConnectionRow]) -> Content:
+    def content_over(self, rows: Sequence[ConnectionRow]) -> MergedContent:
         """Return the collaboration content of these connections, as one."""
-        return Content([(one, self._collab.open(one)) for one in map(self._info, rows)])
+        return MergedContent([(one, self._collab.open(one)) for one in map(self._info, rows)])
 
     def forget(self, connection_id: int) -> None:
         """Drop what is remembered of a connection that was changed or removed."""

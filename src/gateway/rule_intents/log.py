@@ -26,7 +26,7 @@ from gateway.store.timestamps import now_ms
 from policy.refusals import Conflict
 from policy.vocabulary import Code, RuleAction, RuleType
 from providers.content import fingerprints
-from providers.content.fingerprints import Trace
+from providers.content.fingerprints import Fingerprint
 
 log = logging.getLogger("gateway")
 
@@ -49,7 +49,7 @@ class RuleIntentLog:
         self._running: set[int] = set()
         self._unstored: dict[int, str] = {}
 
-    async def intend(self, token_id: int, rule_type: RuleType, trace: Trace) -> int:
+    async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
         """
         Write down that something is about to be made.
 

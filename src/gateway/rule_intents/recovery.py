@@ -26,8 +26,8 @@ from gateway.store.timestamps import from_ms, now_ms
 from policy.grants import Grant
 from policy.vocabulary import Surface
 from providers.content import fingerprints
-from providers.content.fingerprints import Span
-from providers.content.merged_content import Content
+from providers.content.fingerprints import TimeWindow
+from providers.content.merged_content import MergedContent
 from providers.failures import ProviderFailure, Unreachable
 from providers.records.collab import File, Row
 
@@ -43,7 +43,7 @@ PAUSES = (60_000, 60_000, 300_000, 1_800_000, 3_600_000, 14_400_000, 28_800_000,
 class Accounts(Protocol):
     """What is asked of `gateway.connections.accounts`."""
 
-    def content_over(self, rows: Sequence[ConnectionRow]) -> Content:
+    def content_over(self, rows: Sequence[ConnectionRow]) -> MergedContent:
         """Return the collaboration content of these connections, as one."""
 
 
@@ -135,15 +135,15 @@ class RuleIntentRecovery:
         """
         sealed = sealed_for(intent.token_id)
         trace = fingerprints.decode(self._keyring.unseal(intent.trace, context=sealed))
-        span = Span(from_ms(intent.created_at), from_ms(intent.lease_until))
+        span = TimeWindow(from_ms(intent.created_at), from_ms(intent.lease_until))
         content, whole = await self._content(intent.token_id)
-        patterns = [pattern(one) for one in await fingerprints.find(content, trace, span)]
+        patterns = [pattern(one) for one in await fingerprints.find_created(content, trace, span)]
         if not patterns and not whole:
             raise Unreachable
         async with self._database.reading() as session:
             return [one for one in patterns if not await has_allow_rule(session, intent, one)]
 
-    async def _content(self, token_id: int) -> tuple[Content, bool]:
+    async def _content(self, token_id: int) -> tuple[MergedContent, bool]:
         """Open what the token's active connections see; say whether all of them are active."""
         async with self._database.reading() as session:
             token = await session.get(AccessToken, token_id)

@@ -14,7 +14,7 @@ from providers.ports.collab import (
     InvalidFields,
     InvalidFilter,
     InvalidSearch,
-    NoLink,
+    NotDownloadable,
     ReadOnlyContent,
     UploadTooLarge,
 )
@@ -49,7 +49,7 @@ async def translate_failures(asking: Awaitable[Done]) -> Done:
         raise InvalidInput(
             "The pageToken is not valid for this request.", code=Code.INVALID_PAGE_TOKEN
         ) from problem
-    except NoLink as problem:
+    except NotDownloadable as problem:
         raise folder_not_downloadable() from problem
     except ReadOnlyContent as problem:
         raise ReadOnlyConnection from problem

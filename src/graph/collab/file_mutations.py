@@ -34,10 +34,10 @@ from graph.masking.guards import guarded
 from policy.refusals import AccessDenied, InvalidInput, NotFound, ReadOnlyConnection
 from policy.rules import UNKNOWN, Facts, Lost
 from policy.vocabulary import Code, CollabOp, Surface
-from providers.content.fingerprints import FileTrace
+from providers.content.fingerprints import FileFingerprint
 from providers.content.ids import ROOT, ItemKey
 from providers.failures import Refused
-from providers.ports.collab import FileQuery, Order, Share, Upload, UploadCut
+from providers.ports.collab import FileQuery, Order, Share, Upload, UploadTruncated
 
 MAX_DESCRIPTION = 1000  # characters; decisions 8.5
 MAX_MESSAGE = 2000  # characters; decisions 8.7
@@ -95,7 +95,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
 
     try:
         return await store()
-    except UploadCut as problem:
+    except UploadTruncated as problem:
         raise InvalidInput(
             "The bytes are not as many as were announced.", code=Code.VALIDATION_ERROR
         ) from problem
@@ -318,9 +318,9 @@ def _trace(
     is_folder: bool = False,
     size: int | None = None,
     renames: bool = False,
-) -> FileTrace:
+) -> FileFingerprint:
     """Take down what something that is made in *parent* will be known by."""
-    return FileTrace(
+    return FileFingerprint(
         drive=parent.file.drive,
         folder=parent.file.item,
         name=name,

@@ -351,7 +351,7 @@ async def _places(
             access.require_listable_site(site), lambda: context.content.drives(site)
         )
         return [ItemKey(one.drive, ROOT) for one in access.listable_drives(drives)], ()
-    libraries = await context.content.roots()
+    libraries = await context.content.all_drives()
     return [
         ItemKey(one.drive, ROOT) for one in access.listable_drives(libraries.items)
     ], libraries.failed

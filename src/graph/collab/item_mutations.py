@@ -23,7 +23,7 @@ from graph.masking.guards import guarded
 from policy.refusals import Detail, InvalidInput
 from policy.rules import Facts
 from policy.vocabulary import Code, CollabOp
-from providers.content.fingerprints import row_trace
+from providers.content.fingerprints import row_fingerprint
 from providers.failures import ProviderFailure
 from providers.records.collab import Row, SiteList
 
@@ -53,7 +53,7 @@ async def create_list_item(
     made = await create_with_rule(
         context,
         ROWS,
-        row_trace(key, fields),
+        row_fingerprint(key, fields),
         lambda: changed(context.content.create_row(key, fields, wanted=asks(wants), hidden=hidden)),
     )
     named = of.display_name if access.visible_lists([of]) else None

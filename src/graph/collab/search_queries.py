@@ -20,7 +20,7 @@ from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, RuleType, Surface
 from providers.content.ids import ListKey
-from providers.content.merged_content import Content
+from providers.content.merged_content import MergedContent
 from providers.ports.collab import SearchQuery
 from providers.records.collab import File, Row, SearchHit, SiteList
 
@@ -137,7 +137,7 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
 
 
 async def _visible(
-    access: AccessChecker, content: Content, hits: Sequence[SearchHit]
+    access: AccessChecker, content: MergedContent, hits: Sequence[SearchHit]
 ) -> list[SearchHit]:
     """Keep the hits that may be seen; what rules ask about is read, not taken from an index."""
     fact_loader = access.fact_loader
@@ -161,7 +161,7 @@ async def _visible(
     return [hit for at, hit in enumerate(hits) if seen.get(at, _place(access, hit, lists))]
 
 
-async def _lists(content: Content, hits: Sequence[SearchHit]) -> Mapping[ListKey, SiteList]:
+async def _lists(content: MergedContent, hits: Sequence[SearchHit]) -> Mapping[ListKey, SiteList]:
     """Read the lists among *hits*: a hit does not tell which of them are libraries."""
     keys = [hit.list.key for hit in hits if hit.list is not None]
     found = await content.lists_by_id(keys)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from providers.content.ids import ItemKey, ListKey
-from providers.content.merged_content import Content
+from providers.content.merged_content import MergedContent
 from providers.failures import Missing
 from providers.ports.collab import InvalidFilter, RowQuery
 from providers.records.collab import File, Row
@@ -31,7 +31,7 @@ _GROWING = (".docx", ".xlsx", ".pptx")
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
-class FileTrace(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
+class FileFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     """
     A file or folder to be.
 
@@ -52,7 +52,7 @@ class FileTrace(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
         return f"{self.drive}:{self.folder}"
 
 
-class RowTrace(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
+class RowFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     """A list item to be; *values*: column -> digest of what is written there."""
 
     site: str
@@ -64,11 +64,11 @@ class RowTrace(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
         return f"{self.site}:{self.list}"
 
 
-Trace: TypeAlias = FileTrace | RowTrace
+Fingerprint: TypeAlias = FileFingerprint | RowFingerprint
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeWindow:
     """When it must have been made: from the intent to the last time its maker can have acted."""
 
     since: datetime
@@ -79,41 +79,43 @@ class Span:
         return moment is not None and self.since - SKEW <= moment <= self.until + SKEW
 
 
-def row_trace(key: ListKey, fields: Mapping[str, Any]) -> RowTrace:
+def row_fingerprint(key: ListKey, fields: Mapping[str, Any]) -> RowFingerprint:
     """Take the trace of a list item with these values."""
     values = {name: _digest(value) for name, value in fields.items() if value is not None}
-    return RowTrace(site=key.site, list=key.list, values=values)
+    return RowFingerprint(site=key.site, list=key.list, values=values)
 
 
-def encode(trace: Trace) -> bytes:
+def encode(trace: Fingerprint) -> bytes:
     """Write a trace."""
     return msgspec.msgpack.encode(trace)
 
 
-def decode(written: bytes) -> Trace:
+def decode(written: bytes) -> Fingerprint:
     """
     Read what `encode` wrote.
 
     Raises:
         ValueError: It is none.
     """
-    read: Trace = msgspec.msgpack.decode(written, type=Trace)
+    read: Fingerprint = msgspec.msgpack.decode(written, type=Fingerprint)
     return read
 
 
-async def find(content: Content, trace: Trace, span: Span) -> Sequence[File | Row]:
+async def find_created(
+    content: MergedContent, trace: Fingerprint, span: TimeWindow
+) -> Sequence[File | Row]:
     """
     Return everything that fits the trace; nothing when surely nothing was made.
 
     Raises:
         ProviderFailure: It cannot be told.
     """
-    if isinstance(trace, FileTrace):
+    if isinstance(trace, FileFingerprint):
         return [one async for one in _files(content, trace) if _fits(one, trace, span, content)]
     return [one async for one in _rows(content, trace, span) if _has(one, trace, span)]
 
 
-async def _files(content: Content, trace: FileTrace) -> AsyncIterator[File]:
+async def _files(content: MergedContent, trace: FileFingerprint) -> AsyncIterator[File]:
     """Read what has the name, or one that upstream would have chosen instead."""
     folder = ItemKey(trace.drive, trace.folder)
     for name in _names(trace):
@@ -123,7 +125,7 @@ async def _files(content: Content, trace: FileTrace) -> AsyncIterator[File]:
             continue
 
 
-def _names(trace: FileTrace) -> Sequence[str]:
+def _names(trace: FileFingerprint) -> Sequence[str]:
     if not trace.renames:
         return (trace.name,)
     stem, dot, suffix = trace.name.rpartition(".")
@@ -133,17 +135,19 @@ def _names(trace: FileTrace) -> Sequence[str]:
     return (trace.name, *numbered)
 
 
-def _fits(one: File, trace: FileTrace, span: Span, content: Content) -> bool:
+def _fits(one: File, trace: FileFingerprint, span: TimeWindow, content: MergedContent) -> bool:
     if one.is_folder is not trace.is_folder or not span.holds(one.created_time):
         return False
     if trace.size is not None and one.size != trace.size:
         grows = trace.name.lower().endswith(_GROWING)
         if not grows or one.size is None or one.size < trace.size:
             return False
-    return content.makes([owner.email for owner in one.owners or ()])
+    return content.may_have_created([owner.email for owner in one.owners or ()])
 
 
-async def _rows(content: Content, trace: RowTrace, span: Span) -> AsyncIterator[Row]:
+async def _rows(
+    content: MergedContent, trace: RowFingerprint, span: TimeWindow
+) -> AsyncIterator[Row]:
     since = (span.since - SKEW).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     query = RowQuery(filter=f"Created ge '{since}'", limit=200)
     key, cursor = ListKey(trace.site, trace.list), None
@@ -159,7 +163,7 @@ async def _rows(content: Content, trace: RowTrace, span: Span) -> AsyncIterator[
             return
 
 
-def _has(one: Row, trace: RowTrace, span: Span) -> bool:
+def _has(one: Row, trace: RowFingerprint, span: TimeWindow) -> bool:
     if not trace.values or not span.holds(one.created_date_time):
         return False
     fields = one.fields or {}

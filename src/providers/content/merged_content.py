@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from providers.content.ancestors import AncestorCache, Ancestors
+from providers.content.file_lister import FileLister
 from providers.content.ids import ItemKey, ListKey, RowKey
-from providers.content.lineage import Above, Lineage
-from providers.content.listing import Listing
-from providers.content.routing import OF, Routes
+from providers.content.routing import OF, ConnectionRouter
 from providers.failures import (
     Broken,
     Missing,
@@ -44,14 +44,14 @@ _THIN = frozenset({"parent_folder_name"})  # what a search inside a library does
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered(Generic[T]):
+class MergedResult(Generic[T]):
     """What all connections have together, and which of them did not answer."""
 
     items: tuple[T, ...]
     failed: tuple[ConnectionWarning, ...] = ()
 
 
-class Content:
+class MergedContent:
     """The collaboration content that a caller's connections see."""
 
     def __init__(
@@ -69,19 +69,19 @@ class Content:
             patience: Seconds that each may take.
             everywhere: Whether all are asked by id, whichever has the answer.
         """
-        self._routes = Routes(connections, patience=patience, everywhere=everywhere)
-        self._lineage = Lineage()
+        self._routes = ConnectionRouter(connections, patience=patience, everywhere=everywhere)
+        self._lineage = AncestorCache()
         self._drive_sites: dict[str, str] = {}
-        self._sites: Gathered[records.Site] | None = None
+        self._sites: MergedResult[records.Site] | None = None
         self._sites_of: dict[int, frozenset[str]] = {}
-        self._listing = Listing(children=self._children, find=self._find)
+        self._listing = FileLister(children=self._children, find=self._find)
 
     @property
     def can_write(self) -> bool:
         """Whether any of the connections may change something."""
         return any(info.can_write for info, _ in self._routes.connections)
 
-    def makes(self, creators: Collection[str]) -> bool:
+    def may_have_created(self, creators: Collection[str]) -> bool:
         """Say whether what has these creators (addresses) may be what a connection made."""
         those = {one.casefold() for one in creators}
         return any(
@@ -90,17 +90,19 @@ class Content:
             if info.can_write
         )
 
-    def thorough(self) -> "Content":
+    def exhaustive(self) -> "MergedContent":
         """
         Return a view that remembers nothing of this request and asks every connection by id.
 
         What reads through it cost does not tell what is there, and where. Source: reliability 4.3.
         """
-        return Content(self._routes.connections, patience=self._routes.patience, everywhere=True)
+        return MergedContent(
+            self._routes.connections, patience=self._routes.patience, everywhere=True
+        )
 
     # -- sites and libraries
 
-    async def sites(self) -> Gathered[records.Site]:
+    async def sites(self) -> MergedResult[records.Site]:
         """
         Return every site in sight, by display name, then id.
 
@@ -128,7 +130,7 @@ class Content:
 
         return self._noted_drives(await self._routes.first(read))
 
-    async def roots(self) -> Gathered[records.Drive]:
+    async def all_drives(self) -> MergedResult[records.Drive]:
         """Return every library in sight, by the order of sites, then by upstream's."""
         sites = await self.sites()
         failed = list(sites.failed)
@@ -150,7 +152,7 @@ class Content:
                     found.setdefault(one.drive, one)
         last = len(order)
         libraries = sorted(found.values(), key=lambda one: order.get(str(one.site), last))
-        return Gathered(tuple(libraries), tuple(failed))
+        return MergedResult(tuple(libraries), tuple(failed))
 
     async def drives_by_id(
         self, drives: Collection[str]
@@ -237,7 +239,7 @@ class Content:
 
     async def ancestors(
         self, keys: Collection[ItemKey], *, fresh: bool = False
-    ) -> Mapping[ItemKey, Above]:
+    ) -> Mapping[ItemKey, Ancestors]:
         """
         Return every folder above each file, the library's root included; UNKNOWN when lost.
 
@@ -247,7 +249,7 @@ class Content:
             keys: Files or folders, none of them ``root``.
             fresh: Forget what this request has read before.
         """
-        lineage = Lineage() if fresh else self._lineage
+        lineage = AncestorCache() if fresh else self._lineage
         read = partial(self.items, wanted=_NOTHING)
         return await lineage.above(keys, read, by_path=self._folders)
 
@@ -304,14 +306,14 @@ class Content:
             raise failures[0]
         return found
 
-    async def labels(self) -> Gathered[records.SensitivityLabel]:
+    async def labels(self) -> MergedResult[records.SensitivityLabel]:
         """Return the labels of all tenants, by rising sensitivity, each once."""
         answers, failed = await self._routes.asked(lambda port: port.labels())
         found: dict[str, records.SensitivityLabel] = {}
         for _, labels in answers:
             found = {one.id: one for one in labels} | found
         ordered = sorted(found.values(), key=lambda one: (one.sensitivity, one.id))
-        return Gathered(tuple(ordered), failed)
+        return MergedResult(tuple(ordered), failed)
 
     # -- files: writing
 
@@ -341,7 +343,7 @@ class Content:
     async def move(self, key: ItemKey, folder: ItemKey, *, etag: str | None) -> records.File:
         """Move within a library; InvalidDestination, or Stale when no longer at *etag*."""
         moved = await self._routes.write(key, lambda port: port.move(key, folder, etag=etag))
-        self._lineage = Lineage()
+        self._lineage = AncestorCache()
         return moved
 
     async def delete(self, key: ItemKey, *, etag: str | None) -> None:
@@ -445,7 +447,7 @@ class Content:
 
     # -- everything
 
-    async def search(self, query: SearchQuery) -> Gathered[SearchPage]:
+    async def search(self, query: SearchQuery) -> MergedResult[SearchPage]:
         """
         Search over everything: one connection's hits after the other's.
 
@@ -457,7 +459,7 @@ class Content:
             ProviderFailure: No connection answered.
         """
         if len(self._routes.connections) == 1:
-            return Gathered((await self._routes.first(lambda port: port.search(query)),))
+            return MergedResult((await self._routes.first(lambda port: port.search(query)),))
         return await self._searched(query)
 
     async def probe(self) -> None:
@@ -467,7 +469,7 @@ class Content:
 
     # -- parts
 
-    async def _read_sites(self) -> Gathered[records.Site]:
+    async def _read_sites(self) -> MergedResult[records.Site]:
         answers, failed = await self._routes.asked(lambda port: port.sites())
         found: dict[str, records.Site] = {}
         for info, sites in answers:
@@ -477,7 +479,7 @@ class Content:
         ordered = sorted(
             found.values(), key=lambda one: ((one.display_name or "").casefold(), one.site)
         )
-        return Gathered(tuple(ordered), failed)
+        return MergedResult(tuple(ordered), failed)
 
     async def _children(
         self,
@@ -527,7 +529,7 @@ class Content:
             warnings=page.warnings,
         )
 
-    async def _searched(self, query: SearchQuery) -> Gathered[SearchPage]:
+    async def _searched(self, query: SearchQuery) -> MergedResult[SearchPage]:
         sites = await self.sites()
         hits: list[records.SearchHit] = []
         failed: list[ConnectionWarning] = []
@@ -557,7 +559,7 @@ class Content:
             more=query.start + query.limit < total,
             warnings=tuple(dict.fromkeys(warnings)),
         )
-        return Gathered((page,), (*sites.failed, *failed))
+        return MergedResult((page,), (*sites.failed, *failed))
 
     # -- remembering
 

@@ -27,7 +27,7 @@ R = TypeVar("R")
 _NOTHING: frozenset[str] = frozenset()
 
 
-class Routes:
+class ConnectionRouter:
     """
     Asks connections.
 

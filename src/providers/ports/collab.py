@@ -1,11 +1,12 @@
 """
 What the graph asks of the collaboration content.
 
-`providers.content.merged_content.Content` answers for all of a caller's connections as one, and is
-what the graph holds; `CollabPort` is one connection. Keys and ids in and out are upstream's own
-(`collab_ids` writes and reads the prefixed ones). *wanted* names attributes of the records in
-`records_collab`, facts included (`site`, `list_id`, `list_item_id`, `content_type_id`, `file` of
-rows). Every method raises members of `providers.failures` and what is named here, nothing else.
+`providers.content.merged_content.MergedContent`, which the graph holds, answers for all connections
+of a caller; `CollabPort` is one connection. Keys and ids in and out are upstream's own
+(`providers.content.ids` writes and reads the prefixed ones). *wanted* names attributes of the
+records in `providers.records.collab`, facts included (`site`, `list_id`, `list_item_id`,
+`content_type_id`, `file` of rows). Every method raises members of `providers.failures` and what is
+named here, nothing else.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -16,11 +17,11 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from providers.content.ids import ItemKey, ListKey, RowKey
 from providers.records import collab as records
-from providers.records.collab import Untold
+from providers.records.collab import UnknownType
 
 T = TypeVar("T")
 
-Unknown: TypeAlias = Literal[Untold.UNKNOWN]
+Unknown: TypeAlias = Literal[UnknownType.UNKNOWN]
 Conflict: TypeAlias = Literal["fail", "rename", "replace"]
 # A library, and names of folders from its top down; the top itself has none.
 FolderPath: TypeAlias = tuple[str, tuple[str, ...]]
@@ -73,11 +74,11 @@ class UploadTooLarge(Exception):
     """More bytes came than `MAX_UPLOAD`; nothing is left upstream (413)."""
 
 
-class UploadCut(Exception):
+class UploadTruncated(Exception):
     """Not as many bytes came as were announced; nothing is left upstream (400)."""
 
 
-class NoLink(Exception):
+class NotDownloadable(Exception):
     """What is asked for has no bytes: a folder or a notebook (400)."""
 
 

@@ -17,15 +17,15 @@ from providers.content.ids import ItemKey, ListKey, RowKey
 from providers.records.mail import Record
 
 
-class Untold(Enum):
+class UnknownType(Enum):
     """The state of a fact that upstream did not tell."""
 
     UNKNOWN = auto()
 
 
-UNKNOWN: Final = Untold.UNKNOWN
-Fact: TypeAlias = str | Literal[Untold.UNKNOWN] | None
-Unknown: TypeAlias = Literal[Untold.UNKNOWN]
+UNKNOWN: Final = UnknownType.UNKNOWN
+Fact: TypeAlias = str | Literal[UnknownType.UNKNOWN] | None
+Unknown: TypeAlias = Literal[UnknownType.UNKNOWN]
 
 
 class Site(Record, frozen=True):
@@ -60,7 +60,7 @@ class Drive(Record, frozen=True):
     name: str | None = None
     description: str | None = None
     web_url: str | None = None
-    site: str | Literal[Untold.UNKNOWN] = UNKNOWN
+    site: str | Literal[UnknownType.UNKNOWN] = UNKNOWN
     list_id: Fact = UNKNOWN
     root: str | None = None
     personal: bool = False
@@ -120,7 +120,7 @@ class File(Record, frozen=True):
     description: str | None = None
     web_view_link: str | None = None
     download_link: str | None = None
-    parent: ItemKey | Literal[Untold.UNKNOWN] | None = UNKNOWN
+    parent: ItemKey | Literal[UnknownType.UNKNOWN] | None = UNKNOWN
     parent_folder_name: str | None = None
     labels: FileLabels | None = None
     is_folder: bool = False
@@ -296,7 +296,7 @@ class Row(Record, frozen=True):
     labels: FileLabels | None = None
     etag: str | None = None
     content_type_id: Fact = UNKNOWN
-    file: File | Literal[Untold.UNKNOWN] | None = UNKNOWN
+    file: File | Literal[UnknownType.UNKNOWN] | None = UNKNOWN
 
     @property
     def id(self) -> str:

@@ -2,7 +2,7 @@
 Everything of the collaboration content, in memory and in the store's table.
 
 Reading is from memory; every change is written through. Another process may write to the store
-(the import command does): `Shelf.refresh` then reads it anew.
+(the import command does): `TtlCache.refresh` then reads it anew.
 """
 
 import re

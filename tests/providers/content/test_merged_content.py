@@ -4,9 +4,9 @@ import msgspec
 import pytest
 from collab_upstream import BOB, FILE, READ, ROW, WRITE, key, list_key
 
+from providers.content.ancestors import MOST_DEPTH, AncestorCache
 from providers.content.ids import ItemKey, RowKey
-from providers.content.lineage import MOST_DEPTH, Lineage
-from providers.content.merged_content import Content
+from providers.content.merged_content import MergedContent
 from providers.failures import Conflicted, Missing, NeedsReauth, ProviderFailure, Throttled
 from providers.ports.collab import (
     FileQuery,
@@ -25,7 +25,7 @@ BY_NAME = Order(by="name", descending=False)
 
 
 def together(*accesses):
-    return Content([(one.info, one.port) for one in accesses])
+    return MergedContent([(one.info, one.port) for one in accesses])
 
 
 async def once(body=b"x"):
@@ -124,7 +124,7 @@ async def test_no_connection_at_all_is_a_failure(tenant):
 
     for call in (
         content.sites(),
-        content.roots(),
+        content.all_drives(),
         content.items([key(tenant.plan)], wanted=NAME),
         content.file_labels([key(tenant.plan)]),
     ):
@@ -138,7 +138,7 @@ async def test_who_fails_is_not_taken_for_who_does_not_see(tenant):
             raise NeedsReauth
 
     user = tenant.delegated()
-    content = Content([(tenant.delegated().info, Dead()), (user.info, user.port)])
+    content = MergedContent([(tenant.delegated().info, Dead()), (user.info, user.port)])
 
     assert (await content.item(key(tenant.plan), wanted=NAME)).name == "Plan é.docx"
     with pytest.raises(NeedsReauth):
@@ -148,7 +148,7 @@ async def test_who_fails_is_not_taken_for_who_does_not_see(tenant):
 async def test_libraries_are_told_in_the_order_of_their_sites(tenant):
     content = together(tenant.delegated(), tenant.selected(tenant.board))
 
-    roots = await content.roots()
+    roots = await content.all_drives()
 
     assert [one.name for one in roots.items] == ["OneDrive", "Minutes", "Documents", "Drawings"]
     assert await content.drive_sites([one.drive for one in roots.items]) == {
@@ -320,7 +320,7 @@ async def test_a_circle_is_unknown():
 
     starts = [ItemKey("d", "a"), ItemKey("d", "b")]
 
-    assert await Lineage().above(starts, read) == dict.fromkeys(starts, UNKNOWN)
+    assert await AncestorCache().above(starts, read) == dict.fromkeys(starts, UNKNOWN)
 
 
 async def test_what_is_moved_has_other_folders_above(tenant):
@@ -412,7 +412,7 @@ async def test_files_are_filtered_by_time(tenant, sorted_folder):
 
 async def test_libraries_are_listed_together(tenant):
     content = tenant.delegated().content
-    places = [ItemKey(one.drive, "root") for one in (await content.roots()).items]
+    places = [ItemKey(one.drive, "root") for one in (await content.all_drives()).items]
 
     found = await names(content, places, order=BY_NAME, limit=2)
 

@@ -6,7 +6,7 @@ import pytest
 
 from graph.collab.visibility.column_masks import COLUMNS_BY_WORD
 from policy.vocabulary import CollabField
-from providers.content.columns import share, veiled
+from providers.content.field_selection import hidden_keys, select_fields
 from providers.records.collab import Column
 from sandbox.collab.records import SiteList
 
@@ -137,7 +137,7 @@ async def test_a_list_with_too_many_columns_to_name_is_read_whole_and_nulled():
     columns = tuple(Column(name=f"Column{n:04}" + "x" * 40) for n in range(400))
     created = Column(name="Created", column_type="dateTime")
 
-    found = share((*columns, created), frozenset({"Created"}), None)
+    found = select_fields((*columns, created), frozenset({"Created"}), None)
 
     assert (found.asked, found.nulls) == (None, ("Created",))
 
@@ -149,4 +149,4 @@ async def test_a_word_inside_another_is_no_mention():
         Column(name="B", column_type="calculated", formula='=UPPER([title])&"x"'),
     )
 
-    assert veiled(columns, frozenset({"Title"})) == {"Title", "B"}
+    assert hidden_keys(columns, frozenset({"Title"})) == {"Title", "B"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.content.merged_content import Content
+from providers.content.merged_content import MergedContent
 
 UNKNOWN = "The provider did not say whether this was done, and it could not be found out."
 ITEM = {"fields": {"Title": "Mine", "Length": 7, "Paid": True}}
@@ -23,13 +23,13 @@ FILE = {"params": {"fileName": "sketch.pdf", "conflictBehavior": "rename"}, "con
 async def test_what_nothing_would_tell_from_the_first_is_not_made_again(
     content, monkeypatch, does, path, sent
 ):
-    make, made = getattr(Content, does), []
+    make, made = getattr(MergedContent, does), []
 
     async def failing(*given, **more):
         made.append(await make(*given, **more))
         raise RuntimeError
 
-    monkeypatch.setattr(Content, does, failing)
+    monkeypatch.setattr(MergedContent, does, failing)
     if "params" in sent:
         sent = {**sent, "params": {**sent["params"], "folderId": content.id("boats")}}
     keyed = {**sent, "headers": {"Idempotency-Key": "k"}}
@@ -45,13 +45,13 @@ async def test_what_nothing_would_tell_from_the_first_is_not_made_again(
 
 
 async def test_a_name_that_is_taken_tells_of_the_first(content, monkeypatch):
-    make = Content.create_folder
+    make = MergedContent.create_folder
 
     async def failing(*given, **more):
         await make(*given, **more)
         raise RuntimeError
 
-    monkeypatch.setattr(Content, "create_folder", failing)
+    monkeypatch.setattr(MergedContent, "create_folder", failing)
     keyed = {
         "json": {"name": "Once", "parentFolderId": content.id("boats")},
         "headers": {"Idempotency-Key": "k"},

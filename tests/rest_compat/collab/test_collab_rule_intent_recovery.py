@@ -82,7 +82,7 @@ def lost(monkeypatch):
         raise OutcomeUnknown
 
     for method in ("upload", "create_folder", "create_row"):
-        monkeypatch.setattr(f"providers.content.merged_content.Content.{method}", losing)
+        monkeypatch.setattr(f"providers.content.merged_content.MergedContent.{method}", losing)
 
 
 def uploading(content, token, data=b"twelve bytes", **more):

@@ -15,7 +15,7 @@ from graph.collab.visibility.rule_facts import FactLoader
 from policy.refusals import Aim, Blocked, NotFound
 from policy.rules import UNKNOWN, Facts, Outlook, RuleSet
 from providers.content.ids import ItemKey, ListKey, RowKey
-from providers.content.merged_content import Content
+from providers.content.merged_content import MergedContent
 from providers.failures import Missing
 from providers.records.collab import Drive, File, Row, Site, SiteList
 
@@ -42,7 +42,7 @@ class AccessibleRow:
 class AccessChecker:
     """What one token reaches of its connections' content; one per request, or per change."""
 
-    def __init__(self, content: Content, rules: RuleSet) -> None:
+    def __init__(self, content: MergedContent, rules: RuleSet) -> None:
         self._content = content
         self._rules = rules
         self.fact_loader = FactLoader(content, rules)
@@ -304,11 +304,11 @@ class AccessChecker:
         """Return what finds out about one thing: one whose cost tells nothing, if that matters."""
         if outlook is not Outlook.VEILED:
             return FactLoader(self._content, self._rules)
-        return FactLoader(self._content.thorough(), self._rules)
+        return FactLoader(self._content.exhaustive(), self._rules)
 
     async def _pad_calls(self, key: ItemKey | RowKey) -> None:
         """Make what is denied cost as many calls as anything else that is denied so."""
-        content = self._content.thorough()
+        content = self._content.exhaustive()
         if isinstance(key, ItemKey):
             await self.fact_loader.pad_calls(lambda: content.items([key], wanted=NOTHING))
         else:

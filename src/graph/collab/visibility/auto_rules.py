@@ -14,7 +14,7 @@ from typing import TypeVar
 from graph.context import Context
 from policy.refusals import Refusal
 from policy.vocabulary import Code, RuleType
-from providers.content.fingerprints import Trace
+from providers.content.fingerprints import Fingerprint
 from providers.failures import OutcomeUnknown, ProviderFailure
 from providers.records.collab import File, Row
 
@@ -44,7 +44,7 @@ ROWS = CreatedKind(RuleType.LIST_ITEM_ID, "itemId")
 
 
 async def create_with_rule(
-    context: Context, kind: CreatedKind, trace: Trace, make: Callable[[], Awaitable[Created]]
+    context: Context, kind: CreatedKind, trace: Fingerprint, make: Callable[[], Awaitable[Created]]
 ) -> Created:
     """
     Make something, and let the token see it.

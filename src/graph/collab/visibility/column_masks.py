@@ -13,7 +13,7 @@ from typing import Any
 
 from policy.caller import Caller
 from policy.vocabulary import CollabField
-from providers.content.columns import veiled
+from providers.content.field_selection import hidden_keys
 from providers.records.collab import Column
 
 # The provider's own columns, by the names that its API has for them. An address holds the name, the
@@ -108,7 +108,7 @@ def require_unmasked(
     told = [
         word
         for word, names in COLUMNS_BY_WORD.items()
-        if caller.hides(word) and looked_at & veiled(columns or (), frozenset(names))
+        if caller.hides(word) and looked_at & hidden_keys(columns or (), frozenset(names))
     ]
     caller.require_visible("A filter or an order", CollabField.FIELD_VALUES, *told)
 

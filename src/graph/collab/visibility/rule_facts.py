@@ -14,10 +14,10 @@ from typing import Literal
 from policy.rules import UNKNOWN, Facts, ItemKey, Lost, MaybeText, RuleSet
 from policy.vocabulary import RuleType
 from providers.content import ids as collab_ids
+from providers.content.ancestors import Ancestors
 from providers.content.ids import ItemKey as Key
 from providers.content.ids import ListKey
-from providers.content.lineage import Above
-from providers.content.merged_content import Content
+from providers.content.merged_content import MergedContent
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN as UNTOLD
 from providers.records.collab import Drive, File, FileLabel, Row, SiteList
@@ -58,9 +58,9 @@ Labels = tuple[FileLabel, ...] | records.Unknown
 class FactLoader:
     """One request's knowledge of what its rules ask about."""
 
-    content: Content
+    content: MergedContent
     rules: RuleSet
-    _above: dict[Key, Above] = field(default_factory=dict)
+    _above: dict[Key, Ancestors] = field(default_factory=dict)
     _labels: dict[Key, Labels] = field(default_factory=dict)
     _drives: dict[str, Drive | records.Unknown | None] = field(default_factory=dict)
     _fact_calls: int = 0  # calls for facts that `pad_calls` makes up for
@@ -191,7 +191,7 @@ class FactLoader:
         asked = [one for one in dict.fromkeys(drives) if one not in self._drives]
         if asked:
             # In block-all mode a guess at a library must cost as much as a library that is denied.
-            content = self.content if self.rules.allow_by_default else self.content.thorough()
+            content = self.content if self.rules.allow_by_default else self.content.exhaustive()
             found = await content.drives_by_id(asked)
             self._drives.update({one: found.get(one, UNTOLD) for one in asked})
         return self._drives
@@ -238,7 +238,7 @@ def _told(fact: records.Fact) -> MaybeText:
     return UNKNOWN if fact is UNTOLD else fact
 
 
-def _above(folders: Above) -> frozenset[ItemKey] | Literal[Lost.UNKNOWN]:
+def _above(folders: Ancestors) -> frozenset[ItemKey] | Literal[Lost.UNKNOWN]:
     return UNKNOWN if folders is UNTOLD else frozenset((one.drive, one.item) for one in folders)
 
 

@@ -24,7 +24,7 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class BatchRequest:
     """One call among many; a POST carries no body. *changes*: as `Upstream.call`."""
 
     segments: tuple[str, ...]
@@ -46,7 +46,7 @@ class Ask:
         return f"{path}?{urlencode(self.params, quote_via=quote)}" if self.params else path
 
 
-async def ask(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
+async def read_all(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Answer]:
     """
     Make all calls, twenty at a time, and once more those that failed in passing.
 
@@ -64,7 +64,7 @@ async def ask(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
     return {key: answer for one in answered for key, answer in one.items()}
 
 
-async def _chunk(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
+async def _chunk(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Answer]:
     found = await _call(upstream, asks)
     again = {key: asks[key] for key, answer in found.items() if answer.status in _PASSING}
     if not again:
@@ -79,10 +79,10 @@ async def _chunk(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
     return found | await _call(upstream, again)
 
 
-async def _call(upstream: Upstream, asks: Mapping[K, Ask]) -> dict[K, Answer]:
+async def _call(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Answer]:
     answers = await call_batch(
         upstream,
-        [{"method": ask.method, "url": ask.url} for ask in asks.values()],
-        changes=any(changes(ask.method, said=ask.changes) for ask in asks.values()),
+        [{"method": read_all.method, "url": read_all.url} for read_all in asks.values()],
+        changes=any(changes(read_all.method, said=read_all.changes) for read_all in asks.values()),
     )
     return dict(zip(asks, answers, strict=True))

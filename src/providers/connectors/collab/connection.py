@@ -4,19 +4,19 @@ from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from providers.connectors.collab.connection_context import Desk
-from providers.connectors.collab.files.labels import Labels
-from providers.connectors.collab.files.reading import Files
-from providers.connectors.collab.files.sites_and_libraries import Places
-from providers.connectors.collab.files.uploads import Uploads
-from providers.connectors.collab.files.writing import Writer
+from providers.connectors.collab.connection_context import ConnectionContext
+from providers.connectors.collab.files.labels import LabelReader
+from providers.connectors.collab.files.reading import FileReader
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
+from providers.connectors.collab.files.uploads import FileUploader
+from providers.connectors.collab.files.writing import FileWriter
 from providers.connectors.collab.lists.item_writing import RowWriter
-from providers.connectors.collab.lists.items import Rows
-from providers.connectors.collab.lists.lists import Lists
-from providers.connectors.collab.paging import Book
-from providers.connectors.collab.search.search import Search
-from providers.connectors.collab.search.selected_sites import SelectedSearch
-from providers.connectors.collab.ttl_cache import Memory
+from providers.connectors.collab.lists.items import RowReader
+from providers.connectors.collab.lists.lists import ListReader
+from providers.connectors.collab.paging import PageReader
+from providers.connectors.collab.search.search import IndexSearch
+from providers.connectors.collab.search.selected_sites import SelectedSiteSearch
+from providers.connectors.collab.ttl_cache import ConnectionCache
 from providers.content.ids import ItemKey, ListKey, RowKey
 from providers.http.client import Upstream
 from providers.ports.collab import (
@@ -34,23 +34,25 @@ from providers.records import collab as records
 from providers.records.collab import Unknown
 
 
-class Collab:
+class CollabConnection:
     """One connection, put together from what reads and writes its parts."""
 
-    def __init__(self, info: ConnectionInfo, upstream: Upstream, memory: Memory) -> None:
+    def __init__(self, info: ConnectionInfo, upstream: Upstream, memory: ConnectionCache) -> None:
         """*memory* is kept by the caller, one per connection, and outlives this object."""
-        desk = Desk(info, upstream, Book(upstream, info.base_url), memory)
+        desk = ConnectionContext(info, upstream, PageReader(upstream, info.base_url), memory)
         self._desk = desk
-        self._places = places = Places(desk)
-        self._files = files = Files(desk, places)
-        self._labels = Labels(desk, places, files)
-        self._writer = Writer(desk, places)
-        self._uploads = Uploads(desk, places)
-        self._lists = lists = Lists(desk, places)
-        self._rows = rows = Rows(desk, places, lists)
+        self._places = places = SiteReader(desk)
+        self._files = files = FileReader(desk, places)
+        self._labels = LabelReader(desk, places, files)
+        self._writer = FileWriter(desk, places)
+        self._uploads = FileUploader(desk, places)
+        self._lists = lists = ListReader(desk, places)
+        self._rows = rows = RowReader(desk, places, lists)
         self._row_writer = RowWriter(desk, places, lists, rows)
-        self._search: Search | SelectedSearch = (
-            SelectedSearch(desk, places, files, lists) if desk.selected else Search(desk, places)
+        self._search: IndexSearch | SelectedSiteSearch = (
+            SelectedSiteSearch(desk, places, files, lists)
+            if desk.selected
+            else IndexSearch(desk, places)
         )
 
     # -- sites and libraries

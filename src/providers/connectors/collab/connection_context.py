@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from providers.connectors.collab.failures import classify
-from providers.connectors.collab.paging import Book
-from providers.connectors.collab.ttl_cache import Memory
+from providers.connectors.collab.paging import PageReader
+from providers.connectors.collab.ttl_cache import ConnectionCache
 from providers.failures import Broken, Missing, ProviderFailure, Refused
 from providers.http.client import Upstream
 from providers.http.response import Answer
@@ -19,13 +19,13 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ConnectionContext:
     """One connection: who it is, the way to it, and what is remembered of it."""
 
     info: ConnectionInfo
     upstream: Upstream
-    book: Book
-    memory: Memory
+    book: PageReader
+    memory: ConnectionCache
 
     @property
     def selected(self) -> bool:
@@ -48,16 +48,16 @@ class Desk:
         try:
             answer = await self.upstream.call("GET", V1, *segments, params=params)
         except Refused as refusal:
-            raise unseen(refusal) from refusal
+            raise translate_refused_read(refusal) from refusal
         return answer.decode(shape)
 
 
-def unseen(refusal: Refused) -> ProviderFailure:
+def translate_refused_read(refusal: Refused) -> ProviderFailure:
     """Return what a refused read is: missing, unless something else is the matter."""
     return Missing() if refusal.status in (400, 403) else refusal
 
 
-def settled(answer: Answer) -> ProviderFailure | None:
+def batched_read_failure(answer: Answer) -> ProviderFailure | None:
     """
     Say what a part of a batch of reads came to.
 
@@ -71,5 +71,5 @@ def settled(answer: Answer) -> ProviderFailure | None:
     if isinstance(failure, Missing) or answer.status in (404, 410):
         return Missing()
     if isinstance(failure, Refused):
-        return unseen(failure)
+        return translate_refused_read(failure)
     return failure or Broken()

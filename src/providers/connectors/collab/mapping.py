@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from providers.connectors.collab import response_types
 from providers.content import ids as collab_ids
-from providers.content.columns import WHOLE, Share
+from providers.content.field_selection import ALL_FIELDS, FieldSelection
 from providers.content.ids import ItemKey, ListKey
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Fact
@@ -213,7 +213,7 @@ def row(
     key: ListKey,
     wanted: AbstractSet[str],
     *,
-    part: Share = WHOLE,
+    part: FieldSelection = ALL_FIELDS,
 ) -> records.Row:
     """
     Make a record of a list item.

@@ -30,7 +30,7 @@ _OURS = frozenset({"$select", "$expand", "$top", "$orderby", "$filter", "$search
 _MOST_CURSOR = 2500  # characters: a page token has 4,096 at most
 
 
-class Leaf(msgspec.Struct, Generic[W]):
+class ODataPage(msgspec.Struct, Generic[W]):
     """A page of upstream's."""
 
     value: tuple[W, ...] = ()
@@ -38,14 +38,14 @@ class Leaf(msgspec.Struct, Generic[W]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class PageCursor:
     """A page, and how many of its members are consumed. *link* "" is the first page."""
 
     taken: int = 0
     link: str = ""
 
     @classmethod
-    def read(cls, cursor: str | None) -> "Place":
+    def read(cls, cursor: str | None) -> "PageCursor":
         """
         Read a cursor; None is the beginning.
 
@@ -65,7 +65,7 @@ class Place:
         return f"{taken}:{self.link}"
 
 
-class Book:
+class PageReader:
     """Turns the pages of one upstream."""
 
     def __init__(self, upstream: Upstream, base_url: str) -> None:
@@ -76,7 +76,7 @@ class Book:
         self,
         segments: Sequence[str],
         params: Params,
-        shape: type[Leaf[W]],
+        shape: type[ODataPage[W]],
         *,
         cursor: str | None,
         keep: Callable[[W], T | None],
@@ -96,7 +96,7 @@ class Book:
         Raises:
             InvalidCursor: *cursor* is not of this collection.
         """
-        place = Place.read(cursor)
+        place = PageCursor.read(cursor)
         answer = await self._turn(place, segments, params, headers)
         leaf = answer.decode(shape)
         kept = [
@@ -108,32 +108,32 @@ class Book:
         return Page(
             items=tuple(record for _, record in kept),
             places=tuple(place.at(number) for number, _ in kept),
-            next=None if rest is None else Place(link=rest).at(0),
+            next=None if rest is None else PageCursor(link=rest).at(0),
         )
 
     async def every(
         self,
         segments: Sequence[str],
         params: Params,
-        shape: type[Leaf[W]],
+        shape: type[ODataPage[W]],
         *,
         most: int,
         headers: Mapping[str, str] = _NONE,
     ) -> tuple[list[W], bool]:
         """Return the members of all pages, about *most*, and whether these are all."""
         found: list[W] = []
-        place: Place | None = Place()
+        place: PageCursor | None = PageCursor()
         while place is not None:
             leaf = (await self._turn(place, segments, params, headers)).decode(shape)
             found += leaf.value
             rest = self._rest(leaf.next_link, params, place)
-            place = None if rest is None else Place(link=rest)
+            place = None if rest is None else PageCursor(link=rest)
             if place is not None and len(found) >= most:
                 return found, False
         return found, True
 
     async def _turn(
-        self, place: Place, segments: Sequence[str], params: Params, headers: Mapping[str, str]
+        self, place: PageCursor, segments: Sequence[str], params: Params, headers: Mapping[str, str]
     ) -> Answer:
         if not place.link:
             return await self._upstream.call("GET", *segments, params=params, headers=headers)
@@ -147,7 +147,7 @@ class Book:
                 raise InvalidCursor from refusal
             raise
 
-    def _rest(self, link: str | None, params: Params, place: Place) -> str | None:
+    def _rest(self, link: str | None, params: Params, place: PageCursor) -> str | None:
         """Return what a link says beyond *params*; None at the end, and in a circle."""
         if link is None:
             return None

@@ -18,7 +18,7 @@ V = TypeVar("V")
 _MOST = 4096  # entries of each kind
 
 
-class Shelf(Generic[K, V]):
+class TtlCache(Generic[K, V]):
     """Keeps values for *seconds*, None for good; when it is full it starts over."""
 
     def __init__(self, seconds: float | None) -> None:
@@ -47,7 +47,7 @@ class Shelf(Generic[K, V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class ConnectionCache:
     """
     One connection's.
 
@@ -59,10 +59,10 @@ class Memory:
         labels: The catalogue, under "".
     """
 
-    sites: Shelf[str, str] = field(default_factory=partial(Shelf, None))
-    drive_names: Shelf[str, str] = field(default_factory=partial(Shelf, 300.0))
-    lists: Shelf[ListKey, records.SiteList] = field(default_factory=partial(Shelf, 60.0))
-    wide: Shelf[ListKey, bool] = field(default_factory=partial(Shelf, 600.0))
-    labels: Shelf[str, tuple[records.SensitivityLabel, ...]] = field(
-        default_factory=partial(Shelf, 3600.0)
+    sites: TtlCache[str, str] = field(default_factory=partial(TtlCache, None))
+    drive_names: TtlCache[str, str] = field(default_factory=partial(TtlCache, 300.0))
+    lists: TtlCache[ListKey, records.SiteList] = field(default_factory=partial(TtlCache, 60.0))
+    wide: TtlCache[ListKey, bool] = field(default_factory=partial(TtlCache, 600.0))
+    labels: TtlCache[str, tuple[records.SensitivityLabel, ...]] = field(
+        default_factory=partial(TtlCache, 3600.0)
     )

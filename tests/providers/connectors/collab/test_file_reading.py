@@ -8,7 +8,7 @@ from collab_upstream import ANN, BOB, FILE, READ, key, list_key
 
 from providers.content.ids import ItemKey, ListKey
 from providers.failures import Broken, Missing, Throttled
-from providers.ports.collab import InvalidCursor, NoLink, Order
+from providers.ports.collab import InvalidCursor, NotDownloadable, Order
 from providers.records.collab import UNKNOWN, DriveUser
 from sandbox.collab import records as r
 
@@ -308,7 +308,7 @@ async def test_a_hidden_link_is_not_asked_for(tenant):
 
 
 async def test_a_folder_has_no_link(tenant):
-    with pytest.raises(NoLink):
+    with pytest.raises(NotDownloadable):
         await tenant.delegated().port.link(key(tenant.boats), wanted=frozenset({"download_link"}))
 
 

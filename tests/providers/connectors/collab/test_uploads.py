@@ -22,7 +22,7 @@ from providers.failures import (
     Unreachable,
 )
 from providers.http.client import deadline
-from providers.ports.collab import MAX_UPLOAD, Upload, UploadCut, UploadTooLarge
+from providers.ports.collab import MAX_UPLOAD, Upload, UploadTooLarge, UploadTruncated
 from sandbox.asgi import ConnectionCut
 from sandbox.collab import records as r
 
@@ -186,7 +186,7 @@ async def test_too_much_is_refused(tenant, port, nothing_left, known):
 async def test_more_than_may_be_is_noticed_although_less_was_announced(tenant, port, nothing_left):
     liar = Upload(name="new.bin", chunks=endless(LARGE + 1), size=LARGE)
 
-    with pytest.raises(UploadCut):
+    with pytest.raises(UploadTruncated):
         await port.upload(key(tenant.boats), liar)
 
     nothing_left()
@@ -196,7 +196,7 @@ async def test_more_than_may_be_is_noticed_although_less_was_announced(tenant, p
 async def test_fewer_bytes_than_announced_are_not_stored(tenant, port, nothing_left, announced):
     short = Upload(name="new.bin", chunks=pieces(pattern(announced - 1)), size=announced)
 
-    with pytest.raises(UploadCut):
+    with pytest.raises(UploadTruncated):
         await port.upload(key(tenant.boats), short)
 
     nothing_left()

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from providers.connectors.collab import batch, response_types
-from providers.connectors.collab.batch import Ask
-from providers.connectors.collab.connection_context import BETA, V1, Desk
-from providers.connectors.collab.files.reading import Files
-from providers.connectors.collab.files.sites_and_libraries import Places
-from providers.connectors.collab.paging import Leaf
+from providers.connectors.collab.batch import BatchRequest
+from providers.connectors.collab.connection_context import BETA, V1, ConnectionContext
+from providers.connectors.collab.files.reading import FileReader
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
+from providers.connectors.collab.paging import ODataPage
 from providers.content import ids as collab_ids
 from providers.content.ids import ItemKey, is_part
 from providers.failures import Missing, ProviderFailure, Refused
@@ -23,10 +23,10 @@ _FALLBACKS = (
 _METHODS = frozenset({"standard", "privileged", "auto"})
 
 
-class Labels:
+class LabelReader:
     """Reads labels."""
 
-    def __init__(self, desk: Desk, places: Places, files: Files) -> None:
+    def __init__(self, desk: ConnectionContext, places: SiteReader, files: FileReader) -> None:
         self._desk = desk
         self._places = places
         self._files = files
@@ -42,7 +42,7 @@ class Labels:
                 answer = await self._desk.upstream.call("GET", *way)
             except (Refused, Missing):
                 continue
-            labels = _flat(answer.decode(Leaf[response_types.Label]).value)
+            labels = _flat(answer.decode(ODataPage[response_types.Label]).value)
             self._desk.memory.labels.put("", labels)
             return labels
         return ()
@@ -54,7 +54,7 @@ class Labels:
         found: dict[ItemKey, tuple[records.FileLabel, ...] | Unknown] = dict.fromkeys(keys, UNKNOWN)
         admitted = await self._places.admitted({key.drive for key in keys})
         asks = {
-            key: Ask(
+            key: BatchRequest(
                 ("drives", key.drive, "items", key.item, "extractSensitivityLabels"),
                 method="POST",
                 changes=False,
@@ -62,7 +62,7 @@ class Labels:
             for key in found
             if key.drive in admitted and is_part(key.drive) and is_part(key.item)
         }
-        answers = await batch.ask(self._desk.upstream, asks)
+        answers = await batch.read_all(self._desk.upstream, asks)
         for key, answer in answers.items():
             found[key] = _read(answer)
         # A folder is refused too, and surely has none; whatever else is refused may have one.

@@ -8,13 +8,18 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from providers.connectors.collab import batch, mapping, response_types, selected_fields
-from providers.connectors.collab.batch import Ask
-from providers.connectors.collab.connection_context import V1, Desk, settled, unseen
-from providers.connectors.collab.files.sites_and_libraries import Places
-from providers.connectors.collab.paging import Leaf
+from providers.connectors.collab.batch import BatchRequest
+from providers.connectors.collab.connection_context import (
+    V1,
+    ConnectionContext,
+    batched_read_failure,
+    translate_refused_read,
+)
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
+from providers.connectors.collab.paging import ODataPage
 from providers.content.ids import ROOT, ItemKey, is_part
 from providers.failures import Missing, Refused
-from providers.ports.collab import FolderPath, NoLink, Order, Page
+from providers.ports.collab import FolderPath, NotDownloadable, Order, Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
@@ -31,10 +36,10 @@ _OF_LINK = frozenset(
 )
 
 
-class Files:
+class FileReader:
     """Reads files."""
 
-    def __init__(self, desk: Desk, places: Places) -> None:
+    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
         self._desk = desk
         self._places = places
 
@@ -57,14 +62,14 @@ class Files:
             page = await self._desk.book.page(
                 (V1, *_address(folder), "children"),
                 options,
-                Leaf[response_types.Item],
+                ODataPage[response_types.Item],
                 cursor=cursor,
                 keep=lambda one: mapping.file(one, wanted, within=folder.drive),
             )
         except Refused as refusal:
             if order is not None and refusal.status == 400:  # perhaps for its order
                 raise
-            raise unseen(refusal) from refusal
+            raise translate_refused_read(refusal) from refusal
         return replace(page, items=await self.completed(page.items, wanted))
 
     async def search(
@@ -77,12 +82,12 @@ class Files:
             page = await self._desk.book.page(
                 (V1, *_address(folder), f"search(q='{quoted}')"),
                 [("$top", str(top)), *selected_fields.file(frozenset(wanted))],
-                Leaf[response_types.Item],
+                ODataPage[response_types.Item],
                 cursor=cursor,
                 keep=lambda one: _found(one, wanted, folder),
             )
         except Refused as refusal:
-            raise unseen(refusal) from refusal
+            raise translate_refused_read(refusal) from refusal
         return replace(page, items=await self.completed(page.items, wanted))
 
     async def item(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
@@ -119,11 +124,11 @@ class Files:
         admitted = await self._places.admitted({key.drive for key in keys})
         asked = [key for key in found if key.drive in admitted and _callable(key)]
         params = selected_fields.file(frozenset(wanted))
-        answers = await batch.ask(
-            self._desk.upstream, {key: Ask(_address(key), params) for key in asked}
+        answers = await batch.read_all(
+            self._desk.upstream, {key: BatchRequest(_address(key), params) for key in asked}
         )
         for key, answer in answers.items():
-            failure = settled(answer)
+            failure = batched_read_failure(answer)
             if failure is not None:
                 found[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
@@ -140,12 +145,12 @@ class Files:
         found: dict[FolderPath, records.File | Unknown | None] = dict.fromkeys(paths)
         admitted = await self._places.admitted({drive for drive, _ in paths})
         asks = {
-            path: Ask(by_path(path), selected_fields.file(frozenset()))
+            path: BatchRequest(by_path(path), selected_fields.file(frozenset()))
             for path in found
             if path[0] in admitted and is_part(path[0]) and not {".", ".."} & {*path[1]}
         }
-        for path, answer in (await batch.ask(self._desk.upstream, asks)).items():
-            failure = settled(answer)
+        for path, answer in (await batch.read_all(self._desk.upstream, asks)).items():
+            failure = batched_read_failure(answer)
             if failure is not None:
                 found[path] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
@@ -161,7 +166,7 @@ class Files:
             asked -= {"download_link"}
         found = await self.item(key, wanted=asked)
         if found.is_folder:
-            raise NoLink
+            raise NotDownloadable
         url = found.download_link
         expires = datetime.now(UTC) + LINK_LIFE if url is not None else None
         return records.FileLink(file=found, download_url=url, expires_at=expires)
@@ -171,10 +176,13 @@ class Files:
         await self._places.admit_drive(key.drive)
         try:
             found, _ = await self._desk.book.every(
-                (V1, *_address(key), "permissions"), (), Leaf[response_types.Permission], most=1000
+                (V1, *_address(key), "permissions"),
+                (),
+                ODataPage[response_types.Permission],
+                most=1000,
             )
         except Refused as refusal:
-            raise unseen(refusal) from refusal
+            raise translate_refused_read(refusal) from refusal
         return tuple(one for given in found for one in mapping.permissions(given))
 
     async def completed(

@@ -3,9 +3,13 @@
 from collections.abc import Collection, Mapping
 
 from providers.connectors.collab import batch, mapping, response_types, selected_fields
-from providers.connectors.collab.batch import Ask
-from providers.connectors.collab.connection_context import V1, Desk, settled
-from providers.connectors.collab.paging import Leaf
+from providers.connectors.collab.batch import BatchRequest
+from providers.connectors.collab.connection_context import (
+    V1,
+    ConnectionContext,
+    batched_read_failure,
+)
+from providers.connectors.collab.paging import ODataPage
 from providers.content import ids as collab_ids
 from providers.failures import Broken, Missing, ProviderFailure, Refused
 from providers.records import collab as records
@@ -16,10 +20,10 @@ _PAGE = ("$top", "200")
 _PREFIX = "collab:site:"
 
 
-class Places:
+class SiteReader:
     """Reads sites and libraries."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ConnectionContext) -> None:
         self._desk = desk
         self._chosen = frozenset(
             one.removeprefix(_PREFIX).lower() for one in desk.info.selected_site_ids
@@ -37,7 +41,7 @@ class Places:
         found, _ = await self._desk.book.every(
             (V1, "sites"),
             (("search", "*"), selected_fields.SITE, _PAGE),
-            Leaf[response_types.Site],
+            ODataPage[response_types.Site],
             most=MOST_SITES,
         )
         sites = {one.site: one for one in map(mapping.site, found) if one is not None}
@@ -63,22 +67,23 @@ class Places:
         """Return the libraries of sites; see `CollabPort.drives`."""
         asked = [one for one in dict.fromkeys(sites) if self.sees(one)]
         params = (selected_fields.DRIVE, _PAGE)
-        answers = await batch.ask(
-            self._desk.upstream, {one: Ask(("sites", one, "drives"), params) for one in asked}
+        answers = await batch.read_all(
+            self._desk.upstream,
+            {one: BatchRequest(("sites", one, "drives"), params) for one in asked},
         )
         found: dict[str, tuple[records.Drive, ...] | Unknown] = dict.fromkeys(sites, ())
         for one, answer in answers.items():
-            failure = settled(answer)
+            failure = batched_read_failure(answer)
             if failure is not None:
                 found[one] = () if isinstance(failure, Missing) else UNKNOWN
                 continue
-            leaf = answer.decode(Leaf[response_types.Drive])
+            leaf = answer.decode(ODataPage[response_types.Drive])
             drives = leaf.value
             if leaf.next_link is not None:
                 rest, _ = await self._desk.book.every(
                     (V1, "sites", one, "drives"),
                     params,
-                    Leaf[response_types.Drive],
+                    ODataPage[response_types.Drive],
                     most=MOST_SITES,
                 )
                 drives = tuple(rest)
@@ -89,13 +94,16 @@ class Places:
         self, drives: Collection[str]
     ) -> Mapping[str, records.Drive | Unknown | None]:
         """Read libraries; see `CollabPort.drives_by_id`."""
-        answers = await batch.ask(
+        answers = await batch.read_all(
             self._desk.upstream,
-            {one: Ask(("drives", one), (selected_fields.DRIVE,)) for one in dict.fromkeys(drives)},
+            {
+                one: BatchRequest(("drives", one), (selected_fields.DRIVE,))
+                for one in dict.fromkeys(drives)
+            },
         )
         found: dict[str, records.Drive | Unknown | None] = {}
         for one, answer in answers.items():
-            failure = settled(answer)
+            failure = batched_read_failure(answer)
             if failure is not None:
                 found[one] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
@@ -201,13 +209,16 @@ class Places:
 
     async def _granted(self) -> tuple[records.Site, ...]:
         """Read the chosen sites; a grant that was taken back makes one disappear silently."""
-        answers = await batch.ask(
+        answers = await batch.read_all(
             self._desk.upstream,
-            {one: Ask(("sites", one), (selected_fields.SITE,)) for one in sorted(self.chosen)},
+            {
+                one: BatchRequest(("sites", one), (selected_fields.SITE,))
+                for one in sorted(self.chosen)
+            },
         )
         found = []
         for one, answer in answers.items():
-            failure = settled(answer)
+            failure = batched_read_failure(answer)
             if failure is not None and not isinstance(failure, Missing):
                 raise failure
             site = None if failure is not None else mapping.site(answer.decode(response_types.Site))

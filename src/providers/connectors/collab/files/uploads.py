@@ -15,9 +15,9 @@ from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
 
 from providers.connectors.collab import mapping, response_types
-from providers.connectors.collab.connection_context import V1, Desk
+from providers.connectors.collab.connection_context import V1, ConnectionContext
 from providers.connectors.collab.files.reading import by_name
-from providers.connectors.collab.files.sites_and_libraries import Places
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.files.writing import CONFLICT
 from providers.content.ids import ItemKey
 from providers.failures import (
@@ -33,7 +33,7 @@ from providers.failures import (
 from providers.http.client import deadline
 from providers.http.response import Answer
 from providers.outcomes import may_be_done
-from providers.ports.collab import MAX_UPLOAD, Upload, UploadCut, UploadTooLarge
+from providers.ports.collab import MAX_UPLOAD, Upload, UploadTooLarge, UploadTruncated
 from providers.records import collab as records
 
 SLICE = 10 * 320 * 1024  # bytes; a multiple of 320 KiB, wire report 1D.4
@@ -44,10 +44,10 @@ _SLICE_SECONDS = 120.0  # for one slice
 T = TypeVar("T")
 
 
-class Uploads:
+class FileUploader:
     """Stores files."""
 
-    def __init__(self, desk: Desk, places: Places) -> None:
+    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
         self._desk = desk
         self._places = places
 
@@ -204,7 +204,7 @@ class Uploads:
 async def _slice(source: "_Source | _File", size: int) -> bytes:
     piece = await source.take(size)
     if len(piece) < size:
-        raise UploadCut
+        raise UploadTruncated
     return piece
 
 
@@ -212,7 +212,7 @@ async def _slice(source: "_Source | _File", size: int) -> bytes:
 class _Session:
     """An upload session: its address carries its own authority, so our credentials stay out."""
 
-    desk: Desk
+    desk: ConnectionContext
     url: str
 
     async def put(self, piece: bytes, start: int, size: int) -> Answer:
@@ -311,7 +311,7 @@ class _Source:
         """
         announced = size if self._size is None else self._size
         if await self.filled(1) or announced != size or self._seen != size:
-            raise UploadCut
+            raise UploadTruncated
 
 
 @dataclass(slots=True)

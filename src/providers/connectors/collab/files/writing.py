@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from providers.connectors.collab import mapping, response_types
-from providers.connectors.collab.connection_context import V1, Desk
-from providers.connectors.collab.files.sites_and_libraries import Places
-from providers.connectors.collab.paging import Leaf
+from providers.connectors.collab.connection_context import V1, ConnectionContext
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
+from providers.connectors.collab.paging import ODataPage
 from providers.content.ids import ROOT, ItemKey
 from providers.failures import Broken, Missing, Refused
 from providers.http.response import Answer
@@ -20,10 +20,10 @@ _LINKS = {"anyone": "anonymous", "domain": "organization"}
 _BRIEF = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
 
 
-class Writer:
+class FileWriter:
     """Changes files."""
 
-    def __init__(self, desk: Desk, places: Places) -> None:
+    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
         self._desk = desk
         self._places = places
 
@@ -88,7 +88,7 @@ class Writer:
         }
         with certain():
             answer = await self._call("POST", key, "invite", json=invitation)
-            given = answer.decode(Leaf[response_types.Permission]).value
+            given = answer.decode(ODataPage[response_types.Permission]).value
         if any(one.error is not None for one in given):  # told inside of a success; 1D.4
             raise Refused(status=400, word="sharingFailed")
         return next((one.id for one in given if one.id), None)

@@ -5,10 +5,10 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from providers.connectors.collab import mapping, response_types
-from providers.connectors.collab.connection_context import V1, Desk
-from providers.connectors.collab.files.sites_and_libraries import Places
-from providers.connectors.collab.lists.items import Rows
-from providers.connectors.collab.lists.lists import Lists
+from providers.connectors.collab.connection_context import V1, ConnectionContext
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
+from providers.connectors.collab.lists.items import RowReader
+from providers.connectors.collab.lists.lists import ListReader
 from providers.content.ids import ListKey, RowKey, is_number
 from providers.failures import Broken, ProviderFailure, Refused
 from providers.http.response import Answer
@@ -22,7 +22,9 @@ _LOOKUPS = ("lookup", "person")
 class RowWriter:
     """Changes list items."""
 
-    def __init__(self, desk: Desk, places: Places, lists: Lists, rows: Rows) -> None:
+    def __init__(
+        self, desk: ConnectionContext, places: SiteReader, lists: ListReader, rows: RowReader
+    ) -> None:
         self._desk = desk
         self._places = places
         self._lists = lists

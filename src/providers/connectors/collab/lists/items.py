@@ -16,17 +16,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from providers.connectors.collab import batch, response_types, selected_fields
-from providers.connectors.collab.batch import Ask
-from providers.connectors.collab.connection_context import V1, Desk, settled, unseen
-from providers.connectors.collab.files.sites_and_libraries import Places
+from providers.connectors.collab.batch import BatchRequest
+from providers.connectors.collab.connection_context import (
+    V1,
+    ConnectionContext,
+    batched_read_failure,
+    translate_refused_read,
+)
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists import item_filters, item_order, odata_filters
 from providers.connectors.collab.lists.item_filters import Kind, Node
 from providers.connectors.collab.lists.item_order import Order
-from providers.connectors.collab.lists.lists import Lists
+from providers.connectors.collab.lists.lists import ListReader
 from providers.connectors.collab.lists.odata_filters import Pushed
 from providers.connectors.collab.mapping import row as to_record
-from providers.connectors.collab.paging import Leaf
-from providers.content.columns import WHOLE, Share, share
+from providers.connectors.collab.paging import ODataPage
+from providers.content.field_selection import ALL_FIELDS, FieldSelection, select_fields
 from providers.content.ids import ListKey, RowKey, is_number
 from providers.failures import Missing, Refused, Throttled
 from providers.ports.collab import InvalidCursor, InvalidFilter, Page, RowQuery
@@ -54,7 +59,7 @@ class Plan:
     node: Node | None
     pushed: Pushed | None
     orders: tuple[Order, ...]
-    part: Share
+    part: FieldSelection
     limit: int
 
     @property
@@ -78,10 +83,10 @@ class Plan:
         return (f"The filter looks at columns without an index, which may be slow: {names}.",)
 
 
-class Rows:
+class RowReader:
     """Reads list items."""
 
-    def __init__(self, desk: Desk, places: Places, lists: Lists) -> None:
+    def __init__(self, desk: ConnectionContext, places: SiteReader, lists: ListReader) -> None:
         self._desk = desk
         self._places = places
         self._lists = lists
@@ -103,7 +108,7 @@ class Rows:
             else:
                 page = await self._direct(key, plan, rest, wanted)
         except Refused as refusal:
-            raise unseen(refusal) from refusal
+            raise translate_refused_read(refusal) from refusal
         return replace(page, warnings=(*plan.warnings(), *page.warnings))
 
     async def row(
@@ -123,14 +128,16 @@ class Rows:
         keys: Collection[RowKey],
         *,
         wanted: AbstractSet[str],
-        part: Share = WHOLE,
+        part: FieldSelection = ALL_FIELDS,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
         """Read list items by their ids; see `CollabPort.rows_by_id`."""
         found: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
         params = selected_fields.row(frozenset(wanted), part.asked)
-        asks = {key: Ask(_address(key), params) for key in found if self._places.sees(key.site)}
-        for key, answer in (await batch.ask(self._desk.upstream, asks)).items():
-            failure = settled(answer)
+        asks = {
+            key: BatchRequest(_address(key), params) for key in found if self._places.sees(key.site)
+        }
+        for key, answer in (await batch.read_all(self._desk.upstream, asks)).items():
+            failure = batched_read_failure(answer)
             if failure is not None:
                 found[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
@@ -145,13 +152,13 @@ class Rows:
         wanted: AbstractSet[str],
         hidden: AbstractSet[str],
         select: tuple[str, ...] | None = None,
-    ) -> Share:
+    ) -> FieldSelection:
         """Say what is asked for of the values of a list's items; *select*: None: all."""
         if "fields" not in wanted or (not hidden and select is None):
-            return WHOLE
+            return ALL_FIELDS
         if not hidden:
-            return Share(select, ())
-        return share(await self._lists.columns(key), hidden, select)
+            return FieldSelection(select, ())
+        return select_fields(await self._lists.columns(key), hidden, select)
 
     async def _plan(self, key: ListKey, query: RowQuery, wanted: AbstractSet[str]) -> Plan:
         """
@@ -206,7 +213,7 @@ class Rows:
             page = await self._desk.book.page(
                 (V1, *_list_address(key), "items"),
                 params,
-                Leaf[response_types.ListItem],
+                ODataPage[response_types.ListItem],
                 cursor=cursor,
                 keep=keep,
                 headers={} if pushed is None or pushed.indexed else odata_filters.HONOR,
@@ -237,7 +244,7 @@ class Rows:
             page = await self._desk.book.page(
                 (V1, *_list_address(key), "items"),
                 params,
-                Leaf[response_types.ListItem],
+                ODataPage[response_types.ListItem],
                 cursor=place,
                 keep=lambda one: one.id if is_number(one.id) and plan.passes(one) else None,
             )
@@ -296,7 +303,7 @@ class Rows:
                 return await self._desk.book.every(
                     where,
                     [*params, ("$filter", pushed.text)],
-                    Leaf[response_types.ListItem],
+                    ODataPage[response_types.ListItem],
                     most=MOST_ORDERED,
                     headers={} if pushed.indexed else odata_filters.HONOR,
                 )
@@ -305,7 +312,7 @@ class Rows:
                     raise
                 self._desk.memory.wide.put(key, value=True)
         return await self._desk.book.every(
-            where, params, Leaf[response_types.ListItem], most=MOST_ORDERED
+            where, params, ODataPage[response_types.ListItem], most=MOST_ORDERED
         )
 
     async def _read(

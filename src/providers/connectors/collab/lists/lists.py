@@ -5,10 +5,15 @@ from types import MappingProxyType
 from typing import Any
 
 from providers.connectors.collab import batch, response_types, selected_fields
-from providers.connectors.collab.batch import Ask
-from providers.connectors.collab.connection_context import V1, Desk, settled, unseen
-from providers.connectors.collab.files.sites_and_libraries import Places
-from providers.connectors.collab.paging import Leaf
+from providers.connectors.collab.batch import BatchRequest
+from providers.connectors.collab.connection_context import (
+    V1,
+    ConnectionContext,
+    batched_read_failure,
+    translate_refused_read,
+)
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
+from providers.connectors.collab.paging import ODataPage
 from providers.content import ids as collab_ids
 from providers.content.ids import ListKey
 from providers.failures import Missing, Refused
@@ -57,10 +62,10 @@ _FACETS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class Lists:
+class ListReader:
     """Reads lists."""
 
-    def __init__(self, desk: Desk, places: Places) -> None:
+    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
         self._desk = desk
         self._places = places
 
@@ -73,11 +78,11 @@ class Lists:
             found, _ = await self._desk.book.every(
                 (V1, "sites", site, "lists"),
                 (select, _DRIVE, _PAGE),
-                Leaf[response_types.SiteList],
+                ODataPage[response_types.SiteList],
                 most=MOST_LISTS,
             )
         except Refused as refusal:
-            raise unseen(refusal) from refusal
+            raise translate_refused_read(refusal) from refusal
         lists = [one for each in found if (one := site_list(each, site)) is not None]
         shown = [one for one in lists if include_hidden or not one.hidden]
         return tuple({one.list: one for one in shown}.values())
@@ -103,12 +108,14 @@ class Lists:
         """Read lists by their ids; see `CollabPort.lists_by_id`."""
         found: dict[ListKey, records.SiteList | Unknown | None] = dict.fromkeys(keys)
         asks = {
-            key: Ask(("sites", key.site, "lists", key.list), (selected_fields.LIST, _DRIVE))
+            key: BatchRequest(
+                ("sites", key.site, "lists", key.list), (selected_fields.LIST, _DRIVE)
+            )
             for key in found
             if self._places.sees(key.site)
         }
-        for key, answer in (await batch.ask(self._desk.upstream, asks)).items():
-            failure = settled(answer)
+        for key, answer in (await batch.read_all(self._desk.upstream, asks)).items():
+            failure = batched_read_failure(answer)
             if failure is not None:
                 found[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue

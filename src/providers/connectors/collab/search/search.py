@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import msgspec
 
 from providers.connectors.collab import mapping, response_types
-from providers.connectors.collab.connection_context import V1, Desk
-from providers.connectors.collab.files.sites_and_libraries import Places
+from providers.connectors.collab.connection_context import V1, ConnectionContext
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists.lists import site_list
 from providers.connectors.collab.search import keyword_query
 from providers.content import ids as collab_ids
@@ -21,10 +21,10 @@ _MARKS = re.compile(r"</?c0>|<ddd\s*/>")
 _OF_HITS = frozenset({"name", "size", "web_view_link", "modified_time"})
 
 
-class Search:
+class IndexSearch:
     """Asks upstream's own search."""
 
-    def __init__(self, desk: Desk, places: Places) -> None:
+    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
         self._desk = desk
         self._places = places
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from providers.connectors.collab import response_types, selected_fields
-from providers.connectors.collab.connection_context import V1, Desk
-from providers.connectors.collab.files.reading import Files
-from providers.connectors.collab.files.sites_and_libraries import Places
-from providers.connectors.collab.lists.lists import Lists
+from providers.connectors.collab.connection_context import V1, ConnectionContext
+from providers.connectors.collab.files.reading import FileReader
+from providers.connectors.collab.files.sites_and_libraries import SiteReader
+from providers.connectors.collab.lists.lists import ListReader
 from providers.connectors.collab.mapping import row as to_row
-from providers.connectors.collab.paging import Leaf
+from providers.connectors.collab.paging import ODataPage
 from providers.connectors.collab.search import keyword_query
 from providers.connectors.collab.search.keyword_query import Known, Said, Term
 from providers.content.ids import ROOT, ItemKey, is_number
@@ -48,10 +48,12 @@ class _Ranked:
         return (not self.titled, (self.hit.title or "").casefold(), self.hit.id)
 
 
-class SelectedSearch:
+class SelectedSiteSearch:
     """Searches the chosen sites."""
 
-    def __init__(self, desk: Desk, places: Places, files: Files, lists: Lists) -> None:
+    def __init__(
+        self, desk: ConnectionContext, places: SiteReader, files: FileReader, lists: ListReader
+    ) -> None:
         self._desk = desk
         self._places = places
         self._files = files
@@ -147,7 +149,7 @@ class SelectedSearch:
         rows, _ = await self._desk.book.every(
             (V1, "sites", one.site, "lists", one.list, "items"),
             params,
-            Leaf[response_types.ListItem],
+            ODataPage[response_types.ListItem],
             most=MOST_ROWS,
         )
         found: list[_Ranked] = []

@@ -17,7 +17,7 @@ from providers.records.collab import UNKNOWN, Unknown
 
 MOST_DEPTH = 64
 
-Above: TypeAlias = "frozenset[ItemKey] | Unknown"
+Ancestors: TypeAlias = "frozenset[ItemKey] | Unknown"
 
 
 ById: TypeAlias = Callable[
@@ -28,7 +28,7 @@ ByPath: TypeAlias = Callable[
 ]
 
 
-class Lineage:
+class AncestorCache:
     """Remembers, for one request, which folder each file lies in."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Lineage:
 
     async def above(
         self, keys: Collection[ItemKey], read: ById, *, by_path: ByPath | None = None
-    ) -> Mapping[ItemKey, Above]:
+    ) -> Mapping[ItemKey, Ancestors]:
         """
         Return every folder above each file, the library's root included.
 
@@ -90,7 +90,7 @@ class Lineage:
             at = parent
         return None
 
-    def _chain(self, start: ItemKey) -> Above:
+    def _chain(self, start: ItemKey) -> Ancestors:
         found: set[ItemKey] = set()
         at = start
         for _ in range(MOST_DEPTH + 1):

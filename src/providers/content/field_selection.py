@@ -14,7 +14,7 @@ _MOST_ASKED = 8000  # characters of names in one query
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class FieldSelection:
     """
     The part of an item's values that is asked for.
 
@@ -27,10 +27,10 @@ class Share:
     nulls: tuple[str, ...]
 
 
-WHOLE = Share(None, ())
+ALL_FIELDS = FieldSelection(None, ())
 
 
-def veiled(columns: Collection[Column], hidden: AbstractSet[str]) -> frozenset[str]:
+def hidden_keys(columns: Collection[Column], hidden: AbstractSet[str]) -> frozenset[str]:
     """
     Return the keys of values that must not be shown when those under *hidden* must not.
 
@@ -55,17 +55,17 @@ def veiled(columns: Collection[Column], hidden: AbstractSet[str]) -> frozenset[s
     return frozenset(found)
 
 
-def share(
+def select_fields(
     columns: Collection[Column], hidden: AbstractSet[str], select: Collection[str] | None
-) -> Share:
+) -> FieldSelection:
     """Part what may be shown from what may not; *select*: the caller's columns, None: all."""
-    out = veiled(columns, hidden)
+    out = hidden_keys(columns, hidden)
     keys = list(select) if select is not None else _all_keys(columns)
     nulls = tuple(dict.fromkeys(key for key in keys if key in out))
     asked = [key for key in keys if key not in out]
     if select is None and sum(map(len, asked)) > _MOST_ASKED:
-        return Share(None, nulls)
-    return Share(tuple(dict.fromkeys(asked)), nulls)
+        return FieldSelection(None, nulls)
+    return FieldSelection(tuple(dict.fromkeys(asked)), nulls)
 
 
 def _all_keys(columns: Collection[Column]) -> list[str]:

@@ -73,7 +73,7 @@ class _Gathered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class FileLister:
     """
     Lists files by two calls of whoever knows where they are, for the length of one request.
 
