@@ -94,4 +94,4 @@ def _by_mask() -> Iterator[tuple[int, Mapping[str, Run]]]:
 
 
 def _running(inside: Inside, text: str) -> Callable[[], Awaitable[bytes]]:
-    return inside.running(inside.graph.document(text), {})
+    return inside.running(inside.graph.prepare_rest(text), {})

@@ -17,7 +17,7 @@ from benchmarks.corpus import AGENDA_ENDS, AGENDA_STARTS, NOON, Corpus
 from gateway.secrets.keyring import Keyring
 from graph import schema
 from graph.context import Context
-from graph.documents.operation import Documented
+from graph.documents.operation import RestOperation
 from graph.documents.operations import Graph
 from graph.masking import masks
 from policy.caller import Caller
@@ -176,7 +176,7 @@ class Inside:
             request_id="00000000-0000-0000-0000-000000000000",
             sealer=_KEYRING,
             mail=Mailbox(self._mail) if page is None else cast("Mailbox", Ready(page)),
-            agenda=Agenda(self._agenda, KnownIds()),
+            calendars=Agenda(self._agenda, KnownIds()),
             now=_now,
         )
 
@@ -184,11 +184,15 @@ class Inside:
         self, name: str, variables: Mapping[str, Any], *, page: MailPage | None = None
     ) -> Callable[[], Awaitable[bytes]]:
         """Return what runs the table's document *name* once, from admission to bytes."""
-        operation = self.graph.document(document(name), silent=OMITTED_WHEN_EMPTY)
+        operation = self.graph.prepare_rest(document(name), omit_when_empty=OMITTED_WHEN_EMPTY)
         return self.running(operation, variables, page=page)
 
     def running(
-        self, operation: Documented, variables: Mapping[str, Any], *, page: MailPage | None = None
+        self,
+        operation: RestOperation,
+        variables: Mapping[str, Any],
+        *,
+        page: MailPage | None = None,
     ) -> Callable[[], Awaitable[bytes]]:
         """Return what runs *operation* once, from admission to bytes."""
 
@@ -216,7 +220,7 @@ class Inside:
                 return kept[-1]
 
         mail, context.mail = context.mail, cast("Mailbox", Keeping())
-        operation = self.graph.document(document("email/list_emails"))
+        operation = self.graph.prepare_rest(document("email/list_emails"))
         await operation.run({"limit": limit}, context)
         return kept[0]
 

@@ -299,7 +299,7 @@ class _Documents:
     @cache
     def prepare(text: str) -> Operation:
         """See `rest_compat.ports.Graph`."""
-        return _graph().document(text, silent=OMITTED_WHEN_EMPTY)
+        return _graph().prepare_rest(text, omit_when_empty=OMITTED_WHEN_EMPTY)
 
 
 def _stage(

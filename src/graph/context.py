@@ -13,7 +13,7 @@ from strawberry.utils.str_converters import to_camel_case
 from graph.execution.plan.planning import Plan
 from graph.loaders import Loaders
 from graph.masking import masks
-from graph.request_log import Trail
+from graph.request_log import RequestLog
 from policy.caller import Caller
 from policy.vocabulary import RuleType
 from providers.calendar.merged_calendars import Agenda
@@ -39,7 +39,7 @@ class Sealer(Protocol):
         """
 
 
-class Rulebook(Protocol):
+class RuleIntents(Protocol):
     """
     Where rules are added for what a token makes; see `graph.collab.visibility.auto_rules`.
 
@@ -106,10 +106,10 @@ class Context:
     request_id: str
     sealer: Sealer
     mail: Mailbox
-    agenda: Agenda = field(repr=False)
+    calendars: Agenda = field(repr=False)
     tasks: TaskDesk = field(default_factory=TaskDesk, repr=False)
     content: MergedContent = field(default_factory=lambda: MergedContent(()), repr=False)
-    rulebook: Rulebook | None = field(default=None, repr=False)
+    rule_intents: RuleIntents | None = field(default=None, repr=False)
     require_all: bool = False
     delivery: Delivery | None = None
     applied_limit: int | None = None
@@ -117,14 +117,14 @@ class Context:
     budget: int | None = None
     plan: Plan | None = field(default=None, repr=False)
     wait_for_capacity: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
-    trail: Trail = field(default_factory=Trail, repr=False)
+    request_log: RequestLog = field(default_factory=RequestLog, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     hidden: frozenset[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.hidden = masks.hidden(self.caller.grant)
 
-    def never_twice(self) -> None:
+    def refuse_uncertain_retry(self) -> None:
         """
         Refuse to do again what may have been done, where nothing tells whether it was.
 

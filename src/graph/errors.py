@@ -14,7 +14,7 @@ from typing import Any
 
 from graphql import GraphQLError, ValueNode
 
-from graph.request_log import Ruling
+from graph.request_log import Denial
 from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code, Layer, Surface
 from providers.failures import (
@@ -214,13 +214,13 @@ def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dic
     return described
 
 
-def ruling(problem: BaseException, *, surface: Surface | None) -> Ruling:
+def denial(problem: BaseException, *, surface: Surface | None) -> Denial:
     """Say of *problem* which layer it is of: what is no refusal happened upstream, or to us."""
     code = _code(problem)
     layer, rule_id = Layer.UPSTREAM, None
     if isinstance(problem, Refusal):
         layer, rule_id = problem.layer, problem.rule_id
-    return Ruling(layer=layer, code=code, status=status(code, surface), rule_id=rule_id)
+    return Denial(layer=layer, code=code, status=status(code, surface), rule_id=rule_id)
 
 
 def cause(error: GraphQLError) -> BaseException:

@@ -33,11 +33,11 @@ _NAMES = (
     "folderId",
     "siteId",
 )
-WHOLE = ""  # the key of a ruling about the request as a whole; no response key is empty
+WHOLE_REQUEST = ""  # the key of a ruling about the request as a whole; no response key is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class Denial:
     """
     What stopped a root field, or the whole request.
 
@@ -52,7 +52,7 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class RootField:
     """
     One root field of an operation.
 
@@ -78,27 +78,27 @@ class Asking:
 
 
 @dataclass(slots=True)
-class Trail:
+class RequestLog:
     """
     One request's; what is not known yet is empty.
 
     Attributes:
         given: The variables.
-        rulings: By response key, the first of each; or under `ALL_FIELDS`.
+        rulings: By response key, the first of each; or under `WHOLE_REQUEST`.
         problems: What the rulings are about, under the same keys; None: nobody wants to know.
     """
 
-    askings: tuple[Asking, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict)
-    rulings: dict[str, Ruling] = field(default_factory=dict)
-    problems: dict[str, BaseException] | None = None
+    root_fields: tuple[RootField, ...] = ()
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    denials: dict[str, Denial] = field(default_factory=dict)
+    causes: dict[str, BaseException] | None = None
 
 
-def askings(
+def root_fields(
     operation: OperationDefinitionNode,
     document: DocumentNode,
     requirements: Mapping[str, Requirement],
-) -> tuple[Asking, ...]:
+) -> tuple[RootField, ...]:
     """
     Return what *operation* of *document* asks, one per response key.
 
@@ -114,14 +114,14 @@ def askings(
         one.variable.name.value: _text(one.default_value)
         for one in operation.variable_definitions or ()
     }
-    found: dict[str, Asking] = {}
+    found: dict[str, RootField] = {}
     for node in _fields(operation.selection_set, fragments, set()):
         name = node.name.value
         if name in requirements:
             key = node.alias.value if node.alias else name
             found.setdefault(
                 key,
-                Asking(
+                RootField(
                     key=key,
                     name=name,
                     surface=requirements[name].surface,

@@ -28,7 +28,7 @@ _MOMENT = re.compile(
 )
 
 
-def read_moment(text: str) -> datetime:
+def parse_datetime(text: str) -> datetime:
     """
     Read a time: `…Z`, with an offset, date only (00:00 UTC) or naive (UTC).
 
@@ -52,7 +52,7 @@ def read_moment(text: str) -> datetime:
         raise ValueError("outside the calendar") from error
 
 
-def write_moment(moment: datetime) -> str:
+def format_datetime(moment: datetime) -> str:
     """Write an aware time as `YYYY-MM-DDTHH:MM:SSZ`, with a fraction only when it has one."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
@@ -60,7 +60,7 @@ def write_moment(moment: datetime) -> str:
 def _read_moment(value: object) -> datetime:
     if isinstance(value, str):
         try:
-            return read_moment(value)
+            return parse_datetime(value)
         except ValueError:
             pass
     raise GraphQLError(
@@ -72,7 +72,7 @@ def _read_moment(value: object) -> datetime:
 def _write_moment(value: object) -> str:
     if not isinstance(value, datetime):
         raise GraphQLError("A DateTime field does not hold a time.")
-    return write_moment(value)
+    return format_datetime(value)
 
 
 def _read_long(value: object) -> int:

@@ -48,7 +48,7 @@ def warnings(
     return ordered
 
 
-def told(failure: AllFailed) -> ProviderFailure:
+def all_failed_error(failure: AllFailed) -> ProviderFailure:
     """Say of a search that reached nothing what is wrong with each."""
     return ProviderFailure(" ".join([failure.message, *map(_sentence, failure.warnings)]))
 

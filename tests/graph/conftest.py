@@ -12,7 +12,7 @@ from in_memory_calendars import MemoryIds
 
 from graph.context import Context, Sealer
 from graph.documents.operations import Graph
-from graph.http import respond
+from graph.request_execution import respond
 from graph.schema import build
 from policy.caller import Caller
 from policy.grants import Grant, validate
@@ -192,7 +192,7 @@ class World:
             request_id="req-1",
             sealer=self.sealer,
             mail=Mailbox(usable),
-            agenda=Agenda((), MemoryIds()),
+            calendars=Agenda((), MemoryIds()),
             now=lambda: self.now,
             **changes,
         )

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from graph.scalars import SCALARS, Long, read_moment, write_moment
+from graph.scalars import SCALARS, Long, format_datetime, parse_datetime
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from graph.scalars import SCALARS, Long, read_moment, write_moment
     ],
 )
 def test_it_reads_a_time(text, moment):
-    assert read_moment(text).isoformat() == moment
+    assert parse_datetime(text).isoformat() == moment
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_it_reads_a_time(text, moment):
 )
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(ValueError):
-        read_moment(text)
+        parse_datetime(text)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_is_no_time_is_refused(text):
     ],
 )
 def test_it_writes_a_time_in_utc(moment, text):
-    assert write_moment(moment) == text
+    assert format_datetime(moment) == text
 
 
 @pytest.mark.parametrize("value", [0, 2**63 - 1, -(2**63), 5.0])

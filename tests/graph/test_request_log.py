@@ -2,30 +2,30 @@
 
 import pytest
 
-from graph.request_log import WHOLE, Ruling, Trail
+from graph.request_log import WHOLE_REQUEST, Denial, RequestLog
 from policy.refusals import Refusal
 from policy.vocabulary import Code, Layer, Surface
 from providers.failures import Throttled
 
 
 @pytest.fixture
-def trail():
-    return Trail()
+def request_log():
+    return RequestLog()
 
 
 @pytest.fixture
-def left(ask, trail):
+def left(ask, request_log):
     """Run a document; returns the status and what it left."""
 
     async def run(query, variables=None, **changes):
-        status, _ = await ask(query, variables, trail=trail, **changes)
-        return status, trail
+        status, _ = await ask(query, variables, request_log=request_log, **changes)
+        return status, request_log
 
     return run
 
 
 def stopped(layer, code, status):
-    return Ruling(layer=layer, code=code, status=status)
+    return Denial(layer=layer, code=code, status=status)
 
 
 async def test_every_root_field_is_told_with_the_id_that_the_caller_named(left):
@@ -40,11 +40,11 @@ async def test_every_root_field_is_told_with_the_id_that_the_caller_named(left):
         __typename
     }"""
 
-    _, trail = await left(document, {"id": "providerA:a1"})
+    _, request_log = await left(document, {"id": "providerA:a1"})
 
     assert [
-        (one.key, one.name, one.surface, one.writes, one.resource(trail.given))
-        for one in trail.askings
+        (one.key, one.name, one.surface, one.writes, one.resource(request_log.variables))
+        for one in request_log.root_fields
     ] == [
         ("emails", "emails", Surface.EMAIL, False, None),
         ("one", "email", Surface.EMAIL, False, "providerA:a1"),
@@ -68,24 +68,24 @@ async def test_the_id_is_the_narrowest_that_is_given(left, variables, resource):
         collabFiles(folderId: $folder, siteId: $site) { hasMore }
     }"""
 
-    _, trail = await left(document, variables)
+    _, request_log = await left(document, variables)
 
-    assert [one.resource(trail.given) for one in trail.askings] == [resource]
+    assert [one.resource(request_log.variables) for one in request_log.root_fields] == [resource]
 
 
 async def test_what_is_skipped_was_not_asked(left):
-    _, trail = await left(
+    _, request_log = await left(
         "query ($no: Boolean!) { emails @include(if: $no) { hasMore } accessToken { id } }",
         {"no": False},
     )
 
-    assert [one.name for one in trail.askings] == ["accessToken"]
-    assert trail.rulings == {}
+    assert [one.name for one in request_log.root_fields] == ["accessToken"]
+    assert request_log.denials == {}
 
 
 async def test_each_field_has_the_ruling_that_stopped_it(left, world):
     world.settings["allowedEmailOperations"] = ["search_emails", "view_email"]
-    _, trail = await left(
+    _, request_log = await left(
         """{
             emails(limit: 1) { hasMore }
             bad: emails(limit: 0) { hasMore }
@@ -95,7 +95,7 @@ async def test_each_field_has_the_ruling_that_stopped_it(left, world):
         }"""
     )
 
-    assert trail.rulings == {
+    assert request_log.denials == {
         "bad": stopped(Layer.INPUT, Code.INVALID_PARAMETER, 400),
         "gone": stopped(Layer.UPSTREAM, Code.NOT_FOUND, 404),
         "emailThread": stopped(Layer.OPERATION, Code.OPERATION_NOT_ALLOWED, 403),
@@ -107,9 +107,9 @@ async def test_a_failure_upstream_is_upstreams_even_when_it_says_what_our_limits
     for shelf in world.shelves.values():
         shelf.failure = Throttled(7)
 
-    _, trail = await left("{ emails { hasMore } }")
+    _, request_log = await left("{ emails { hasMore } }")
 
-    assert trail.rulings == {"emails": stopped(Layer.UPSTREAM, Code.RATE_LIMITED, 429)}
+    assert request_log.denials == {"emails": stopped(Layer.UPSTREAM, Code.RATE_LIMITED, 429)}
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ async def test_a_failure_upstream_is_upstreams_even_when_it_says_what_our_limits
     ids=["no document", "an unknown field", "a wrong variable", "two mutations"],
 )
 async def test_a_request_that_cannot_run_is_stopped_as_a_whole(left, query, variables, code):
-    status, trail = await left(query, variables)
+    status, request_log = await left(query, variables)
 
-    assert (status, trail.rulings) == (400, {WHOLE: stopped(Layer.INPUT, code, 400)})
+    assert (status, request_log.denials) == (400, {WHOLE_REQUEST: stopped(Layer.INPUT, code, 400)})
 
 
 class NobodyWatches(Refusal):
@@ -144,17 +144,19 @@ class NobodyWatches(Refusal):
 async def test_nothing_is_changed_unless_somebody_can_write_it_down(left, world):
     asked = []
 
-    async def wait_for_capacity():
+    async def overloaded():
         asked.append(len(asked))
         raise NobodyWatches("Not now.")
 
-    await left("{ emails { hasMore } }", wait_for_capacity=wait_for_capacity)
+    await left("{ emails { hasMore } }", wait_for_capacity=overloaded)
     world.shelves[1].calls.clear()
-    status, trail = await left(
+    status, request_log = await left(
         'mutation { deleteEmail(emailId: "providerA:a1") { success } }',
-        wait_for_capacity=wait_for_capacity,
+        wait_for_capacity=overloaded,
     )
 
-    assert asked == [0]  # a read waits for no capacity
+    assert asked == [0]  # reading needs no capacity
     assert (status, world.shelves[1].calls) == (503, [])
-    assert trail.rulings == {WHOLE: stopped(Layer.ADDRESS_LIMIT, Code.OVERLOADED, 503)}
+    assert request_log.denials == {
+        WHOLE_REQUEST: stopped(Layer.ADDRESS_LIMIT, Code.OVERLOADED, 503)
+    }

@@ -12,7 +12,7 @@ import orjson
 from gateway.audit.decision import Decision, EntryPoint, Outcome
 from gateway.audit.log import DecisionLog
 from graph.context import Context
-from graph.request_log import WHOLE, Asking, Ruling, Trail
+from graph.request_log import WHOLE_REQUEST, Denial, RequestLog, RootField
 from policy.grants import Grant
 from policy.vocabulary import (
     LAYERS,
@@ -50,7 +50,7 @@ _CURRENT: ContextVar[UpstreamTally | None] = ContextVar("upstream_calls", defaul
 
 
 @dataclass(slots=True)
-class RequestRecord(Trail):
+class RequestRecord(RequestLog):
     """
     What the log wants to know of a request besides what the graph leaves.
 
@@ -95,8 +95,8 @@ class Recorder:
     ) -> None:
         """Write down a REST call; a `rest_compat.ports.Left`, *operation* is the graph's."""
         context: Context = visit.context
-        asking = operation.askings[0] if operation is not None else None
-        ruling = _ruling(context.trail, answer, failure, routed=operation is not None)
+        asking = operation.root_fields[0] if operation is not None else None
+        ruling = _ruling(context.request_log, answer, failure, routed=operation is not None)
         status = ruling.status if ruling is not None else answer.status if answer else 0
         self._row(context, asking, ruling, status, cost=1)
 
@@ -106,28 +106,28 @@ class Recorder:
 
         *status* is of the answer; 500 when it failed for want of one, 0 when nobody waited for it.
         """
-        trail = context.trail
-        whole = trail.rulings.get(WHOLE)
+        trail = context.request_log
+        whole = trail.denials.get(WHOLE_REQUEST)
         if status == 500:
             whole = _plain(Code.INTERNAL_ERROR, status)
-        if not trail.askings:
+        if not trail.root_fields:
             self._row(context, None, whole, whole.status if whole else status, cost=_cost(trail))
             return
-        charged = _shares(trail.askings, _cost(trail))
-        for asking, cost in zip(trail.askings, charged, strict=True):
-            ruling = whole or trail.rulings.get(asking.key)
+        charged = _shares(trail.root_fields, _cost(trail))
+        for asking, cost in zip(trail.root_fields, charged, strict=True):
+            ruling = whole or trail.denials.get(asking.key)
             self._row(context, asking, ruling, ruling.status if ruling else status, cost=cost)
 
     def _row(
         self,
         context: Context,
-        asking: Asking | None,
-        ruling: Ruling | None,
+        asking: RootField | None,
+        ruling: Denial | None,
         status: int,
         *,
         cost: int,
     ) -> None:
-        caller, journey = context.caller, context.trail
+        caller, journey = context.caller, context.request_log
         if not isinstance(journey, RequestRecord):  # made by hand, not by the door
             return
         surface = asking.surface if asking is not None else None
@@ -139,7 +139,7 @@ class Recorder:
             journey.door,
             surface,
             asking.name if asking is not None else None,
-            asking.resource(journey.given) if asking is not None else None,
+            asking.resource(journey.variables) if asking is not None else None,
             _outcome(ruling, status),
             ruling.layer if ruling is not None else None,
             ruling.code if ruling is not None else None,
@@ -155,15 +155,15 @@ class Recorder:
         self._log.write(row, change=asking is not None and asking.writes)
 
 
-def _outcome(ruling: Ruling | None, status: int) -> Outcome:
+def _outcome(ruling: Denial | None, status: int) -> Outcome:
     if ruling is None:
         return Outcome.ALLOWED if 0 < status < 400 else Outcome.FAILED
     return Outcome.FAILED if ruling.layer is Layer.UPSTREAM else Outcome.REFUSED
 
 
 def _ruling(
-    trail: Trail, answer: Answer | None, failure: BaseException | None, *, routed: bool
-) -> Ruling | None:
+    trail: RequestLog, answer: Answer | None, failure: BaseException | None, *, routed: bool
+) -> Denial | None:
     """Say what stopped a REST call; None: nothing did, or its caller went away."""
     if failure is None:
         return _kept(answer) if answer is not None and answer.status >= 400 else None
@@ -172,14 +172,14 @@ def _ruling(
         return _plain(Code.INTERNAL_ERROR, 500) if bug else None
     code, status = Code(failure.extensions["code"]), int(failure.extensions["httpStatus"])
     if not routed:
-        return Ruling(layer=Layer.INPUT, code=code, status=status)
-    for noted in trail.rulings.values():
+        return Denial(layer=Layer.INPUT, code=code, status=status)
+    for noted in trail.denials.values():
         if noted.code is code:
             return noted
     return _plain(code, status)
 
 
-def _kept(answer: Answer) -> Ruling | None:
+def _kept(answer: Answer) -> Denial | None:
     """Read what stopped a call whose kept answer is replayed; None where it has no word for it."""
     try:
         return _plain(Code(orjson.loads(answer.body)["error"]), answer.status)
@@ -187,15 +187,15 @@ def _kept(answer: Answer) -> Ruling | None:
         return None
 
 
-def _plain(code: Code, status: int) -> Ruling:
-    return Ruling(layer=LAYERS[code], code=code, status=status)
+def _plain(code: Code, status: int) -> Denial:
+    return Denial(layer=LAYERS[code], code=code, status=status)
 
 
-def _cost(trail: Trail) -> int:
+def _cost(trail: RequestLog) -> int:
     return trail.cost if isinstance(trail, RequestRecord) else 0
 
 
-def _shares(asked: Iterable[Asking], total: int) -> list[int]:
+def _shares(asked: Iterable[RootField], total: int) -> list[int]:
     """Share what a request cost: fields of surfaces cost one each, anything else nothing more."""
     shares = [1 if asking.surface is not None else 0 for asking in asked]
     shares[0] += total - sum(shares)

@@ -7,7 +7,7 @@ from typing import Any
 from gateway.explain.subject import Subject
 from graph.context import Context
 from graph.documents.operation import Operation
-from graph.request_log import Asking
+from graph.request_log import RootField
 from policy.quota import Window
 from policy.refusals import Refusal
 from policy.vocabulary import Layer
@@ -44,11 +44,11 @@ class DryRun:
     refusal: Refusal | None = None
 
     @property
-    def askings(self) -> Sequence[Asking]:
+    def root_fields(self) -> Sequence[RootField]:
         """The root fields that run; none when the operation is not known."""
-        return self.operation.asked(self.given) if self.operation is not None else ()
+        return self.operation.running_root_fields(self.given) if self.operation is not None else ()
 
     @property
     def problems(self) -> Mapping[str, BaseException]:
         """What stopped root fields, by their keys in the response."""
-        return (self.context.trail.problems or {}) if self.context is not None else {}
+        return (self.context.request_log.causes or {}) if self.context is not None else {}

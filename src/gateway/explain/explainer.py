@@ -92,7 +92,7 @@ def _fields(course: DryRunResult) -> list[views.RootField]:
             "layer": stops[one.key].layer if one.key in stops else None,
             "error": stops[one.key].error if one.key in stops else None,
         }
-        for one in course.play.askings
+        for one in course.play.root_fields
     ]
 
 

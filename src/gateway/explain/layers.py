@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from gateway.explain.dry_run import DryRun
 from gateway.explain.result import Denial, DryRunResult
-from graph.documents.selected_coordinates import coordinates
+from graph.documents.selected_coordinates import selected_coordinates
 from graph.masking import masks
 from graph.masking.guards import Requirement
 from policy.caller import Caller
@@ -67,8 +67,8 @@ def hidden_fields(course: DryRunResult) -> Mapping[Surface, list[Field]]:
     operation = course.play.operation
     if operation is None:
         return {}
-    selected = coordinates(operation, course.play.given)
-    return masks.words(selected, course.play.subject.caller.grant)
+    selected = selected_coordinates(operation, course.play.given)
+    return masks.hiding_words(selected, course.play.subject.caller.grant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ _GROUNDS: Mapping[Layer, Callable[[DryRunResult], _Ground]] = MappingProxyType(
 
 def _needs(play: DryRun) -> Sequence[Requirement]:
     operation = play.operation
-    return [operation.requirements[one.name] for one in play.askings] if operation else ()
+    return [operation.requirements[one.name] for one in play.root_fields] if operation else ()
 
 
 def _surfaces(play: DryRun) -> Sequence[Surface]:

@@ -8,7 +8,7 @@ import orjson
 
 from gateway.explain.dry_run import DryRun
 from graph import errors
-from graph.request_log import WHOLE
+from graph.request_log import WHOLE_REQUEST
 from policy.refusals import Blocked, Refusal
 from policy.vocabulary import LAYERS, Code, Layer, Surface
 from providers.failures import ProviderFailure
@@ -33,7 +33,7 @@ class Denial:
     status: int
     surface: Surface | None
     problem: BaseException | None = None
-    key: str = WHOLE
+    key: str = WHOLE_REQUEST
 
     @property
     def failed(self) -> bool:
@@ -88,7 +88,7 @@ class DryRunResult:
         problem = _behind(play, told["message"])
         surface = endpoint.surface if endpoint is not None else None
         if problem is not None:
-            ruling = errors.ruling(problem, surface=surface)
+            ruling = errors.denial(problem, surface=surface)
             code, layer = ruling.code, ruling.layer
         else:  # wrong before the graph was asked; a word is missing only where nothing is
             code, layer = Code(told["error"] or Code.NOT_FOUND), Layer.INPUT
@@ -120,15 +120,15 @@ def _behind(play: DryRun, message: str) -> BaseException | None:
 def _stop(play: DryRun, told: Mapping[str, Any]) -> Denial:
     extensions = told["extensions"]
     code = Code(extensions["code"])
-    key = str(told["path"][0]) if told.get("path") else WHOLE
+    key = str(told["path"][0]) if told.get("path") else WHOLE_REQUEST
     problem = play.problems.get(key) or _behind(play, told["message"])
     surface = None
     if play.operation is not None:
-        surfaces = {one.key: one.surface for one in play.askings}
+        surfaces = {one.key: one.surface for one in play.root_fields}
         surface = surfaces.get(key, play.operation.surface)
     layer = LAYERS[code]
     if problem is not None:
-        layer = errors.ruling(problem, surface=surface).layer
+        layer = errors.denial(problem, surface=surface).layer
     return Denial(
         layer=layer,
         code=code,

@@ -25,8 +25,8 @@ from graph import errors
 from graph.context import Context
 from graph.documents.operation import Operation
 from graph.documents.operations import Graph
-from graph.http import respond
-from graph.request_log import Trail
+from graph.request_execution import respond
+from graph.request_log import RequestLog
 from policy.caller import Caller
 from policy.quota import Charge, token_windows
 from policy.refusals import Refusal, TooManyRequests
@@ -105,7 +105,7 @@ class DryRunner:
             play.refusal = refusal
             raise
         play.context = self._door.build_context(caller, costs, request_id=REQUEST_ID)
-        play.context.trail = Trail(problems={})
+        play.context.request_log = RequestLog(causes={})
         return play.context
 
     # -- the two doors

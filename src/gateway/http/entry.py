@@ -26,7 +26,7 @@ from gateway.services import Services
 from gateway.store.database import StorageUnavailable
 from graph import errors
 from graph.context import Context, Delivery
-from graph.request_log import WHOLE
+from graph.request_log import WHOLE_REQUEST
 from policy.caller import Caller
 from policy.quota import Charge, token_windows
 from policy.refusals import Refusal, TooManyRequests, Unauthenticated
@@ -79,8 +79,8 @@ class RequestEntry:
             operation.admit(visit.context)
         except Refusal as refusal:
             context: Context = visit.context
-            ruling = errors.ruling(refusal, surface=operation.surface)
-            context.trail.rulings[WHOLE] = ruling
+            ruling = errors.denial(refusal, surface=operation.surface)
+            context.request_log.denials[WHOLE_REQUEST] = ruling
             raise _problem(refusal, operation.surface, context.request_id) from refusal
 
     def deliver(self, visit: ports.Visit, *, seed: str, maybe_sent: bool) -> None:
@@ -143,11 +143,11 @@ class RequestEntry:
         charges = self._address_charges(scope, costs, mount)
         await self._charge(scope, *charges, *_token_charges(caller, sum(costs.values())))
         context = self.build_context(caller, costs, request_id=self.request_id(scope))
-        context.rulebook, context.wait_for_capacity = (
+        context.rule_intents, context.wait_for_capacity = (
             self.rulebook,
             self._decisions.wait_for_capacity,
         )
-        context.trail = recorder.begin(_way(scope, mount), sum(costs.values()))
+        context.request_log = recorder.begin(_way(scope, mount), sum(costs.values()))
         return context
 
     def build_context(
@@ -159,7 +159,7 @@ class RequestEntry:
             request_id=request_id,
             sealer=self._services.keyring,
             mail=self._accounts.mail_of(caller, costs),
-            agenda=self._accounts.agenda_of(caller, costs),
+            calendars=self._accounts.agenda_of(caller, costs),
             tasks=self._accounts.tasks_of(caller, costs),
             content=self._accounts.content_of(caller, costs),
         )

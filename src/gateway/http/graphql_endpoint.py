@@ -10,7 +10,7 @@ from gateway.http.graphql_idempotency import IdempotentMutation, to_refusal
 from graph.context import Context
 from graph.documents.cost_limits import MAX_BYTES
 from graph.documents.operations import Graph
-from graph.http import NOTHING_ASKED, Reply, refused, respond
+from graph.request_execution import NO_SURFACE_COST, HttpResponse, refusal_response, respond
 from policy.refusals import Refusal
 from rest_compat.body import read_body
 from rest_compat.idempotency import HEADER
@@ -36,13 +36,13 @@ def endpoint(door: RequestEntry, graph: Graph, ledger: Ledger) -> Answering:
 
 async def _answer(
     door: RequestEntry, graph: Graph, ledger: Ledger, request: Request, preferred: Preferences
-) -> Reply:
+) -> HttpResponse:
     """Find out who calls; only then read the body, run it and write down that it ran."""
     request_id, accept = door.request_id(request.scope), request.headers.get("accept", "")
     try:
-        caller = await door.authenticate(request.scope, NOTHING_ASKED)
+        caller = await door.authenticate(request.scope, NO_SURFACE_COST)
     except Refusal as refusal:
-        return refused(refusal, request_id=request_id, accept=accept)
+        return refusal_response(refusal, request_id=request_id, accept=accept)
     body = await _body(request)
     visitor: Context | None = None
 

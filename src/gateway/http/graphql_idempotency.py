@@ -10,8 +10,8 @@ import orjson
 from gateway.http.entry import AdmittedRequest, RequestEntry
 from graph.context import Context
 from graph.documents.operation import Operation
-from graph.http import Reply, Run
-from graph.request_log import WHOLE, Ruling
+from graph.request_execution import HttpResponse, RunOperation
+from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Conflict, Detail, Refusal
 from policy.vocabulary import LAYERS, Code
 from rest_compat.idempotency import REPLAYED, once, read_key
@@ -23,7 +23,7 @@ from rest_compat.responses import Answer
 @dataclass(frozen=True, slots=True)
 class IdempotentMutation:
     """
-    A request and its `Idempotency-Key`, if any; a `graph.http.Once`. Decisions 5.9.
+    A request and its `Idempotency-Key`, if any; a `graph.request_execution.RunOnce`. Decisions 5.9.
 
     Attributes:
         keys: The values of the header.
@@ -35,7 +35,9 @@ class IdempotentMutation:
     door: RequestEntry
     ledger: Ledger
 
-    async def __call__(self, operation: Operation, context: Context, run: Run) -> Reply:
+    async def __call__(
+        self, operation: Operation, context: Context, run: RunOperation
+    ) -> HttpResponse:
         """
         Run the mutation unless it was run before; then return the reply it had.
 
@@ -44,7 +46,7 @@ class IdempotentMutation:
                 mutation is still running (409), the ledger cannot be read (503, 504).
         """
         try:
-            operation.admit(context, context.trail.given)
+            operation.admit(context, context.request_log.variables)
         except Refusal:
             return await run()  # which refuses as it does without a key
         try:
@@ -53,13 +55,13 @@ class IdempotentMutation:
         except Problem as problem:
             raise to_refusal(problem) from problem
 
-    async def _once(self, key: str, context: Context, run: Run) -> Reply:
-        fresh: Reply | None = None
+    async def _once(self, key: str, context: Context, run: RunOperation) -> HttpResponse:
+        fresh: HttpResponse | None = None
 
         async def running() -> Answer:
             nonlocal fresh
             fresh = await run()
-            return Answer(status=fresh.status, body=fresh.body, outcome=fresh.failed)
+            return Answer(status=fresh.status, body=fresh.body, outcome=fresh.error_status)
 
         visit = AdmittedRequest(context.caller.token_id, context.request_id, context)
         intent = Intent(
@@ -78,7 +80,7 @@ class IdempotentMutation:
         )
         if fresh is None:
             _note(answer, context)
-        return fresh or Reply(answer.status, answer.body, headers=dict([REPLAYED]))
+        return fresh or HttpResponse(answer.status, answer.body, headers=dict([REPLAYED]))
 
 
 def _note(answer: Answer, context: Context) -> None:
@@ -87,8 +89,8 @@ def _note(answer: Answer, context: Context) -> None:
     if errors:
         told = errors[0]["extensions"]
         code = Code(told["code"])
-        ruling = Ruling(layer=LAYERS[code], code=code, status=told["httpStatus"])
-        context.trail.rulings[WHOLE] = ruling
+        ruling = Denial(layer=LAYERS[code], code=code, status=told["httpStatus"])
+        context.request_log.denials[WHOLE_REQUEST] = ruling
 
 
 def to_refusal(problem: Problem) -> Refusal:

@@ -37,7 +37,7 @@ RENEWAL = 5.0  # seconds between signs of life, and between tries to store what 
 
 
 class RuleIntentLog:
-    """`graph.context.Rulebook` over the database. One per process."""
+    """`graph.context.RuleIntents` over the database. One per process."""
 
     def __init__(
         self, database: Database, keyring: Keyring, *, clock: Callable[[], int] = now_ms

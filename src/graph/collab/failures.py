@@ -3,7 +3,7 @@
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from graph.warnings import told
+from graph.warnings import all_failed_error
 from policy.refusals import Conflict, Detail, InvalidInput, NotFound, ReadOnlyConnection
 from policy.vocabulary import Code
 from providers.failures import Missing
@@ -35,7 +35,7 @@ async def translate_failures(asking: Awaitable[Done]) -> Done:
     except Missing as missing:
         raise NotFound("There is nothing under this id.") from missing
     except AllFailed as failure:
-        raise told(failure) from failure
+        raise all_failed_error(failure) from failure
     except (InvalidFilter, InvalidSearch, InvalidDestination) as problem:
         raise InvalidInput(problem.message, code=_CODES[type(problem)]) from problem
     except InvalidFields as problem:

@@ -82,7 +82,8 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     if upload.conflict == "replace":
         await _require_replaceable(context, access, parent, name)
     if upload.conflict == "rename":
-        context.never_twice()  # it would be a second file; otherwise the name tells of the first
+        # It would be a second file; otherwise the name tells of the first.
+        context.refuse_uncertain_retry()
 
     async def store() -> DriveOperationView:
         made = await create_with_rule(
@@ -203,7 +204,7 @@ async def share_file(
     context = info.context
     key, share = ids.parse_file(file_id), _share(written)
     found = await _whole(context, key)
-    context.never_twice()  # the provider would write to them again
+    context.refuse_uncertain_retry()  # the provider would write to them again
     given = await changed(context.content.share(key, share), refusable=True)
     return DriveOperationView(file_id=found.file.id, permission_id=given)
 

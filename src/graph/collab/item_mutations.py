@@ -47,7 +47,7 @@ async def create_list_item(
     if isinstance(of.drive, str):
         why = "The items of a library are made by uploading files."
         raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
-    context.never_twice()
+    context.refuse_uncertain_retry()
     wants = _shown(info, context) | access.fact_loader.row_attributes
     hidden = await translate_failures(find_hidden_columns(context, access, key, wants))
     made = await create_with_rule(

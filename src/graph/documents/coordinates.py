@@ -17,14 +17,14 @@ def field_at(schema: GraphQLSchema, coordinate: str) -> GraphQLField:
     return field
 
 
-def declaration(field: GraphQLField) -> Any:
+def strawberry_field(field: GraphQLField) -> Any:
     """Return the Strawberry field that *field* was made of."""
     return field.extensions["strawberry-definition"]
 
 
-def attribute(field: GraphQLField) -> str | None:
+def record_attribute(field: GraphQLField) -> str | None:
     """Return the record attribute that *field* shows; None when a resolver makes its value."""
-    made_of = declaration(field)
+    made_of = strawberry_field(field)
     return None if made_of.base_resolver is not None else str(made_of.python_name)
 
 

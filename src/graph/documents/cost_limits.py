@@ -20,7 +20,13 @@ from graphql import (
     parse,
 )
 
-from graph.documents.cost_walker import Condition, Counter, Parts, Root, Tally
+from graph.documents.cost_walker import (
+    Condition,
+    CostWalker,
+    RootCost,
+    RootSelections,
+    SelectionCost,
+)
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 
@@ -36,12 +42,12 @@ MAX_OBJECTS = 25_000  # returned
 MAX_PAIRS = 20_000  # fields that repeat each other; keeps validation within 100 ms of CPU
 
 
-class TooCostly(InvalidInput):
+class QueryTooCostly(InvalidInput):
     code = Code.QUERY_TOO_COSTLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class OperationCost:
     """
     What one operation of a document costs.
 
@@ -52,36 +58,36 @@ class Measure:
     """
 
     kind: OperationType
-    parts: Parts
+    parts: RootSelections
     defaults: Mapping[str, object]
     visited: int
 
     @property
-    def roots(self) -> tuple[Root, ...]:
+    def roots(self) -> tuple[RootCost, ...]:
         """Every root field that is written, whatever its conditions are."""
         return tuple(self._reached("", lambda _: True, set()))
 
-    def running(self, variables: Mapping[str, Any]) -> tuple[Root, ...]:
+    def running(self, variables: Mapping[str, Any]) -> tuple[RootCost, ...]:
         """Return the root fields that run with *variables*, one per response key."""
         return tuple({root.key: root for root in self._found(variables)}.values())
 
-    def objects(self, variables: Mapping[str, Any]) -> int:
+    def estimate_objects(self, variables: Mapping[str, Any]) -> int:
         """Estimate how many objects it returns; each of the fields that are merged adds its own."""
         values = {**self.defaults, **variables}
         return sum(root.objects(values) for root in self._found(variables))
 
-    def _found(self, variables: Mapping[str, Any]) -> Iterator[Root]:
+    def _found(self, variables: Mapping[str, Any]) -> Iterator[RootCost]:
         values = {**self.defaults, **variables}
         return self._reached("", lambda condition: condition.holds(values), set())
 
     def _reached(
         self, fragment: str, holds: Callable[[Condition], bool], entered: set[str]
-    ) -> Iterator[Root]:
+    ) -> Iterator[RootCost]:
         """Enter each fragment once, and not before a spread of it holds: another one may."""
         for part in self.parts.get(fragment, ()):
             if not all(map(holds, part.conditions)):
                 continue
-            if isinstance(part, Root):
+            if isinstance(part, RootCost):
                 yield part
             elif part.name not in entered:
                 entered.add(part.name)
@@ -95,11 +101,11 @@ class Measure:
             TooCostly: Too many objects, or more than one mutation field.
         """
         if self.kind is OperationType.MUTATION and len(self.running(variables)) > 1:
-            raise TooCostly("A request may hold one mutation field.")
-        if self.objects(variables) > MAX_OBJECTS:
-            raise TooCostly(f"The query could return more than {MAX_OBJECTS} objects.")
+            raise QueryTooCostly("A request may hold one mutation field.")
+        if self.estimate_objects(variables) > MAX_OBJECTS:
+            raise QueryTooCostly(f"The query could return more than {MAX_OBJECTS} objects.")
 
-    def costs(self, variables: Mapping[str, Any]) -> dict[str, int]:
+    def charges(self, variables: Mapping[str, Any]) -> dict[str, int]:
         """Count root fields per rate bucket; what touches no surface costs 1 in `graphql`."""
         costs: dict[str, int] = {}
         for root in self.running(variables):
@@ -108,32 +114,32 @@ class Measure:
         return costs or {"graphql": 1}
 
 
-class Limits:
+class CostLimits:
     """Measures documents against one schema."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
         standard = parse(get_introspection_query())
-        self._introspection = 2 * Counter(schema, standard).operations()[0][1].introspected
+        self._introspection = 2 * CostWalker(schema, standard).operations()[0][1].introspected
 
     def measure(
         self, document: DocumentNode, *, exempt: bool = False
-    ) -> Mapping[str | None, Measure]:
+    ) -> Mapping[str | None, OperationCost]:
         """
         Measure every operation of *document*, by name; *exempt* refuses none.
 
         Raises:
             TooCostly: One of them exceeds a limit that no variable can change.
         """
-        counter = Counter(self._schema, document)
+        counter = CostWalker(self._schema, document)
         counted = counter.operations()
         if counter.pairs() > MAX_PAIRS and not exempt:
-            raise TooCostly("The query repeats the same fields too often.")
+            raise QueryTooCostly("The query repeats the same fields too often.")
         for _, tally in counted:
             if not exempt:
                 self._check(tally)
         measures = {
-            operation.name.value if operation.name else None: Measure(
+            operation.name.value if operation.name else None: OperationCost(
                 kind=operation.operation,
                 parts=counter.parts(operation),
                 defaults=_defaults(operation),
@@ -141,15 +147,12 @@ class Limits:
             )
             for operation, _ in counted
         }
-        for measure in measures.values():
-            if (
-                not exempt
-                and sum(root.surface is not None for root in measure.roots) > MAX_UPSTREAM
-            ):
-                raise TooCostly(f"The query has more than {MAX_UPSTREAM} root fields.")
+        for cost in measures.values():
+            if not exempt and sum(root.surface is not None for root in cost.roots) > MAX_UPSTREAM:
+                raise QueryTooCostly(f"The query has more than {MAX_UPSTREAM} root fields.")
         return measures
 
-    def _check(self, tally: Tally) -> None:
+    def _check(self, tally: SelectionCost) -> None:
         for counted, most, what in (
             (tally.depth, MAX_DEPTH, "levels of fields"),
             (tally.nesting, MAX_NESTING, "levels of fragments and fields"),
@@ -158,9 +161,9 @@ class Limits:
             (tally.directives, MAX_DIRECTIVES, "directives"),
         ):
             if counted > most:
-                raise TooCostly(f"The query has more than {most} {what}, fragments expanded.")
+                raise QueryTooCostly(f"The query has more than {most} {what}, fragments expanded.")
         if tally.introspected > self._introspection:
-            raise TooCostly("The introspection asks for too much at once.")
+            raise QueryTooCostly("The introspection asks for too much at once.")
 
 
 def _defaults(operation: OperationDefinitionNode) -> dict[str, object]:

@@ -81,7 +81,7 @@ def conditions_of(directives: Iterable[DirectiveNode] | None) -> Iterator[Condit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class RootCost:
     """
     One root field of an operation.
 
@@ -114,18 +114,20 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class FragmentSpread:
     """A fragment among root fields: its own are there when all of *conditions* hold."""
 
     name: str
     conditions: tuple[Condition, ...]
 
 
-Parts = Mapping[str, tuple[Root | Spread, ...]]  # by fragment; the operation's own under ""
+RootSelections = Mapping[
+    str, tuple[RootCost | FragmentSpread, ...]
+]  # by fragment; the operation's own under ""
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SelectionCost:
     """What a selection set holds, everything below it included; sums stop at the ceiling."""
 
     depth: int = 0
@@ -137,8 +139,8 @@ class Tally:
     single: int = 0
     listed: int = 0
 
-    def plus(self, other: "Tally") -> "Tally":
-        return Tally(
+    def plus(self, other: "SelectionCost") -> "SelectionCost":
+        return SelectionCost(
             max(self.depth, other.depth),
             max(self.nesting, other.nesting),
             min(self.fields + other.fields, CEILING),
@@ -150,7 +152,7 @@ class Tally:
         )
 
 
-class Counter:
+class CostWalker:
     """One pass over one document."""
 
     def __init__(self, schema: GraphQLSchema, document: DocumentNode) -> None:
@@ -163,10 +165,10 @@ class Counter:
             for node in document.definitions
             if isinstance(node, FragmentDefinitionNode)
         }
-        self._known: dict[str, Tally] = {}
+        self._known: dict[str, SelectionCost] = {}
         self._repeats: dict[tuple[str, str], int] = {}
 
-    def operations(self) -> list[tuple[OperationDefinitionNode, Tally]]:
+    def operations(self) -> list[tuple[OperationDefinitionNode, SelectionCost]]:
         return [
             (node, self._set(node.selection_set, self._root_type(node)).plus(_own(node.directives)))
             for node in self._document.definitions
@@ -182,13 +184,17 @@ class Counter:
         """
         return sum(count * (count - 1) // 2 for count in self._repeats.values())
 
-    def parts(self, operation: OperationDefinitionNode) -> Parts:
+    def parts(self, operation: OperationDefinitionNode) -> RootSelections:
         """Return the root fields and where they stand; each fragment is looked at once."""
         root_type = self._root_type(operation)
         found = {"": tuple(self._parts(operation.selection_set, root_type, ()))}
         waiting = [*found[""]]
         for part in waiting:
-            if isinstance(part, Spread) and part.name in self._fragments and part.name not in found:
+            if (
+                isinstance(part, FragmentSpread)
+                and part.name in self._fragments
+                and part.name not in found
+            ):
                 fragment = self._fragments[part.name]
                 found[part.name] = tuple(self._parts(fragment.selection_set, root_type, ()))
                 waiting += found[part.name]
@@ -199,7 +205,7 @@ class Counter:
         selections: SelectionSetNode,
         owner: GraphQLObjectType | None,
         conditions: tuple[Condition, ...],
-    ) -> Iterator[Root | Spread]:
+    ) -> Iterator[RootCost | FragmentSpread]:
         for node in selections.selections:
             held = (*conditions, *conditions_of(node.directives))
             if isinstance(node, FieldNode):
@@ -208,18 +214,18 @@ class Counter:
             elif isinstance(node, InlineFragmentNode):
                 yield from self._parts(node.selection_set, owner, held)
             elif isinstance(node, FragmentSpreadNode):
-                yield Spread(node.name.value, held)
+                yield FragmentSpread(node.name.value, held)
 
     def _root(
         self, node: FieldNode, owner: GraphQLObjectType | None, conditions: tuple[Condition, ...]
-    ) -> Root:
+    ) -> RootCost:
         field = owner.fields.get(node.name.value) if owner is not None else None
-        below = Tally()
+        below = SelectionCost()
         if node.selection_set is not None:
             below = self._set(node.selection_set, field and get_named_type(field.type))
         limit = field.args.get("limit") if field is not None else None
         requirement = requirement_of(field) if field is not None else Requirement(None)
-        return Root(
+        return RootCost(
             key=node.alias.value if node.alias else node.name.value,
             name=node.name.value,
             surface=requirement.surface,
@@ -231,14 +237,14 @@ class Counter:
             listed=below.listed,
         )
 
-    def _set(self, selections: SelectionSetNode, owner: Any) -> Tally:
-        total = Tally()
+    def _set(self, selections: SelectionSetNode, owner: Any) -> SelectionCost:
+        total = SelectionCost()
         for node in selections.selections:
             self.visited += 1
             total = total.plus(self._selection(node, owner)).plus(_own(node.directives))
         return replace(total, nesting=total.nesting + 1)
 
-    def _selection(self, node: SelectionNode, owner: Any) -> Tally:
+    def _selection(self, node: SelectionNode, owner: Any) -> SelectionCost:
         if isinstance(node, FieldNode):
             return self._field(node, owner)
         if isinstance(node, InlineFragmentNode):
@@ -247,25 +253,25 @@ class Counter:
             return self._set(node.selection_set, inner)
         if isinstance(node, FragmentSpreadNode):
             return self._fragment(node.name.value)
-        return Tally()
+        return SelectionCost()
 
-    def _fragment(self, name: str) -> Tally:
+    def _fragment(self, name: str) -> SelectionCost:
         if name not in self._known:
             fragment = self._fragments.get(name)
-            self._known[name] = Tally()  # a cycle counts nothing; validation refuses it
+            self._known[name] = SelectionCost()  # a cycle counts nothing; validation refuses it
             if fragment is not None:
                 inner = self._schema.type_map.get(fragment.type_condition.name.value)
                 tally = self._set(fragment.selection_set, inner)
                 self._known[name] = tally.plus(_own(fragment.directives))
         return self._known[name]
 
-    def _field(self, node: FieldNode, owner: Any) -> Tally:
+    def _field(self, node: FieldNode, owner: Any) -> SelectionCost:
         name = node.name.value
         aliases = 1 if node.alias else 0
         place = (str(getattr(owner, "name", "")), node.alias.value if node.alias else name)
         self._repeats[place] = self._repeats.get(place, 0) + 1
         type_ = self._type(owner, name)
-        below = Tally()
+        below = SelectionCost()
         if node.selection_set is not None:
             below = self._set(node.selection_set, type_ and get_named_type(type_))
         if name.startswith("__") or str(getattr(owner, "name", "")).startswith("__"):
@@ -305,8 +311,8 @@ class Counter:
         return self._schema.get_root_type(operation.operation)
 
 
-def _own(directives: tuple[DirectiveNode, ...] | list[DirectiveNode] | None) -> Tally:
-    return Tally(directives=len(directives or ()))
+def _own(directives: tuple[DirectiveNode, ...] | list[DirectiveNode] | None) -> SelectionCost:
+    return SelectionCost(directives=len(directives or ()))
 
 
 def _is_list(type_: GraphQLOutputType) -> bool:

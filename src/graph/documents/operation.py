@@ -25,8 +25,8 @@ from graphql import (
 from graph import errors, request_log
 from graph.context import Context
 from graph.documents import variables
-from graph.documents.cost_limits import Measure
-from graph.execution.plan.executor import plain
+from graph.documents.cost_limits import OperationCost
+from graph.execution.plan.executor import to_plain
 from graph.execution.plan.program import Program
 from graph.masking import masks
 from graph.masking.guards import Requirement
@@ -51,7 +51,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OperationResult:
     """
     What an operation answered.
 
@@ -70,7 +70,7 @@ class Operation:
     """One operation of a document that fits the schema."""
 
     program: Program
-    measure: Measure = field(repr=False)
+    cost: OperationCost = field(repr=False)
     requirements: Mapping[str, Requirement] = field(repr=False)
 
     @property
@@ -116,31 +116,34 @@ class Operation:
         Raises:
             Refusal: The first layer that refuses (decisions 2, steps 4 to 6).
         """
-        for one in self.asked(given):
+        for one in self.running_root_fields(given):
             if one.surface is not None:
                 context.caller.admit(one.surface, *self.requirements[one.name].operations)
 
-    async def answer(self, given: Mapping[str, Any], context: Context) -> Outcome:
+    async def execute(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """
         Run it with the variables *given*, for the JSON encoder.
 
         It never raises what the caller's input caused.
         """
-        context.trail.askings, context.trail.given = self.asked(given), given
+        context.request_log.root_fields, context.request_log.variables = (
+            self.running_root_fields(given),
+            given,
+        )
         if None in [given.get(name, True) for name in self.program.conditions]:
             # A default lets it be absent, never null: below a mutation, that is found out too late.
-            return Outcome(None, (self._unfit(given, context),))
+            return OperationResult(None, (self._unfit(given, context),))
         if context.wait_for_capacity is not None and self.kind == "mutation":
             try:
                 await context.wait_for_capacity()
             except Refusal as refusal:
-                return Outcome(None, (self._refused(refusal, context),))
+                return OperationResult(None, (self._refused(refusal, context),))
         return self._outcome(await self.program.run(given, context), given, context)
 
-    async def run(self, given: Mapping[str, Any], context: Context) -> Outcome:
+    async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """Run it like `answer`, for readers: the data is plain."""
-        outcome = await self.answer(given, context)
-        return Outcome(plain(outcome.data), outcome.errors)
+        outcome = await self.execute(given, context)
+        return OperationResult(to_plain(outcome.data), outcome.errors)
 
     def access(self, context: Context) -> dict[str, Any]:
         """Say what is hidden on the surfaces this operation touches, for `extensions.access`."""
@@ -154,24 +157,24 @@ class Operation:
         return told
 
     @cached_property
-    def askings(self) -> tuple[request_log.Asking, ...]:
+    def root_fields(self) -> tuple[request_log.RootField, ...]:
         """What it asks, one per root field."""
-        return request_log.askings(self.program.node, self.program.document, self.requirements)
+        return request_log.root_fields(self.program.node, self.program.document, self.requirements)
 
-    def asked(self, given: Mapping[str, Any]) -> tuple[request_log.Asking, ...]:
-        """Return those of `askings` that run with the variables *given*."""
+    def running_root_fields(self, given: Mapping[str, Any]) -> tuple[request_log.RootField, ...]:
+        """Return those of `root_fields` that run with the variables *given*."""
         if not self._chooses:
-            return self.askings
-        running = {root.key for root in self.measure.running(given)}
-        return tuple([one for one in self.askings if one.key in running])
+            return self.root_fields
+        running = {root.key for root in self.cost.running(given)}
+        return tuple([one for one in self.root_fields if one.key in running])
 
     @cached_property
     def _chooses(self) -> bool:
-        return any(part.conditions for parts in self.measure.parts.values() for part in parts)
+        return any(part.conditions for parts in self.cost.parts.values() for part in parts)
 
     @cached_property
     def _roots(self) -> Mapping[str, str]:
-        return {root.key: root.name for root in self.measure.roots}
+        return {root.key: root.name for root in self.cost.roots}
 
     @cached_property
     def _needs(self) -> list[Requirement]:
@@ -182,32 +185,32 @@ class Operation:
 
     def _outcome(
         self, result: ExecutionResult, given: Mapping[str, Any], context: Context
-    ) -> Outcome:
+    ) -> OperationResult:
         if not result.errors:
-            return Outcome(result.data)
+            return OperationResult(result.data)
         if result.data is None and all(error.path is None for error in result.errors):
-            return Outcome(None, (self._unfit(given, context),))
+            return OperationResult(None, (self._unfit(given, context),))
         for error in result.errors:
-            key = str(error.path[0]) if error.path else request_log.WHOLE
+            key = str(error.path[0]) if error.path else request_log.WHOLE_REQUEST
             problem = errors.cause(error)
-            found = errors.ruling(problem, surface=self._surface_at(error))
-            key = request_log.WHOLE if found.code is Code.QUERY_TOO_COSTLY else key
-            context.trail.rulings.setdefault(key, found)
-            if context.trail.problems is not None:
-                context.trail.problems.setdefault(key, problem)
+            found = errors.denial(problem, surface=self._surface_at(error))
+            key = request_log.WHOLE_REQUEST if found.code is Code.QUERY_TOO_COSTLY else key
+            context.request_log.denials.setdefault(key, found)
+            if context.request_log.causes is not None:
+                context.request_log.causes.setdefault(key, problem)
         described = tuple(
             errors.describe(error, surface=self._surface_at(error), request_id=context.request_id)
             for error in result.errors
         )
         costly = [one for one in described if one["extensions"]["code"] == Code.QUERY_TOO_COSTLY]
         if costly:
-            return Outcome(None, (costly[0],))
-        return Outcome(result.data, described)
+            return OperationResult(None, (costly[0],))
+        return OperationResult(result.data, described)
 
     def _unfit(self, given: Mapping[str, Any], context: Context) -> dict[str, Any]:
         types = {one.name: one.type for one in self.variables}
         types |= dict.fromkeys(self.program.conditions, GraphQLNonNull(GraphQLBoolean))
-        problem = variables.problem(
+        problem = variables.describe_mismatch(
             types,
             frozenset(one.name for one in self.variables if not one.required),
             given,
@@ -216,7 +219,9 @@ class Operation:
 
     def _refused(self, problem: Refusal, context: Context) -> dict[str, Any]:
         """Describe what stopped the operation before it began."""
-        context.trail.rulings[request_log.WHOLE] = errors.ruling(problem, surface=self.surface)
+        context.request_log.denials[request_log.WHOLE_REQUEST] = errors.denial(
+            problem, surface=self.surface
+        )
         return {
             "message": problem.message,
             "extensions": errors.extensions(
@@ -233,27 +238,27 @@ class Operation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Documented(Operation):
+class RestOperation(Operation):
     """
     An operation of the REST table: its data goes to the JSON encoder and nowhere else.
 
     Attributes:
-        silent: Members of a root object that are left out when they say nothing. Where a plan
-            did not apply, the data is plain, and they are still there.
+        omit_when_empty: Members of a root object that are left out when they are
+            empty. Where a plan did not apply, the data is plain and they remain.
     """
 
-    silent: Collection[str] = ()
+    omit_when_empty: Collection[str] = ()
 
-    async def run(self, given: Mapping[str, Any], context: Context) -> Outcome:
+    async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """Run it with the variables *given*, for the JSON encoder."""
-        outcome = await self.answer(given, context)
+        outcome = await self.execute(given, context)
         for key, value in (outcome.data or {}).items():
             if isinstance(value, msgspec.Struct) and context.plan is not None:
-                self._hush(value, context.plan.names[key])
+                self._omit(value, context.plan.names[key])
         return outcome
 
-    def _hush(self, value: msgspec.Struct, names: Mapping[str, str]) -> None:
-        for member in self.silent:
+    def _omit(self, value: msgspec.Struct, names: Mapping[str, str]) -> None:
+        for member in self.omit_when_empty:
             name = names.get(member)
             if name is not None and not getattr(value, name):
                 setattr(value, name, msgspec.UNSET)

@@ -2,8 +2,8 @@
 The documents that run: parsed, measured and validated once, and kept.
 
 Internal documents (those of the REST table) are prepared and planned at start-up and are exempt
-from limits. Those of power users come through `graph.http`; they and their plans are kept in
-bounded caches.
+from limits. Those of power users come through `graph.request_execution`; they and their plans are
+kept in bounded caches.
 """
 
 from collections import OrderedDict
@@ -21,9 +21,9 @@ from graphql import (
     validate,
 )
 
-from graph.documents.cost_limits import MAX_TOKENS, Limits, Measure
-from graph.documents.operation import Documented, Operation
-from graph.execution.plan.cache import Plans
+from graph.documents.cost_limits import MAX_TOKENS, CostLimits, OperationCost
+from graph.documents.operation import Operation, RestOperation
+from graph.execution.plan.cache import PlanCache
 from graph.execution.plan.program import Program
 from graph.masking.guards import requirements
 from policy.refusals import InvalidInput
@@ -36,7 +36,7 @@ PLANS = 256  # of power users' documents
 MOST_ERRORS = 10  # of one document: each may quote a whole input object, which takes its time
 
 
-class Unprepared(ValueError):
+class InvalidDocument(ValueError):
     """An internal document does not fit the schema; the message says where."""
 
 
@@ -52,7 +52,7 @@ class Document:
     """
 
     node: DocumentNode
-    measures: Mapping[str | None, Measure]
+    measures: Mapping[str | None, OperationCost]
     invalid: tuple[GraphQLError, ...] | None = None
     kept: bool = False
     operations: dict[str | None, Operation] = field(default_factory=dict)
@@ -63,11 +63,11 @@ class Graph:
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self.schema = schema
-        self.limits = Limits(schema)
+        self.limits = CostLimits(schema)
         self.requirements = requirements(schema)
         self._documents: OrderedDict[str, Document] = OrderedDict()
-        self._internal_plans = Plans(INTERNAL_PLANS)
-        self._plans = Plans(PLANS)
+        self._internal_plans = PlanCache(INTERNAL_PLANS)
+        self._plans = PlanCache(PLANS)
 
     def prepare(self, text: str) -> Operation:
         """
@@ -76,37 +76,37 @@ class Graph:
         Raises:
             Unprepared: It does not parse, does not fit, or holds more or less than one operation.
         """
-        program, measure = self._internal(text)
-        return Operation(program=program, measure=measure, requirements=self.requirements)
+        program, cost = self._internal(text)
+        return Operation(program=program, cost=cost, requirements=self.requirements)
 
-    def document(self, text: str, *, silent: Collection[str] = ()) -> Documented:
+    def prepare_rest(self, text: str, *, omit_when_empty: Collection[str] = ()) -> RestOperation:
         """
-        Prepare a document of the REST table; *silent* as `Documented` says.
+        Prepare a document of the REST table; *omit_when_empty* as `RestOperation` says.
 
         Raises:
             Unprepared: As `prepare`.
         """
-        program, measure = self._internal(text)
-        return Documented(
+        program, cost = self._internal(text)
+        return RestOperation(
             program=program,
-            measure=measure,
+            cost=cost,
             requirements=self.requirements,
-            silent=silent,
+            omit_when_empty=omit_when_empty,
         )
 
-    def _internal(self, text: str) -> tuple[Program, Measure]:
+    def _internal(self, text: str) -> tuple[Program, OperationCost]:
         try:
             node = parse(text)
         except GraphQLError as error:
-            raise Unprepared(str(error)) from error
+            raise InvalidDocument(str(error)) from error
         found = validate(self.schema, node)
         if found:
-            raise Unprepared("\n".join(str(error) for error in found))
+            raise InvalidDocument("\n".join(str(error) for error in found))
         operations = [one for one in node.definitions if isinstance(one, OperationDefinitionNode)]
         if len(operations) != 1:
-            raise Unprepared("An internal document holds exactly one operation.")
+            raise InvalidDocument("An internal document holds exactly one operation.")
         program = Program(self.schema, node, operations[0], self._internal_plans)
-        program.foresee(frozenset())
+        program.preplan(frozenset())
         return program, next(iter(self.limits.measure(node, exempt=True).values()))
 
     def read(self, text: str) -> Document:
@@ -147,18 +147,18 @@ class Graph:
             InvalidInput: As `choose`.
         """
         if name not in document.operations:
-            node, measure = self.choose(document, name)
+            node, cost = self.choose(document, name)
             plans = self._plans if document.kept else None
             document.operations[name] = Operation(
                 program=Program(self.schema, document.node, node, plans),
-                measure=measure,
+                cost=cost,
                 requirements=self.requirements,
             )
         return document.operations[name]
 
     def choose(
         self, document: Document, name: str | None
-    ) -> tuple[OperationDefinitionNode, Measure]:
+    ) -> tuple[OperationDefinitionNode, OperationCost]:
         """
         Choose the operation *name*; None suffices when there is one.
 

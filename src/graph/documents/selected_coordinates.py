@@ -18,7 +18,7 @@ from graph.documents.cost_walker import conditions_of
 from graph.documents.operation import Operation
 
 
-def coordinates(operation: Operation, given: Mapping[str, Any]) -> frozenset[str]:
+def selected_coordinates(operation: Operation, given: Mapping[str, Any]) -> frozenset[str]:
     """
     Return the coordinates ("Email.body") that *operation* selects with the variables *given*.
 
@@ -30,7 +30,7 @@ def coordinates(operation: Operation, given: Mapping[str, Any]) -> frozenset[str
         for one in program.document.definitions
         if isinstance(one, FragmentDefinitionNode)
     }
-    values = {**operation.measure.defaults, **given}
+    values = {**operation.cost.defaults, **given}
     found = _Selected(TypeInfo(program.schema), fragments, values)
     found.look(program.node)
     return frozenset(found.found)

@@ -20,7 +20,7 @@ from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
 
-def problem(
+def describe_mismatch(
     types: Mapping[str, GraphQLInputType], optional: frozenset[str], given: Mapping[str, Any]
 ) -> InvalidInput:
     """

@@ -13,7 +13,7 @@ from graph.emails.types import Email, EmailPage, Thread
 from graph.emails.views import EmailPageView, ThreadView, thread_view
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
-from graph.warnings import told, warnings
+from graph.warnings import all_failed_error, warnings
 from policy.refusals import NotFound
 from policy.vocabulary import EmailOp, Surface
 from providers import ids
@@ -81,7 +81,7 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
     try:
         page = await context.mail.search(query, positions=positions, wanted=fields)
     except AllFailed as failure:
-        raise told(failure) from failure
+        raise all_failed_error(failure) from failure
     token = (
         page_positions.seal(context, asked, {**positions, **page.positions})
         if page.has_more

@@ -19,7 +19,7 @@ from graph.events.views import (
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from graph.scalars import Long
-from graph.warnings import told, warnings
+from graph.warnings import all_failed_error, warnings
 from policy import timeframe
 from policy.refusals import InvalidInput, NotFound, OutsideCalendars, OutsideTimeframe
 from policy.timeframe import TimeRange
@@ -86,7 +86,7 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
         limit=size,
         offset=skip,
     )
-    page = await _asked(context.agenda.events(query, wanted=wanted(info.raw, "Event")))
+    page = await _asked(context.calendars.events(query, wanted=wanted(info.raw, "Event")))
     return _view(context, page, span, skip)
 
 
@@ -98,7 +98,7 @@ async def calendar_event(
     context = info.context
     known = filters.event_id(event_id)
     mine = _my_email(context)
-    reading = context.agenda.event(
+    reading = context.calendars.event(
         known,
         allowed=context.caller.grant.calendar_ids,
         wanted=wanted(info.raw, "Event"),
@@ -161,7 +161,7 @@ async def events_by_contact(
         limit=size,
         offset=skip,
     )
-    page = await _asked(context.agenda.events(query, wanted=wanted(info.raw, "Event")))
+    page = await _asked(context.calendars.events(query, wanted=wanted(info.raw, "Event")))
     return _view(context, page, span, skip)
 
 
@@ -182,7 +182,7 @@ async def free_busy(
     context.caller.usable(Surface.CALENDAR)
     context.caller.require_visible("Free and busy times", CalendarField.TIMES)
     found = await _asked(
-        context.agenda.free_busy(
+        context.calendars.free_busy(
             span,
             calendar_ids=chosen,
             allowed=context.caller.grant.calendar_ids,
@@ -202,7 +202,7 @@ async def calendars(info: Info) -> CalendarListView:
     """List the calendars that the token may use; open at every access level."""
     context = info.context
     context.caller.usable(Surface.CALENDAR)
-    found = await _asked(context.agenda.calendars(allowed=context.caller.grant.calendar_ids))
+    found = await _asked(context.calendars.calendars(allowed=context.caller.grant.calendar_ids))
     return CalendarListView(
         calendars=found.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
@@ -221,7 +221,7 @@ async def _asked(asking: Awaitable[Found]) -> Found:
             calendar_id=unknown.calendar_id,
         ) from unknown
     except AllFailed as failure:
-        raise told(failure) from failure
+        raise all_failed_error(failure) from failure
 
 
 def _require_allowed(event: Event, context: Context) -> None:

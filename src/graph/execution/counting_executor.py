@@ -4,7 +4,7 @@ from typing import Any
 
 from graphql.execution import Executor
 
-from graph.documents.cost_limits import MAX_OBJECTS, TooCostly
+from graph.documents.cost_limits import MAX_OBJECTS, QueryTooCostly
 
 
 class CountingExecutor(Executor[None]):
@@ -17,5 +17,5 @@ class CountingExecutor(Executor[None]):
         if context.budget is not None and isinstance(result, list | tuple):
             context.budget -= len(result)
             if context.budget < 0:
-                raise TooCostly(f"The query returns more than {MAX_OBJECTS} objects.")
+                raise QueryTooCostly(f"The query returns more than {MAX_OBJECTS} objects.")
         return super().complete_list_value(return_type, *args, **kwargs)

@@ -20,7 +20,7 @@ from graphql import (
 )
 
 from graph.context import Info
-from graph.documents.coordinates import declaration
+from graph.documents.coordinates import strawberry_field
 
 
 def apply(schema: GraphQLSchema) -> None:
@@ -29,16 +29,16 @@ def apply(schema: GraphQLSchema) -> None:
         if not is_object_type(type_) or type_.name.startswith("__"):
             continue
         for field in type_.fields.values():
-            resolver = declaration(field).base_resolver
+            resolver = strawberry_field(field).base_resolver
             if resolver is not None and _takes_scalars_alone(field):
-                made_of = declaration(field)
+                made_of = strawberry_field(field)
                 for argument, named in zip(field.args.values(), made_of.arguments, strict=True):
                     argument.out_name = named.python_name
                 field.resolve = _calling(resolver.wrapped_func, made_of)
 
 
 def _takes_scalars_alone(field: GraphQLField) -> bool:
-    made_of = declaration(field)
+    made_of = strawberry_field(field)
     named = {parameter.name for parameter in made_of.base_resolver.signature.parameters.values()}
     known = {argument.python_name for argument in made_of.arguments} | {"info"}
     return (

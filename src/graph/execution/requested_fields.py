@@ -26,8 +26,7 @@ from graphql.execution.collect_fields import (
     collect_subfields,
 )
 
-from graph.documents.coordinates import attribute as record_attribute
-from graph.documents.coordinates import field_at
+from graph.documents.coordinates import field_at, record_attribute
 
 # Field -> the Email attributes it is made of, where that is not the attribute of its name.
 _MADE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(

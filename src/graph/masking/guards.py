@@ -19,7 +19,7 @@ from graphql import GraphQLField, GraphQLSchema
 from strawberry.schema_directive import Location
 from strawberry.types.field import StrawberryField
 
-from graph.documents.coordinates import declaration
+from graph.documents.coordinates import strawberry_field
 from graph.masking import wellformed
 from policy.vocabulary import CalendarOp, CollabOp, EmailOp, Operation, Surface, TaskOp
 
@@ -108,7 +108,7 @@ def unguarded(*, returns: object) -> Callable[[Callable[P, Awaitable[R]]], Straw
 
 def requirement_of(field: GraphQLField) -> Requirement:
     """Return what the root field *field* asks of the token."""
-    return cast("Requirement", declaration(field).metadata["requirement"])
+    return cast("Requirement", strawberry_field(field).metadata["requirement"])
 
 
 def requirements(schema: GraphQLSchema) -> Mapping[str, Requirement]:

@@ -247,27 +247,27 @@ def _hidden(*visible: frozenset[Field]) -> frozenset[str]:
     single = {coordinate for coordinate, word in MASKED.items() if word not in seen[type(word)]}
     together = {
         coordinate
-        for coordinate, words in HIDDEN_WITH_ALL.items()
-        if not any(word in seen[type(word)] for word in words)
+        for coordinate, hiding_words in HIDDEN_WITH_ALL.items()
+        if not any(word in seen[type(word)] for word in hiding_words)
     }
     return frozenset(single | together)
 
 
 def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, list[str]]:
     """Group the *hidden* coordinates of *surfaces* by type, in the order of the tables."""
-    words: dict[str, Field] = {
+    hiding_words: dict[str, Field] = {
         **MASKED,
         **{coordinate: all_of[0] for coordinate, all_of in HIDDEN_WITH_ALL.items()},
     }
     grouped: dict[str, list[str]] = {}
-    for coordinate, word in words.items():
+    for coordinate, word in hiding_words.items():
         if coordinate in hidden and _SURFACES[type(word)] in surfaces:
             owner, _, field = coordinate.partition(".")
             grouped.setdefault(owner, []).append(field)
     return grouped
 
 
-def words(coordinates: Container[str], grant: Grant) -> dict[Surface, list[Field]]:
+def hiding_words(coordinates: Container[str], grant: Grant) -> dict[Surface, list[Field]]:
     """Return the words that hide some of *coordinates* from *grant*, in the contract's order."""
     found: dict[Surface, list[Field]] = {}
     for word, governed in _ROWS:

@@ -226,7 +226,7 @@ async def test_no_days_no_log(database):
 async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
     context = SimpleNamespace(
-        caller=caller, request_id="r", trail=recorder.begin(EntryPoint.REST, 1)
+        caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
     )
 
     recorder.Recorder(decisions).rest(SimpleNamespace(context=context), None, None, failure)
@@ -246,7 +246,7 @@ async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
 async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, word, told):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
     context = SimpleNamespace(
-        caller=caller, request_id="r", trail=recorder.begin(EntryPoint.REST, 1)
+        caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
     )
     answer = Answer(status=404, body=f'{{"error":{word}}}'.encode())
 

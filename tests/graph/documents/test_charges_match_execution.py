@@ -25,11 +25,11 @@ from plan_cases.requests import CONDITIONS, MAIL, Request, requests
 
 from gateway.audit.decision import EntryPoint
 from gateway.audit.recorder import Recorder, begin
-from graph.documents.cost_limits import MAX_OBJECTS, TooCostly
-from graph.documents.cost_walker import Counter
+from graph.documents.cost_limits import MAX_OBJECTS, QueryTooCostly
+from graph.documents.cost_walker import CostWalker
 from graph.documents.operations import CACHED_LENGTH, Graph
-from graph.http import respond
 from graph.masking.guards import requirements
+from graph.request_execution import respond
 from graph.schema import build, sdl
 
 SCHEMA = build_schema(sdl())  # of graphql-core alone: no resolver, guard or plan of ours
@@ -99,11 +99,11 @@ class Truth:
 def measured(graph, request):
     """Return what a request is found to cost; not of one that is beyond a limit."""
     try:
-        _, measure = graph.choose(graph.read(request.text), request.operation)
-    except TooCostly:
+        _, cost = graph.choose(graph.read(request.text), request.operation)
+    except QueryTooCostly:
         reject()
-    assume(measure.objects(request.variables) <= MAX_OBJECTS)
-    return measure
+    assume(cost.estimate_objects(request.variables) <= MAX_OBJECTS)
+    return cost
 
 
 class Log:
@@ -167,12 +167,12 @@ class Served:
 
     async def _admit(self, costs):
         self.costs = costs
-        self.context.trail = begin(EntryPoint.GRAPHQL, sum(costs.values()))
+        self.context.request_log = begin(EntryPoint.GRAPHQL, sum(costs.values()))
         return self.context
 
     async def _once(self, operation, context, run):
         noting = SimpleNamespace(admit=lambda *need: self.admitted.append(need))
-        operation.admit(SimpleNamespace(caller=noting), context.trail.given)
+        operation.admit(SimpleNamespace(caller=noting), context.request_log.variables)
         return await run()
 
 
@@ -212,7 +212,7 @@ def test_a_document_counts_as_much_as_its_fragments_written_out(request):
         if isinstance(one, FragmentDefinitionNode)
     }
 
-    counted = Counter(SCHEMA, document).operations()
+    counted = CostWalker(SCHEMA, document).operations()
 
     for operation, tally in counted:
         found = Written(fragments)
@@ -254,11 +254,11 @@ class Written:
 
 @given(request=requests(SCHEMA))
 def test_objects_and_upstream_fields_are_never_reckoned_too_few(request):
-    measure = measured(Graph(build()), request)
+    cost = measured(Graph(build()), request)
     truth = Truth(request)
 
-    assert truth.failed or measure.objects(request.variables) >= truth.objects
-    assert len([one for one in measure.roots if one.surface]) >= sum(truth.costs.values()) - (
+    assert truth.failed or cost.estimate_objects(request.variables) >= truth.objects
+    assert len([one for one in cost.roots if one.surface]) >= sum(truth.costs.values()) - (
         truth.costs == {"graphql": 1}
     )
 

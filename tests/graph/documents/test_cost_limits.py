@@ -6,9 +6,9 @@ import pytest
 from graphql import SelectionNode, Visitor, get_introspection_query, parse, visit
 
 from graph.documents import cost_limits
-from graph.documents.cost_limits import Limits
-from graph.documents.cost_walker import Counter
-from graph.http import respond
+from graph.documents.cost_limits import CostLimits
+from graph.documents.cost_walker import CostWalker
+from graph.request_execution import respond
 from graph.schema import build
 
 
@@ -139,7 +139,7 @@ def test_counting_looks_at_every_selection_once(document):
     node = parse(document)
     selections = _Selections()
     visit(node, selections)
-    counter = Counter(build(), node)
+    counter = CostWalker(build(), node)
 
     counter.operations()
 
@@ -178,16 +178,16 @@ async def test_an_honest_document_passes(ask, document):
     ],
 )
 def test_objects_are_estimated_with_the_limits_given(document, objects):
-    (measure,) = Limits(build()).measure(parse(document)).values()
+    (cost,) = CostLimits(build()).measure(parse(document)).values()
 
-    assert measure.objects({}) == objects
+    assert cost.estimate_objects({}) == objects
 
 
 def test_a_limit_may_be_written_as_a_decimal_number():
     document = parse("query ($n: Int) { emails(limit: $n) { emails { id } } }")
-    (measure,) = Limits(build()).measure(document).values()
+    (cost,) = CostLimits(build()).measure(document).values()
 
-    assert [measure.objects({"n": given}) for given in (50, 50.0, 1e300)] == [51, 51, 51]
+    assert [cost.estimate_objects({"n": given}) for given in (50, 50.0, 1e300)] == [51, 51, 51]
 
 
 async def test_more_objects_than_allowed_are_refused_before_anything_runs(ask, world, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph.documents.operations import Unprepared
+from graph.documents.operations import InvalidDocument
 from policy.refusals import OperationNotAllowed, SurfaceNotEnabled
 from policy.vocabulary import EmailOp, Surface
 
@@ -48,7 +48,7 @@ def test_a_mutation_tells_its_alternatives_and_what_is_required(graph):
     ],
 )
 def test_a_document_that_does_not_fit_is_refused_at_start_up(graph, text):
-    with pytest.raises(Unprepared):
+    with pytest.raises(InvalidDocument):
         graph.prepare(text)
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from graph.http import respond
+from graph.request_execution import respond
 from policy.vocabulary import EmailField
 from providers.records import mail as mail_records
 

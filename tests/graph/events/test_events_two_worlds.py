@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from in_memory_calendars import Diary, MemoryIds
 
-from graph.http import respond
+from graph.request_execution import respond
 from policy.vocabulary import CalendarField
 from providers.calendar.merged_calendars import Agenda, event_id
 from providers.ports.calendar import CalendarPlace, EventList, EventPlace, Span
@@ -112,7 +112,7 @@ async def answer(graph, world, document, talk):
     ids.known[known] = EventPlace(1, place, "talk")
 
     async def admit(_):
-        return replace(world.context(), agenda=Agenda([(ACCOUNT, diary)], ids))
+        return replace(world.context(), calendars=Agenda([(ACCOUNT, diary)], ids))
 
     body = json.dumps({"query": document.replace("$EVENT", f'"{known}"')}).encode()
     reply = await respond(graph, body, admit=admit, request_id="req-1")

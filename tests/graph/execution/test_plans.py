@@ -8,7 +8,7 @@ from graphql.execution.values import VariableValues
 from paths import REPOSITORY
 
 from graph.documents.operations import CACHED_LENGTH, Graph
-from graph.execution.plan.cache import Plans
+from graph.execution.plan.cache import PlanCache
 from graph.schema import build
 from providers.records.mail import Email, Record
 from rest_compat.documents import document
@@ -60,7 +60,7 @@ async def test_a_hidden_attribute_is_never_touched(world):
 
 
 async def test_the_answer_is_written_as_the_scalars_say(graph, world):
-    outcome = await graph.document(LIST).run({"limit": 1}, world.context())
+    outcome = await graph.prepare_rest(LIST).run({"limit": 1}, world.context())
 
     assert not isinstance(outcome.data["result"], dict)  # read in one step
     assert json_of(outcome) == (
@@ -72,7 +72,7 @@ async def test_the_answer_is_written_as_the_scalars_say(graph, world):
 
 @pytest.mark.parametrize("text", [LIST, ONE], ids=["pure", "mixed"])
 async def test_a_silent_member_is_left_out_only_when_it_says_nothing(graph, world, text):
-    operation = graph.document(text, silent=["accessInfo"])
+    operation = graph.prepare_rest(text, omit_when_empty=["accessInfo"])
     free = await operation.run({}, world.context())
     world.settings["visibleEmailFields"] = ["subject", "body"]
     restricted = await operation.run({}, world.context())
@@ -147,7 +147,7 @@ async def test_one_plan_serves_every_token_with_the_same_mask(graph, world):
 
 def test_documents_of_the_table_are_planned_at_start_up():
     graph = Graph(build())
-    graph.document(LIST)
+    graph.prepare_rest(LIST)
 
     assert len(graph._internal_plans) == 1
 
@@ -180,7 +180,7 @@ async def test_an_object_with_more_members_than_spare_nulls_is_answered(graph, w
 
 
 def test_the_cache_forgets_what_was_used_longest_ago():
-    plans, made = Plans(2), []
+    plans, made = PlanCache(2), []
 
     def make(key):
         return plans.find(key, lambda: made.append(key))
@@ -200,7 +200,7 @@ def test_every_record_of_the_surface_can_be_read_in_one_step():
 
 @pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.document)
 def test_a_documented_call_is_read_in_one_step(graph, row):
-    operation = graph.document(document(row.document))
+    operation = graph.prepare_rest(document(row.document))
     plan = operation.program.plan(VariableValues({}, {}), frozenset())
 
     assert len(plan.steps) + len(plan.mixtures) >= 1

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from graphql import is_object_type
 
-from graph.documents.coordinates import attribute
+from graph.documents.coordinates import record_attribute
 from graph.masking import masks
 from graph.schema import build
 from policy.grants import Grant, validate
@@ -47,7 +47,7 @@ def test_every_mask_word_hides_something():
 
 def test_every_field_of_an_email_shows_the_record_attribute_of_its_name():
     fields = build().type_map["Email"].fields
-    shown = {attribute(field) for field in fields.values()} - {None}
+    shown = {record_attribute(field) for field in fields.values()} - {None}
 
     assert shown == {field.name for field in msgspec.structs.fields(mail_records.Email)}
 

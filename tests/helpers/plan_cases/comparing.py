@@ -21,7 +21,7 @@ from plan_cases.documents import Writer, variables
 from plan_cases.schemas import Subject
 from plan_cases.values import Values
 
-from graph.execution.plan.cache import Plans
+from graph.execution.plan.cache import PlanCache
 from graph.execution.plan.program import Program
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -81,7 +81,7 @@ async def differences(
         return []
     operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
     operation = random.choice(operations)
-    program = Program(subject.schema, document, operation, Plans(50))
+    program = Program(subject.schema, document, operation, PlanCache(50))
     found = []
     for number in range(RUNS):
         wrong = random.choice(how_wrong)

@@ -23,10 +23,10 @@ from graph.execution.plan import (
     shapes,
 )
 from graph.execution.plan.executor import PlannedExecutor
-from graph.execution.plan.inputs import Call, Variables
+from graph.execution.plan.inputs import FieldCall, VariableCoercer
 from graph.execution.plan.program import Program
-from graph.execution.plan.selections import Anatomy
-from graph.execution.plan.shapes import Reader
+from graph.execution.plan.selections import SelectionSplitter
+from graph.execution.plan.shapes import RecordReader
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -46,12 +46,12 @@ def nulls_in_lists_accepted(patch):
 
 
 def mask_ignored(patch):
-    original = Anatomy._member
+    original = SelectionSplitter._member
 
     def member(self, owner, key, details, null):
         return original(replace(self, hidden=frozenset()), owner, key, details, null)
 
-    patch.setattr(Anatomy, "_member", member)
+    patch.setattr(SelectionSplitter, "_member", member)
 
 
 def mask_forgotten_by_what_is_wanted(patch):
@@ -88,7 +88,7 @@ def skip_ignored(patch):
 
 def resolver_taken_for_an_attribute(patch):
     def attribute(field):
-        return coordinates.declaration(field).python_name
+        return coordinates.strawberry_field(field).python_name
 
     patch.setattr(selections, "plain_attribute", attribute)
 
@@ -102,12 +102,12 @@ def large_numbers_rounded(patch):
 
 
 def enum_unchecked(patch):
-    original = leaves.leaf
+    original = leaves.exact_type
 
-    def leaf(type_):
+    def unchecked(type_):
         return str if hasattr(type_, "values") else original(type_)
 
-    patch.setattr(selections, "leaf", leaf)
+    patch.setattr(selections, "exact_type", unchecked)
 
 
 def text_unchecked(patch):
@@ -132,7 +132,7 @@ def error_location_lost(patch):
 
 
 def time_zones_unchecked(patch):
-    patch.setattr(shapes, "check_moments", lambda values, places: None)
+    patch.setattr(shapes, "require_utc", lambda values, places: None)
 
 
 def times_without_offset_accepted(patch):
@@ -147,7 +147,7 @@ def times_without_offset_accepted(patch):
 
 def texts_taken_for_times(patch):
     patch.setattr(shapes, "_AS_THEY_ARE", ())
-    patch.setattr(shapes, "check_moments", lambda values, places: None)
+    patch.setattr(shapes, "require_utc", lambda values, places: None)
 
 
 def dicts_taken_for_records(patch):
@@ -163,7 +163,7 @@ def dicts_taken_for_records(patch):
 
 
 def objects_uncounted(patch):
-    patch.setattr(record_checks, "count", lambda values, places: 0)
+    patch.setattr(record_checks, "count_objects", lambda values, places: 0)
 
 
 def inner_lists_uncounted(patch):
@@ -172,48 +172,48 @@ def inner_lists_uncounted(patch):
 
 
 def budget_spent_twice(patch):
-    original = Reader.read
+    original = RecordReader.read
 
     def read(self, value, context):
         before = context.budget
         try:
             return original(self, value, context)
-        except shapes.Unexpected:
+        except shapes.PlanMismatch:
             if before is not None:
                 context.budget -= 1
             raise
 
-    patch.setattr(Reader, "read", read)
+    patch.setattr(RecordReader, "read", read)
 
 
 def unexpected_value_dropped(patch):
     def read(self, value, context):
         try:
             return original(self, value, context)
-        except shapes.Unexpected:
+        except shapes.PlanMismatch:
             return None
 
-    original = Reader.read
-    patch.setattr(Reader, "read", read)
+    original = RecordReader.read
+    patch.setattr(RecordReader, "read", read)
 
 
 def iterators_used_up(patch):
-    original = Reader.read
+    original = RecordReader.read
 
     def read(self, value, context):
         return original(self, list(value) if isinstance(value, Iterator) else value, context)
 
-    patch.setattr(Reader, "read", read)
+    patch.setattr(RecordReader, "read", read)
 
 
 def argument_lost(patch):
-    original = Call.arguments
+    original = FieldCall.arguments
 
     def arguments(self, values):
         found = original(self, values)
         return found and {name: value for name, value in found.items() if name != "number"}
 
-    patch.setattr(Call, "arguments", arguments)
+    patch.setattr(FieldCall, "arguments", arguments)
 
 
 def variable_in_a_literal_lost(patch):
@@ -221,8 +221,8 @@ def variable_in_a_literal_lost(patch):
 
 
 def merged_nodes_not_told(patch):
-    original = Call.of
-    patch.setattr(Call, "of", lambda field, nodes: original(field, nodes[:1]))
+    original = FieldCall.of
+    patch.setattr(FieldCall, "of", lambda field, nodes: original(field, nodes[:1]))
 
 
 def unfit_variable_accepted(patch):
@@ -234,9 +234,9 @@ def unfit_variable_accepted(patch):
 
 
 def required_variable_forgotten(patch):
-    original = Variables.coerce
+    original = VariableCoercer.coerce
     patch.setattr(
-        Variables,
+        VariableCoercer,
         "coerce",
         lambda self, given: original(replace(self, required=frozenset()), given),
     )

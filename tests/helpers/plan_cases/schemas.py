@@ -13,7 +13,7 @@ from plan_cases.values import Soon
 from strawberry.schema.config import StrawberryConfig
 
 from graph import schema as real
-from graph.documents.coordinates import declaration, field_at
+from graph.documents.coordinates import field_at, strawberry_field
 from graph.execution.requested_fields import wanted
 from graph.masking import masks
 from graph.scalars import JSON, SCALARS, Long
@@ -192,8 +192,8 @@ def _given(schema: GraphQLSchema, maskable: tuple[str, ...]) -> Subject:
         if not is_object_type(owner) or owner.name.startswith("__"):
             continue
         for field in owner.fields.values():
-            if declaration(field).base_resolver is not None:
-                field.resolve = _giving(asynchronous=declaration(field).is_async)
+            if strawberry_field(field).base_resolver is not None:
+                field.resolve = _giving(asynchronous=strawberry_field(field).is_async)
     for coordinate in maskable:
         field = field_at(schema, coordinate)
         field.resolve = masks._unless_hidden(coordinate, field.resolve)

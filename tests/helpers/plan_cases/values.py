@@ -22,7 +22,7 @@ from graphql import (
     is_union_type,
 )
 
-from graph.documents.coordinates import declaration
+from graph.documents.coordinates import strawberry_field
 from providers.records.mail import Record
 
 MOMENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -142,7 +142,7 @@ class Values:
         if not is_union_type(type_) and self.random.random() < self.wrong:
             return self.record(chosen, depth + 1)
         fields = {
-            declaration(field).python_name: self.of(field.type, depth + 1)
+            strawberry_field(field).python_name: self.of(field.type, depth + 1)
             for field in chosen.fields.values()
         }
         return origin(**fields)
@@ -155,7 +155,7 @@ class Values:
         """
         given = {}
         for field in type_.fields.values():
-            made_of = declaration(field)
+            made_of = strawberry_field(field)
             value = "TRAP" if made_of.base_resolver else self.of(field.type, depth)
             given[made_of.python_name] = value
         made = {}

@@ -8,7 +8,7 @@ from graphql import FieldNode, FragmentSpreadNode, OperationDefinitionNode, pars
 from paths import SHARED
 
 from graph import schema
-from graph.documents.coordinates import attribute
+from graph.documents.coordinates import record_attribute
 from graph.masking import guards, masks
 from policy.vocabulary import CalendarField
 from providers.records import calendar as calendar_records
@@ -176,6 +176,6 @@ def test_every_field_shows_the_record_attribute_of_its_name():
         ("FreeBusyCalendar", calendar_records.FreeBusyCalendar),
         ("TimePeriod", calendar_records.TimePeriod),
     ):
-        shown = {attribute(field) for field in types[name].fields.values()}
+        shown = {record_attribute(field) for field in types[name].fields.values()}
 
         assert shown == {field.name for field in msgspec.structs.fields(record)}, name

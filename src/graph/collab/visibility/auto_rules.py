@@ -52,9 +52,9 @@ async def create_with_rule(
     Raises:
         RuleNotStored: It was made, but the rule was not stored.
     """
-    if context.caller.rules.allow_by_default or context.rulebook is None:
+    if context.caller.rules.allow_by_default or context.rule_intents is None:
         return await make()
-    book = context.rulebook
+    book = context.rule_intents
     intent = await book.intend(context.caller.token_id, kind.rule_type, trace)
     try:
         made = await make()

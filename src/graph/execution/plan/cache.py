@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from graph.execution.plan.planning import Plan
 
 
-class Plans:
+class PlanCache:
     """At most *most* plans; None stands for an operation that cannot be planned."""
 
     def __init__(self, most: int) -> None:

@@ -8,9 +8,9 @@ from graphql import ExecutionResult, GraphQLError, OperationType
 from graphql.pyutils import Path, gather_with_cancel
 
 from graph.execution.counting_executor import CountingExecutor
-from graph.execution.plan.planning import Alone, Plan
-from graph.execution.plan.record_checks import Unexpected, spend
-from graph.execution.plan.selections import Part
+from graph.execution.plan.planning import Plan, SingleRoot
+from graph.execution.plan.record_checks import PlanMismatch, spend_budget
+from graph.execution.plan.selections import RemainingField
 
 
 class PlannedExecutor(CountingExecutor):
@@ -32,7 +32,7 @@ class PlannedExecutor(CountingExecutor):
         """Do what `execute_operation` does, with the root fields that the plan collected."""
         return await self._result(self._roots())
 
-    async def complete_root(self, alone: Alone, info: Any, found: Any) -> ExecutionResult:
+    async def complete_root(self, alone: SingleRoot, info: Any, found: Any) -> ExecutionResult:
         """Complete what the only root field *found*; an exception stands for that it was raised."""
         return await self._result(self._root(alone, info, found))
 
@@ -44,7 +44,7 @@ class PlannedExecutor(CountingExecutor):
             data = None
         return ExecutionResult(data, self.collected_errors.errors or None)
 
-    async def _root(self, alone: Alone, info: Any, found: Any) -> dict[str, Any]:
+    async def _root(self, alone: SingleRoot, info: Any, found: Any) -> dict[str, Any]:
         type_ = alone.call.field.type
         try:
             value = self.complete_value(type_, alone.details, info, alone.path, found, None)
@@ -90,7 +90,7 @@ class PlannedExecutor(CountingExecutor):
         if step is not None and return_type is step.type:
             try:
                 found = step.reader.read(rest[0], self.context_value)
-            except Unexpected:
+            except PlanMismatch:
                 pass
             else:
                 if not step.parts:
@@ -106,20 +106,25 @@ class PlannedExecutor(CountingExecutor):
         if mixture is not None:
             try:
                 found = mixture.reader.read(source_value, self.context_value)
-            except Unexpected:
+            except PlanMismatch:
                 pass
             else:
                 return self._resolve(mixture.parts, found, parent_type, source_value, path)
         return super().execute_fields(parent_type, source_value, path, grouped_field_set, *rest)
 
     def _resolve(
-        self, parts: Sequence[Part], found: Any, parent_type: Any, source_value: Any, path: Any
+        self,
+        parts: Sequence[RemainingField],
+        found: Any,
+        parent_type: Any,
+        source_value: Any,
+        path: Any,
     ) -> Any:
         """Do what `execute_fields` does, for what reading has left to do."""
         waiting: dict[str, Awaitable[Any]] = {}
         try:
             for part in parts:
-                if part.place and spend(self.context_value, (source_value,), (part.place,)):
+                if part.place and spend_budget(self.context_value, (source_value,), (part.place,)):
                     continue
                 below = Path(path, part.key, parent_type.name)
                 value = self.execute_field(parent_type, source_value, part.details, below, None)
@@ -144,6 +149,6 @@ async def _filled(found: Any, waiting: dict[str, Awaitable[Any]]) -> Any:
     return found
 
 
-def plain(data: Any) -> Any:
+def to_plain(data: Any) -> Any:
     """Return *data* as plain dicts, lists and values, shapes included."""
     return msgspec.to_builtins(data)

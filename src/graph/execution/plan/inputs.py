@@ -48,7 +48,7 @@ _UNCHANGING = (str, int, float, Enum, datetime, type(None))  # may be shared bet
 
 
 @dataclass(frozen=True, slots=True)
-class Variables:
+class VariableCoercer:
     """
     The variables of an operation, all of them scalars or enums.
 
@@ -66,7 +66,7 @@ class Variables:
     @classmethod
     def of(
         cls, schema: GraphQLSchema, definitions: Sequence[VariableDefinitionNode]
-    ) -> "Variables | None":
+    ) -> "VariableCoercer | None":
         """Prepare them; None when there are others."""
         signatures: dict[str, GraphQLVariableSignature] = {}
         required: set[str] = set()
@@ -111,7 +111,7 @@ class Variables:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FieldCall:
     """
     How a field is called: an asynchronous root field, or one with a resolver and no fields below.
 
@@ -126,7 +126,7 @@ class Call:
     variable: tuple[tuple[str, str, bool], ...]
 
     @classmethod
-    def of(cls, field: GraphQLField, nodes: list[FieldNode]) -> "Call | None":
+    def of(cls, field: GraphQLField, nodes: list[FieldNode]) -> "FieldCall | None":
         """Prepare the call of *field* as *nodes* ask for it; None when graphql-core must."""
         given = {one.name.value: one for one in nodes[0].arguments or ()}
         fixed: dict[str, Any] = {}

@@ -27,7 +27,7 @@ _SCALARS: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def leaf(type_: GraphQLNamedType) -> Any | None:
+def exact_type(type_: GraphQLNamedType) -> Any | None:
     """Return the type of exact values of the scalar or enum *type_*; None when there is none."""
     if isinstance(type_, GraphQLEnumType):
         names = tuple(type_.values)
@@ -36,6 +36,6 @@ def leaf(type_: GraphQLNamedType) -> Any | None:
     return _SCALARS.get(type_.name)
 
 
-def is_moment(type_: GraphQLNamedType) -> bool:
+def is_datetime(type_: GraphQLNamedType) -> bool:
     """Say whether its values are times, whose zone no type can check."""
     return type_.name == "DateTime"

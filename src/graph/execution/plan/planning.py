@@ -33,10 +33,10 @@ from graphql.execution.values import VariableValues
 from graphql.pyutils import Path
 
 from graph.documents.coordinates import is_asynchronous
-from graph.execution.plan.inputs import Call
-from graph.execution.plan.record_checks import Place
-from graph.execution.plan.selections import Anatomy, Part
-from graph.execution.plan.shapes import Reader, depth, wrapped
+from graph.execution.plan.inputs import FieldCall
+from graph.execution.plan.record_checks import CheckedAttribute
+from graph.execution.plan.selections import RemainingField, SelectionSplitter
+from graph.execution.plan.shapes import RecordReader, depth, wrapped
 from graph.execution.requested_fields import attributes
 
 Collected = dict[tuple[GraphQLObjectType, int], tuple[FieldDetailsList, CollectedFields]]
@@ -55,12 +55,12 @@ class Step:
 
     type: GraphQLOutputType
     owner: GraphQLObjectType
-    reader: Reader
-    parts: tuple[Part, ...] = ()
+    reader: RecordReader
+    parts: tuple[RemainingField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Mixture:
+class MixedStep:
     """
     A mixed selection: plain attributes are read in one step, before the resolvers are called.
 
@@ -68,12 +68,12 @@ class Mixture:
         parts: What is left to do in each object then, in order.
     """
 
-    reader: Reader
-    parts: tuple[Part, ...]
+    reader: RecordReader
+    parts: tuple[RemainingField, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class SingleRoot:
     """
     The only root field of an operation, when its call is prepared.
 
@@ -84,8 +84,8 @@ class Alone:
     key: str
     path: Path
     details: FieldDetailsList
-    call: Call
-    reader: Reader | None
+    call: FieldCall
+    reader: RecordReader | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +111,10 @@ class Plan:
     collected: Collected
     wanted: Mapping[str, Mapping[str, frozenset[str]]]
     steps: Mapping[int, Step]
-    mixtures: Mapping[int, Mixture]
-    calls: Mapping[int, Call]
+    mixtures: Mapping[int, MixedStep]
+    calls: Mapping[int, FieldCall]
     names: Mapping[str, Mapping[str, str]]
-    alone: Alone | None
+    alone: SingleRoot | None
 
 
 @dataclass(kw_only=True)
@@ -133,19 +133,19 @@ class Planner:
     hidden: frozenset[str]
     _collected: Collected = field(default_factory=dict)
     _steps: dict[int, Step] = field(default_factory=dict)
-    _mixtures: dict[int, Mixture] = field(default_factory=dict)
-    _calls: dict[int, Call] = field(default_factory=dict)
+    _mixtures: dict[int, MixedStep] = field(default_factory=dict)
+    _calls: dict[int, FieldCall] = field(default_factory=dict)
 
     def plan(self) -> Plan | None:
         """Return the plan; None when the fields cannot be collected, an error for graphql-core."""
         root = cast("GraphQLObjectType", self.schema.get_root_type(self.operation.operation))
-        anatomy = Anatomy(self._collect, self.hidden)
+        splitter = SelectionSplitter(self._collect, self.hidden)
         try:
             roots = collect_fields(
                 self.schema, self.fragments, self.variables, root, self.operation
             ).grouped_field_set
             for details in roots.values():
-                self._below(root, details, anatomy)
+                self._below(root, details, splitter)
                 self._prepare(root, details, is_asynchronous)
             return Plan(
                 root_type=root,
@@ -155,31 +155,33 @@ class Planner:
                 steps=self._steps,
                 mixtures=self._mixtures,
                 calls=self._calls,
-                names={key: self._names(root, one, anatomy) for key, one in roots.items()},
+                names={key: self._names(root, one, splitter) for key, one in roots.items()},
                 alone=self._alone(root, roots),
             )
         except GraphQLError:
             return None
 
-    def _below(self, owner: GraphQLObjectType, details: FieldDetailsList, anatomy: Anatomy) -> None:
+    def _below(
+        self, owner: GraphQLObjectType, details: FieldDetailsList, splitter: SelectionSplitter
+    ) -> None:
         """Plan what stands below a field that graphql-core executes."""
         type_, below = self._type(owner, details)
         if below is None:
             return
-        found = anatomy.of(below, details)
+        found = splitter.of(below, details)
         if found.pure:
-            place = Place(_itself, lists=depth(type_), below=found.places)
-            reader = Reader.of(wrapped(type_, found.shape), [place])
+            place = CheckedAttribute(_itself, lists=depth(type_), below=found.places)
+            reader = RecordReader.of(wrapped(type_, found.shape), [place])
             self._steps[id(details)] = Step(type_, below, reader)
             return
         if found.places:
-            reader = Reader.of(found.shape, found.places, counts=False)
-            self._mixtures[id(self._collect(below, details))] = Mixture(reader, found.parts)
+            reader = RecordReader.of(found.shape, found.places, counts=False)
+            self._mixtures[id(self._collect(below, details))] = MixedStep(reader, found.parts)
             if depth(type_) == 0 and below.is_type_of is None:
                 self._steps[id(details)] = Step(type_, below, reader, found.parts)
         for part in found.parts:
             if part.place is None:
-                self._below(below, part.details, anatomy)
+                self._below(below, part.details, splitter)
                 self._prepare(below, part.details, _is_leaf)
 
     def _prepare(
@@ -191,11 +193,11 @@ class Planner:
         """Prepare the call of a field if it *fits*."""
         defined = owner.fields.get(details[0].node.name.value)
         if defined is not None and fits(defined):
-            call = Call.of(defined, [one.node for one in details])
+            call = FieldCall.of(defined, [one.node for one in details])
             if call is not None:
                 self._calls[id(details)] = call
 
-    def _alone(self, owner: GraphQLObjectType, roots: GroupedFieldSet) -> Alone | None:
+    def _alone(self, owner: GraphQLObjectType, roots: GroupedFieldSet) -> SingleRoot | None:
         if len(roots) != 1:
             return None
         ((key, details),) = roots.items()
@@ -203,7 +205,7 @@ class Planner:
         if call is None or call.field.resolve is None:
             return None
         reader = step.reader if step is not None and not step.parts else None
-        return Alone(key, Path(None, key, owner.name), details, call, reader)
+        return SingleRoot(key, Path(None, key, owner.name), details, call, reader)
 
     def _wanted(
         self, owner: GraphQLObjectType, details: FieldDetailsList
@@ -214,10 +216,10 @@ class Planner:
         return attributes(self.schema, below, details, self._collect, self.hidden)
 
     def _names(
-        self, owner: GraphQLObjectType, details: FieldDetailsList, anatomy: Anatomy
+        self, owner: GraphQLObjectType, details: FieldDetailsList, splitter: SelectionSplitter
     ) -> Mapping[str, str]:
         _, below = self._type(owner, details)
-        return {} if below is None else dict(anatomy.of(below, details).names)
+        return {} if below is None else dict(splitter.of(below, details).names)
 
     def _type(
         self, owner: GraphQLObjectType, details: FieldDetailsList

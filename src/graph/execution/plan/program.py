@@ -31,11 +31,11 @@ from graphql.execution.values import (
 
 from graph.context import Context
 from graph.execution.counting_executor import CountingExecutor
-from graph.execution.plan.cache import Plans
+from graph.execution.plan.cache import PlanCache
 from graph.execution.plan.executor import PlannedExecutor
-from graph.execution.plan.inputs import Variables
-from graph.execution.plan.planning import Alone, Plan, Planner
-from graph.execution.plan.record_checks import Unexpected
+from graph.execution.plan.inputs import VariableCoercer
+from graph.execution.plan.planning import Plan, Planner, SingleRoot
+from graph.execution.plan.record_checks import PlanMismatch
 
 MOST_ERRORS = 50  # of variables, per request; graphql-core's own default
 
@@ -52,7 +52,7 @@ class Program:
     schema: GraphQLSchema
     document: DocumentNode
     node: OperationDefinitionNode
-    plans: Plans | None
+    plans: PlanCache | None
 
     async def run(self, given: Mapping[str, Any], context: Context) -> ExecutionResult:
         """Run it with the variables *given*; the data may hold shapes (see `plan.executor`)."""
@@ -71,7 +71,7 @@ class Program:
     async def _call(
         self,
         plan: Plan,
-        alone: Alone,
+        alone: SingleRoot,
         arguments: dict[str, Any],
         values: VariableValues,
         context: Context,
@@ -102,7 +102,7 @@ class Program:
             if alone.reader is not None:
                 try:
                     return ExecutionResult({alone.key: alone.reader.read(found, context)}, None)
-                except Unexpected:
+                except PlanMismatch:
                     pass
         return await self._executor(plan, values, context).complete_root(alone, info, found)
 
@@ -162,7 +162,7 @@ class Program:
         choices = tuple([values.coerced.get(name) for name in self.conditions])
         return self.plans.find((self, choices, hidden), make)
 
-    def foresee(self, hidden: frozenset[str]) -> None:
+    def preplan(self, hidden: frozenset[str]) -> None:
         """Make the plan for *hidden* ahead, if no variable decides about it."""
         if not self.conditions:
             self.plan(VariableValues({}, {}), hidden)
@@ -191,8 +191,8 @@ class Program:
         )
 
     @cached_property
-    def _variables(self) -> Variables | None:
-        return Variables.of(self.schema, self.node.variable_definitions or ())
+    def _variables(self) -> VariableCoercer | None:
+        return VariableCoercer.of(self.schema, self.node.variable_definitions or ())
 
     @cached_property
     def _definitions(self) -> dict[str, FragmentDefinitionNode]:

@@ -17,12 +17,12 @@ _AT_ZERO = timedelta(0)
 _zone = attrgetter("tzinfo")
 
 
-class Unexpected(Exception):
+class PlanMismatch(Exception):
     """A record is not what the plan was made for: graphql-core completes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CheckedAttribute:
     """
     One attribute of the objects of a level.
 
@@ -36,7 +36,7 @@ class Place:
     read: Read
     lists: int = 0
     zone: Read | None = None
-    below: tuple["Place", ...] = ()
+    below: tuple["CheckedAttribute", ...] = ()
 
     @property
     def dated(self) -> bool:
@@ -49,7 +49,7 @@ class Place:
         return self.lists > 0 or any(place.counted for place in self.below)
 
 
-def check_moments(objects: Sequence[Any], places: Iterable[Place]) -> None:
+def require_utc(objects: Sequence[Any], places: Iterable[CheckedAttribute]) -> None:
     """
     Check that the times of *places* are written with `Z`; only places that are `dated`.
 
@@ -64,9 +64,9 @@ def check_moments(objects: Sequence[Any], places: Iterable[Place]) -> None:
             values = chain.from_iterable(filter(None, values))
         found = list(filter(None, values))
         if place.below:
-            check_moments(found, place.below)
+            require_utc(found, place.below)
         elif not _are_utc(found, _zone) and any(moment.utcoffset() != _AT_ZERO for moment in found):
-            raise Unexpected
+            raise PlanMismatch
 
 
 def _are_utc(objects: Sequence[Any], zone: Read) -> bool:
@@ -77,7 +77,7 @@ def _are_utc(objects: Sequence[Any], zone: Read) -> bool:
         return False
 
 
-def spend(context: Any, objects: Sequence[Any], places: Sequence[Place]) -> bool:
+def spend_budget(context: Any, objects: Sequence[Any], places: Sequence[CheckedAttribute]) -> bool:
     """
     Take the members of the lists at *places* off `context.budget`, if there is one.
 
@@ -86,14 +86,14 @@ def spend(context: Any, objects: Sequence[Any], places: Sequence[Place]) -> bool
     """
     if context.budget is None or not places:
         return True
-    counted = count(objects, places)
+    counted = count_objects(objects, places)
     if counted > context.budget:
         return False
     context.budget -= counted
     return True
 
 
-def count(objects: Sequence[Any], places: Iterable[Place]) -> int:
+def count_objects(objects: Sequence[Any], places: Iterable[CheckedAttribute]) -> int:
     """Count the members of all lists at *places*, as graphql-core's executor would."""
     total = 0
     for place in places:
@@ -103,5 +103,5 @@ def count(objects: Sequence[Any], places: Iterable[Place]) -> int:
             total += sum(len(value) for value in lists if isinstance(value, list | tuple))
             values = list(chain.from_iterable(lists))
         if place.below:
-            total += count([value for value in values if value is not None], place.below)
+            total += count_objects([value for value in values if value is not None], place.below)
     return total

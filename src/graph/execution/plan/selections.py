@@ -23,8 +23,8 @@ from graphql import (
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
 from graph.documents.coordinates import plain_attribute
-from graph.execution.plan.leaves import is_moment, leaf
-from graph.execution.plan.record_checks import Place
+from graph.execution.plan.leaves import exact_type, is_datetime
+from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.shapes import Member, depth, shape, wrapped
 from providers.records.mail import NULLS
 
@@ -32,7 +32,7 @@ Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RemainingField:
     """
     A field of a mixed selection that is not done with when the record is read.
 
@@ -45,11 +45,11 @@ class Part:
     name: str
     key: str
     details: FieldDetailsList
-    place: Place | None = None
+    place: CheckedAttribute | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SplitSelection:
     """
     A selection, taken apart.
 
@@ -63,13 +63,13 @@ class Selection:
 
     shape: Any
     names: tuple[tuple[str, str], ...]
-    places: tuple[Place, ...]
-    parts: tuple[Part, ...]
+    places: tuple[CheckedAttribute, ...]
+    parts: tuple[RemainingField, ...]
     pure: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy:
+class SelectionSplitter:
     """
     Takes the selections of one operation apart.
 
@@ -79,32 +79,32 @@ class Anatomy:
 
     collect: Collect
     hidden: frozenset[str]
-    _known: dict[tuple[str, int], Selection] = field(default_factory=dict)
+    _known: dict[tuple[str, int], SplitSelection] = field(default_factory=dict)
 
-    def of(self, owner: GraphQLObjectType, details: FieldDetailsList) -> Selection:
+    def of(self, owner: GraphQLObjectType, details: FieldDetailsList) -> SplitSelection:
         """Take apart what *details* select of *owner*."""
         key = owner.name, id(details)
         if key not in self._known:
             self._known[key] = self._take_apart(owner, self.collect(owner, details))
         return self._known[key]
 
-    def _take_apart(self, owner: GraphQLObjectType, grouped: GroupedFieldSet) -> Selection:
+    def _take_apart(self, owner: GraphQLObjectType, grouped: GroupedFieldSet) -> SplitSelection:
         if len(grouped) > NULLS:  # not enough to spare: graphql-core goes through it
-            left = tuple(Part("", key, details) for key, details in grouped.items())
-            return Selection(shape=None, names=(), places=(), parts=left, pure=False)
+            left = tuple(RemainingField("", key, details) for key, details in grouped.items())
+            return SplitSelection(shape=None, names=(), places=(), parts=left, pure=False)
         members: list[Member] = []
-        parts: list[Part] = []
+        parts: list[RemainingField] = []
         for index, (key, details) in enumerate(grouped.items()):
             null = f"null_{index}"
             member = self._member(owner, key, details, null)
             again = member is not None and any(member.name == other.name for other in members)
             if member is None or again:  # an attribute has one member: its alias is a part
-                parts.append(Part(null, key, details))
+                parts.append(RemainingField(null, key, details))
                 member = Member(key, null, Any)
             elif member.place is not None and member.place.counted:
-                parts.append(Part(member.name, key, details, member.place))
+                parts.append(RemainingField(member.name, key, details, member.place))
             members.append(member)
-        return Selection(
+        return SplitSelection(
             shape=shape(owner.name, members),
             names=tuple((member.key, member.name) for member in members),
             places=tuple(one.place for one in members if one.place is not None),
@@ -133,13 +133,13 @@ class Anatomy:
     ) -> Member | None:
         """Return the member for a plain attribute; None when what stands below is not plain."""
         named = get_named_type(defined.type)
-        zone = attrgetter(f"{attribute}.tzinfo") if is_moment(named) else None
-        place = Place(attrgetter(attribute), lists=depth(defined.type), zone=zone)
+        zone = attrgetter(f"{attribute}.tzinfo") if is_datetime(named) else None
+        place = CheckedAttribute(attrgetter(attribute), lists=depth(defined.type), zone=zone)
         if not is_object_type(named):
-            type_ = leaf(named)
+            type_ = exact_type(named)
             return type_ and Member(key, attribute, wrapped(defined.type, type_), place=place)
         below = self.of(named, details)
         if not below.pure:
             return None
-        place = Place(place.read, lists=place.lists, below=below.places)
+        place = CheckedAttribute(place.read, lists=place.lists, below=below.places)
         return Member(key, attribute, wrapped(defined.type, below.shape), place=place)

@@ -24,7 +24,12 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 from graphql import GraphQLOutputType, is_list_type, is_non_null_type
 
-from graph.execution.plan.record_checks import Place, Unexpected, check_moments, spend
+from graph.execution.plan.record_checks import (
+    CheckedAttribute,
+    PlanMismatch,
+    require_utc,
+    spend_budget,
+)
 
 KEPT = 1024  # types; equal selections share one
 _AS_THEY_ARE = (datetime,)  # or a text would be read as one
@@ -47,11 +52,11 @@ class Member:
     name: str
     type: Any
     default: Any = msgspec.NODEFAULT
-    place: Place | None = None
+    place: CheckedAttribute | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class RecordReader:
     """
     Reads a record, or lists of records, into a shape in one step.
 
@@ -65,11 +70,13 @@ class Reader:
 
     type: Any
     nullable: bool
-    dated: tuple[Place, ...]
-    counted: tuple[Place, ...]
+    dated: tuple[CheckedAttribute, ...]
+    counted: tuple[CheckedAttribute, ...]
 
     @classmethod
-    def of(cls, type_: Any, places: Sequence[Place], *, counts: bool = True) -> "Reader":
+    def of(
+        cls, type_: Any, places: Sequence[CheckedAttribute], *, counts: bool = True
+    ) -> "RecordReader":
         """Read *type_*, and look at *places* within; *counts* says whether to count lists."""
         inner, nullable = _without_none(type_)
         return cls(
@@ -93,12 +100,12 @@ class Reader:
                 value, self.type, from_attributes=True, builtin_types=_AS_THEY_ARE
             )
             if self.dated:
-                check_moments((value,), self.dated)
-            within = spend(context, (value,), self.counted)
+                require_utc((value,), self.dated)
+            within = spend_budget(context, (value,), self.counted)
         except Exception as problem:
-            raise Unexpected from problem
+            raise PlanMismatch from problem
         if not within:
-            raise Unexpected
+            raise PlanMismatch
         return found
 
 
@@ -132,7 +139,9 @@ def _without_none(type_: Any) -> tuple[Any, bool]:
     return (inner[0], True) if optional and len(inner) == 1 else (type_, False)
 
 
-def _only(places: Sequence[Place], holds: Callable[[Place], bool]) -> tuple[Place, ...]:
+def _only(
+    places: Sequence[CheckedAttribute], holds: Callable[[CheckedAttribute], bool]
+) -> tuple[CheckedAttribute, ...]:
     return tuple(
         replace(place, below=_only(place.below, holds)) for place in places if holds(place)
     )

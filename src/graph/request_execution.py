@@ -20,9 +20,9 @@ from graphql import GraphQLError
 from graph import errors
 from graph.context import Context
 from graph.documents.cost_limits import MAX_BYTES, MAX_OBJECTS
-from graph.documents.operation import Operation, Outcome
+from graph.documents.operation import Operation, OperationResult
 from graph.documents.operations import Document, Graph
-from graph.request_log import WHOLE, Ruling
+from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
 from policy.vocabulary import LAYERS, Code
 
@@ -30,19 +30,19 @@ JSON_TYPE = "application/json"
 GRAPHQL_TYPE = "application/graphql-response+json"
 
 # What a request costs that names no surface: its bucket is `graphql`.
-NOTHING_ASKED: Mapping[str, int] = {"graphql": 1}
+NO_SURFACE_COST: Mapping[str, int] = {"graphql": 1}
 
 Admit = Callable[[Mapping[str, int]], Awaitable[Context]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpResponse:
     """
     An HTTP answer.
 
     Attributes:
         headers: Besides `Content-Type`.
-        failed: The `httpStatus` of the first error that is a root field's own; None: there is
+        error_status: The `httpStatus` of the first error that is a root field's own; None: there is
             none, so what was asked has happened, even where parts of its result are missing.
     """
 
@@ -50,11 +50,11 @@ class Reply:
     body: bytes
     content_type: str = JSON_TYPE
     headers: Mapping[str, str] = field(default_factory=dict)
-    failed: int | None = None
+    error_status: int | None = None
 
 
-Run = Callable[[], Awaitable[Reply]]
-Once = Callable[[Operation, Context, Run], Awaitable[Reply]]
+RunOperation = Callable[[], Awaitable[HttpResponse]]
+RunOnce = Callable[[Operation, Context, RunOperation], Awaitable[HttpResponse]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ async def respond(  # noqa: PLR0913 - what a request has
     admit: Admit,
     request_id: str,
     accept: str = "",
-    once: Once | None = None,
-) -> Reply:
+    once: RunOnce | None = None,
+) -> HttpResponse:
     """
     Answer one request; *accept* is its `Accept` header.
 
@@ -93,17 +93,17 @@ async def respond(  # noqa: PLR0913 - what a request has
     """
     kind = _kind(accept)
     prepared = _prepare(graph, body)
-    costs = prepared.costs if isinstance(prepared, _Prepared) else NOTHING_ASKED
+    costs = prepared.costs if isinstance(prepared, _Prepared) else NO_SURFACE_COST
     try:
         context = await admit(costs)
     except Refusal as refusal:
         return _refused(refusal, request_id, kind)
     if not isinstance(prepared, _Prepared):
-        context.trail.rulings[WHOLE] = _ruling(prepared)
+        context.request_log.denials[WHOLE_REQUEST] = _ruling(prepared)
         return _refused(prepared, request_id, kind)
     document = graph.validated(prepared.request.query, prepared.document)
     if document.invalid:
-        context.trail.rulings[WHOLE] = _stopped(Code.GRAPHQL_VALIDATION_FAILED)
+        context.request_log.denials[WHOLE_REQUEST] = _stopped(Code.GRAPHQL_VALIDATION_FAILED)
         found = [
             errors.describe_request(error, Code.GRAPHQL_VALIDATION_FAILED, request_id=request_id)
             for error in document.invalid
@@ -115,16 +115,21 @@ async def respond(  # noqa: PLR0913 - what a request has
         context.budget = MAX_OBJECTS
     if once is None or operation.kind != "mutation":
         return await _run(operation, given, context, kind)
-    context.trail.askings, context.trail.given = operation.asked(given), given
+    context.request_log.root_fields, context.request_log.variables = (
+        operation.running_root_fields(given),
+        given,
+    )
     try:
         reply = await once(operation, context, partial(_run, operation, given, context, kind))
         return replace(reply, content_type=kind)
     except Refusal as refusal:
-        context.trail.rulings[WHOLE] = errors.ruling(refusal, surface=operation.surface)
+        context.request_log.denials[WHOLE_REQUEST] = errors.denial(
+            refusal, surface=operation.surface
+        )
         return _refused(refusal, request_id, kind)
 
 
-def refused(refusal: Refusal, *, request_id: str, accept: str = "") -> Reply:
+def refusal_response(refusal: Refusal, *, request_id: str, accept: str = "") -> HttpResponse:
     """Answer a request that was stopped before its document was looked at."""
     return _refused(refusal, request_id, _kind(accept))
 
@@ -135,8 +140,8 @@ def _kind(accept: str) -> str:
 
 async def _run(
     operation: Operation, given: Mapping[str, Any], context: Context, kind: str
-) -> Reply:
-    outcome = await operation.answer(given, context)
+) -> HttpResponse:
+    outcome = await operation.execute(given, context)
     if outcome.data is None and outcome.errors and "path" not in outcome.errors[0]:
         stopped = outcome.errors[0]["extensions"]["httpStatus"]
         return _reply(stopped, {"errors": list(outcome.errors)}, kind)
@@ -144,10 +149,10 @@ async def _run(
     if operation.surface is not None:
         answer["extensions"] = {"access": operation.access(context)}
     own = (one["extensions"]["httpStatus"] for one in outcome.errors if len(one["path"]) == 1)
-    return replace(_reply(200, answer, kind), failed=next(own, None))
+    return replace(_reply(200, answer, kind), error_status=next(own, None))
 
 
-def _answer(outcome: Outcome) -> dict[str, Any]:
+def _answer(outcome: OperationResult) -> dict[str, Any]:
     answer: dict[str, Any] = {"data": outcome.data}
     if outcome.errors:
         answer["errors"] = list(outcome.errors)
@@ -160,11 +165,11 @@ def _prepare(graph: Graph, body: bytes | Refusal) -> _Prepared | GraphQLError | 
     try:
         request = _read(body)
         document = graph.read(request.query)
-        _, measure = graph.choose(document, request.operation)
-        measure.check(request.variables)
+        _, cost = graph.choose(document, request.operation)
+        cost.check(request.variables)
     except (GraphQLError, Refusal) as problem:
         return problem
-    return _Prepared(request, document, measure.costs(request.variables))
+    return _Prepared(request, document, cost.charges(request.variables))
 
 
 def _read(body: bytes) -> _Request:
@@ -196,7 +201,7 @@ def _unreadable(message: str) -> InvalidInput:
     return InvalidInput(message, code=Code.VALIDATION_ERROR)
 
 
-def _refused(problem: GraphQLError | Refusal, request_id: str, kind: str) -> Reply:
+def _refused(problem: GraphQLError | Refusal, request_id: str, kind: str) -> HttpResponse:
     if isinstance(problem, GraphQLError):
         told = errors.describe_request(problem, Code.GRAPHQL_PARSE_FAILED, request_id=request_id)
     else:
@@ -212,17 +217,17 @@ def _refused(problem: GraphQLError | Refusal, request_id: str, kind: str) -> Rep
     return _reply(told["extensions"]["httpStatus"], {"errors": [told]}, kind, headers)
 
 
-def _ruling(problem: GraphQLError | Refusal) -> Ruling:
+def _ruling(problem: GraphQLError | Refusal) -> Denial:
     if isinstance(problem, GraphQLError):
         return _stopped(Code.GRAPHQL_PARSE_FAILED)
-    return errors.ruling(problem, surface=None)
+    return errors.denial(problem, surface=None)
 
 
-def _stopped(code: Code) -> Ruling:
-    return Ruling(layer=LAYERS[code], code=code, status=errors.STATUSES[code])
+def _stopped(code: Code) -> Denial:
+    return Denial(layer=LAYERS[code], code=code, status=errors.STATUSES[code])
 
 
 def _reply(
     status: int, answer: Mapping[str, Any], kind: str, headers: Mapping[str, str] | None = None
-) -> Reply:
-    return Reply(status, msgspec.json.encode(answer), kind, headers or {})
+) -> HttpResponse:
+    return HttpResponse(status, msgspec.json.encode(answer), kind, headers or {})

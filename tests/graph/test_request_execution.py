@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from graph import http
+from graph import request_execution
 from graph.documents import cost_limits
-from graph.http import respond
+from graph.request_execution import respond
 from policy.refusals import TooManyRequests, Unauthenticated
 from policy.vocabulary import UnauthorizedReason
 from providers.failures import Throttled
@@ -281,7 +281,7 @@ async def test_a_document_is_cached_for_authenticated_callers_alone(graph, post)
 
 
 def test_a_reply_is_json_by_default():
-    assert http.Reply(200, b"{}").content_type == "application/json"
+    assert request_execution.HttpResponse(200, b"{}").content_type == "application/json"
 
 
 SEND = """mutation {
