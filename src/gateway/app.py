@@ -61,7 +61,7 @@ from gateway.store.leases import Leases
 from gateway.telemetry.metrics import Metrics
 from graph import schema
 from graph.documents.operations import Graph
-from policy.quota import Counter
+from policy.quota import RequestCounter
 from policy.vocabulary import Surface
 from providers.http.events import Told, Watch
 from providers.http.origins import Origins
@@ -205,7 +205,11 @@ def assemble(
     pages.install(app, graphql=graphql, sandbox=sandbox and forgetting(sandbox, clients))
     app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
     table = rest_app(
-        _endpoints(settings), graph=_Documents(), door=door, ledger=ledger, left=door.recorder.rest
+        _endpoints(settings),
+        graph=_Documents(),
+        entry=door,
+        ledger=ledger,
+        observer=door.recorder.rest,
     )
     app.router.default = table
     app.state.explainer = Explainer(
@@ -340,7 +344,7 @@ def _watch(*watching: Watch) -> Watch:
     return called
 
 
-def _counter(settings: Settings, clock: Callable[[], float]) -> Counter:
+def _counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:
     if settings.rate_limits == "off":
         return Unlimited()
     if settings.redis_url:

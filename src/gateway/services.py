@@ -9,7 +9,7 @@ from gateway.http.client_addresses import Network
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store.database import Database
-from policy.quota import Counter, Window
+from policy.quota import RequestCounter, Window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Services:
     keyring: Keyring
     links: ReconnectLinks
     authenticator: Authenticator
-    counter: Counter
+    counter: RequestCounter
     windows: Mapping[str, tuple[Window, ...]]
     proxies: tuple[Network, ...]
     admin_digest: bytes

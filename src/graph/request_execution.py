@@ -24,7 +24,7 @@ from graph.documents.operation import Operation, OperationResult
 from graph.documents.operations import Document, Graph
 from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
-from policy.vocabulary import LAYERS, Code
+from policy.vocabulary import LAYER_BY_CODE, Code
 
 JSON_TYPE = "application/json"
 GRAPHQL_TYPE = "application/graphql-response+json"
@@ -83,7 +83,7 @@ async def respond(  # noqa: PLR0913 - what a request has
     once: RunOnce | None = None,
 ) -> HttpResponse:
     """
-    Answer one request; *accept* is its `Accept` header.
+    RestResponse one request; *accept* is its `Accept` header.
 
     *body* may be what kept it from arriving: that is answered as a flaw of it would be.
 
@@ -130,7 +130,7 @@ async def respond(  # noqa: PLR0913 - what a request has
 
 
 def refusal_response(refusal: Refusal, *, request_id: str, accept: str = "") -> HttpResponse:
-    """Answer a request that was stopped before its document was looked at."""
+    """RestResponse a request that was stopped before its document was looked at."""
     return _refused(refusal, request_id, _kind(accept))
 
 
@@ -224,7 +224,7 @@ def _ruling(problem: GraphQLError | Refusal) -> Denial:
 
 
 def _stopped(code: Code) -> Denial:
-    return Denial(layer=LAYERS[code], code=code, status=errors.STATUSES[code])
+    return Denial(layer=LAYER_BY_CODE[code], code=code, status=errors.STATUSES[code])
 
 
 def _reply(

@@ -47,13 +47,13 @@ class Caller:
         Raises:
             Refusal: The first layer that refuses (decisions 2, steps 4 to 6).
         """
-        gates.admit(gates.Call(surface, operations), self.grant, self.connections)
+        gates.admit(gates.AccessRequest(surface, operations), self.grant, self.connections)
 
     def allows(self, operation: Operation) -> bool:
         """Say whether the token has the flag of *operation*."""
         return gates.allows(self.grant, operation)
 
-    def usable(self, surface: Surface) -> tuple[Connection, ...]:
+    def usable_connections(self, surface: Surface) -> tuple[Connection, ...]:
         """
         Return the connections that may be used, lowest id first (decisions 2, step 8).
 
@@ -102,6 +102,4 @@ class Caller:
 
     def access_info(self, surface: Surface) -> str | None:
         """Describe the token's restrictions on *surface*; None when there are none."""
-        return describe.access_info(
-            surface, self.grant, has_block_rules=self.rules.blocks_something
-        )
+        return describe.access_info(surface, self.grant, has_block_rules=self.rules.has_block_rules)

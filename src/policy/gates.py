@@ -45,7 +45,7 @@ class Connection(Protocol):
     def reconnect_url(self) -> str | None: ...
 
 
-class Call(NamedTuple):
+class AccessRequest(NamedTuple):
     """What is asked: *operations* are alternatives, one suffices; none means none is needed."""
 
     surface: Surface
@@ -67,24 +67,24 @@ def allows(grant: Grant, operation: Operation) -> bool:
             return True
 
 
-def admit(call: Call, grant: Grant, connections: Sequence[Connection]) -> None:
+def admit(call: AccessRequest, grant: Grant, connections: Sequence[Connection]) -> None:
     """
     Run the layers in order.
 
     Raises:
         Refusal: The first layer that refuses.
     """
-    for layer in LAYERS:
+    for layer in GATES:
         layer(call, grant, connections)
 
 
-def switched_on(call: Call, grant: Grant, _: Sequence[Connection]) -> None:
+def require_surface(call: AccessRequest, grant: Grant, _: Sequence[Connection]) -> None:
     """Layer 1. Tasks have no switch: their flags alone open them (decisions 2)."""
     if not _SWITCH[call.surface](grant):
         raise SurfaceNotEnabled(call.surface)
 
 
-def connected(call: Call, _: Grant, connections: Sequence[Connection]) -> None:
+def require_connection(call: AccessRequest, _: Grant, connections: Sequence[Connection]) -> None:
     """Some connection of the surface's kind exists, whatever its state."""
     for connection in connections:
         if connection.kind == call.surface:
@@ -92,7 +92,7 @@ def connected(call: Call, _: Grant, connections: Sequence[Connection]) -> None:
     raise NoSuchProvider(call.surface)
 
 
-def flagged(call: Call, grant: Grant, _: Sequence[Connection]) -> None:
+def require_operation(call: AccessRequest, grant: Grant, _: Sequence[Connection]) -> None:
     """Layer 2: one of the operations is allowed."""
     if not call.operations:
         return
@@ -104,10 +104,10 @@ def flagged(call: Call, grant: Grant, _: Sequence[Connection]) -> None:
     raise OperationNotAllowed(*call.operations)
 
 
-LAYERS: tuple[Callable[[Call, Grant, Sequence[Connection]], None], ...] = (
-    switched_on,
-    connected,
-    flagged,
+GATES: tuple[Callable[[AccessRequest, Grant, Sequence[Connection]], None], ...] = (
+    require_surface,
+    require_connection,
+    require_operation,
 )
 
 _SWITCH: Mapping[Surface, Callable[[Grant], bool]] = MappingProxyType(

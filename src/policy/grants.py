@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TypedDict, TypeVar
 
 from policy.refusals import Detail, InvalidInput
-from policy.settings import DEFAULTS, READERS, Unreadable
+from policy.settings import DEFAULTS, READERS, InvalidSetting
 from policy.vocabulary import (
     ALL,
     COLLAB_COMPOSITES,
@@ -179,7 +179,7 @@ def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str
         if name in DEFAULTS:
             try:
                 merged[name] = DEFAULTS[name] if value is None else READERS[name](value)
-            except Unreadable as problem:
+            except InvalidSetting as problem:
                 details.append(Detail(f"settings.{name}", str(problem)))
     if details:
         message = "The settings cannot be read: " + ", ".join(d.field for d in details) + "."
@@ -241,7 +241,7 @@ def _stored(settings: Mapping[str, object], name: str) -> object:
         return None
     try:
         return READERS[name](value)
-    except Unreadable:
+    except InvalidSetting:
         return _CLOSED[name]
 
 

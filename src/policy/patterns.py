@@ -45,7 +45,7 @@ def normalise(rule_type: RuleType, pattern: object, action: RuleAction) -> str:
         raise _invalid(f"A pattern has 1 to {MAX_PATTERN_LENGTH} characters.")
     raw = _NORMALISERS[rule_type](text)
     if raw is None or raw.startswith("collab:"):
-        raise _invalid(f"A {rule_type} rule takes {TAKES[rule_type]}.")
+        raise _invalid(f"A {rule_type} rule takes {ACCEPTED_FORMS[rule_type]}.")
     if rule_type is RuleType.LIST_ITEM_ID and ":" not in raw and action is not RuleAction.BLOCK:
         raise _invalid("A bare item number would match in every list: only a block may have it.")
     return raw
@@ -97,7 +97,7 @@ def _content_type(text: str) -> str | None:
 
 
 # Rule type -> the form it takes, for messages and for the docs.
-TAKES: Mapping[RuleType, str] = MappingProxyType(
+ACCEPTED_FORMS: Mapping[RuleType, str] = MappingProxyType(
     {
         RuleType.FILE_ID: "an item id, {driveId}:{itemId}, or collab:drive:{driveId}:item:{itemId}",
         RuleType.FOLDER: "a folder's item id, {driveId}:{itemId}, or its collab: form",

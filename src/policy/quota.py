@@ -42,7 +42,7 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RateLimitResult:
     """
     What the counter says, about the window with the fewest requests left.
 
@@ -58,10 +58,10 @@ class Verdict:
     retry_after: int
 
 
-class Counter(Protocol):
+class RequestCounter(Protocol):
     """Counts requests in true sliding windows, in one process or across many."""
 
-    async def take(self, charges: Sequence[Charge]) -> Verdict:
+    async def take(self, charges: Sequence[Charge]) -> RateLimitResult:
         """Check every charge, then count them all; a refused request is not counted."""
 
 

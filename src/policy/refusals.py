@@ -32,7 +32,7 @@ from enum import Enum, auto
 
 from policy.rules import Facts
 from policy.vocabulary import (
-    LAYERS,
+    LAYER_BY_CODE,
     Code,
     Field,
     Layer,
@@ -79,7 +79,7 @@ class Refusal(Exception):
     @property
     def layer(self) -> Layer:
         """The layer that refuses."""
-        return self._layer or LAYERS[self.code]
+        return self._layer or LAYER_BY_CODE[self.code]
 
 
 class Unauthenticated(Refusal):
@@ -238,13 +238,13 @@ class FieldNotVisible(Refusal):
         self.any_of = any_of
 
 
-class Aim(Enum):
+class BlockedAction(Enum):
     """What was to be done with what is blocked."""
 
-    SEE = auto()
-    LIST = auto()  # what lies in it
-    CREATE = auto()  # something in it
-    FILL = auto()  # it, with all that lies in it
+    READ = auto()
+    LIST_CHILDREN = auto()
+    CREATE_CHILD = auto()
+    CHANGE_TREE = auto()  # the resource with everything below it
 
 
 class Blocked(Refusal):
@@ -261,13 +261,13 @@ class Blocked(Refusal):
         self,
         rule_id: int | None = None,
         *,
-        aim: Aim = Aim.SEE,
+        action: BlockedAction = BlockedAction.READ,
         facts: Facts | None = None,
         child: Facts | None = None,
     ) -> None:
         super().__init__("This token's rules do not allow this resource.")
         self.rule_id = rule_id
-        self.aim = aim
+        self.action = action
         self.facts = facts
         self.child = child
 

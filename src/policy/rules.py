@@ -18,17 +18,17 @@ from typing import Final, Literal, TypeAlias
 from policy.vocabulary import RuleAction, RuleType
 
 
-class Lost(Enum):
+class UnknownFact(Enum):
     """The state of a fact that upstream could not tell."""
 
     UNKNOWN = auto()
 
 
-UNKNOWN: Final = Lost.UNKNOWN
-MaybeText: TypeAlias = str | Literal[Lost.UNKNOWN] | None
+UNKNOWN: Final = UnknownFact.UNKNOWN
+TextFact: TypeAlias = str | Literal[UnknownFact.UNKNOWN] | None
 
 ROOT = "root"  # stands for a library's root folder where a folder is named; decisions 16
-MAX_TYPES_MET = 4096  # upstream invents types; what was compared is not remembered without end
+GLOB_CACHE_SIZE = 4096  # upstream invents types; what was compared is not remembered without end
 
 # An item id within its drive; item ids are unique only there.
 ItemKey = tuple[str, str]
@@ -65,15 +65,15 @@ class Facts:
         content_type_id: Of a list item; compared without regard to case.
     """
 
-    item: ItemKey | Literal[Lost.UNKNOWN] | None = None
-    drive_id: MaybeText = None
-    ancestors: frozenset[ItemKey] | Literal[Lost.UNKNOWN] = frozenset()
-    site_id: MaybeText = None
-    list_id: MaybeText = None
-    list_item_id: MaybeText = None
-    mime_type: MaybeText = None
-    label_ids: frozenset[str] | Literal[Lost.UNKNOWN] = frozenset()
-    content_type_id: MaybeText = None
+    item: ItemKey | Literal[UnknownFact.UNKNOWN] | None = None
+    drive_id: TextFact = None
+    ancestors: frozenset[ItemKey] | Literal[UnknownFact.UNKNOWN] = frozenset()
+    site_id: TextFact = None
+    list_id: TextFact = None
+    list_item_id: TextFact = None
+    mime_type: TextFact = None
+    label_ids: frozenset[str] | Literal[UnknownFact.UNKNOWN] = frozenset()
+    content_type_id: TextFact = None
 
 
 class Reason(Enum):
@@ -84,7 +84,7 @@ class Reason(Enum):
     DEFAULT = auto()
 
 
-class Outlook(Enum):
+class Disclosure(Enum):
     """
     What is known of a resource before upstream is asked, from its ids alone.
 
@@ -93,9 +93,9 @@ class Outlook(Enum):
     Source: reference, reliability 4.3.
     """
 
-    CLOSED = auto()
-    OPEN = auto()
-    VEILED = auto()
+    DENIED = auto()
+    DISCLOSED = auto()
+    UNDISCLOSED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +117,13 @@ class RuleSet:
     """A token's rules, compiled. *allow_by_default* is `collabAllowAllDefault`."""
 
     allow_by_default: bool
-    allow: "Index"
-    block: "Index"
+    allow: "RuleIndex"
+    block: "RuleIndex"
 
     @classmethod
     def compile(cls, rules: Iterable[Rule], *, allow_by_default: bool) -> "RuleSet":
         """Compile *rules*; the order they come in does not matter."""
-        allow, block = Index(), Index()
+        allow, block = RuleIndex(), RuleIndex()
         for rule in sorted(rules, key=lambda rule: rule.id):
             (allow if rule.action is RuleAction.ALLOW else block).add(rule)
         return cls(allow_by_default=allow_by_default, allow=allow, block=block)
@@ -143,29 +143,29 @@ class RuleSet:
             return Decision(allowed=True, reason=Reason.RULE, rule_id=allowed)
         return Decision(allowed=False, reason=Reason.DEFAULT)
 
-    def outlook(self, ids: Facts, *, inside: bool = False) -> Outlook:
+    def disclosure(self, ids: Facts, *, listing: bool = False) -> Disclosure:
         """
         Say what may be told of a resource of which *ids* are known and the rest is not yet.
 
-        *inside* asks about listing what lies inside of it.
+        *listing* asks about listing what lies inside of it.
         """
         if self.block.match(ids) is not None:
-            return Outlook.CLOSED
+            return Disclosure.DENIED
         if self.allow_by_default or self.allow.match(ids) is not None:
-            return Outlook.OPEN
+            return Disclosure.DISCLOSED
         possible = self.allow.might_match(ids) is not None
-        if possible or (inside and self.allow.can_match_below(ids)):
-            return Outlook.VEILED
-        return Outlook.CLOSED
+        if possible or (listing and self.allow.can_match_below(ids)):
+            return Disclosure.UNDISCLOSED
+        return Disclosure.DENIED
 
-    def may_hold_visible(self, container: Facts) -> bool:
+    def may_contain_visible(self, container: Facts) -> bool:
         """
         Say whether something below *container* can be visible, so that listing inside it is fine.
 
         True when the container itself is allowed, or in block-all mode when an allow rule can
         match below it although it does not match the container (decisions 4, 16).
         """
-        if self.blocking(container) is not None:
+        if self.blocking_rule(container) is not None:
             return False
         return self.decide(container).allowed or self.allow.can_match_below(container)
 
@@ -176,11 +176,11 @@ class RuleSet:
         The parent must be allowed, or a rule about places must allow the child-to-be; no block
         rule may match either of them (decisions 4, "Creation").
         """
-        if self.blocking(child) is not None or self.blocking(parent) is not None:
+        if self.blocking_rule(child) is not None or self.blocking_rule(parent) is not None:
             return False
-        return self.decide(parent).allowed or self.allows_place(child)
+        return self.decide(parent).allowed or self.allows_contents(child)
 
-    def allows_place(self, facts: Facts) -> bool:
+    def allows_contents(self, facts: Facts) -> bool:
         """
         Say whether everything in the place of what has these facts is allowed, blocks aside.
 
@@ -188,32 +188,32 @@ class RuleSet:
         """
         if self.allow_by_default:
             return True
-        return any(MATCHERS[place](self.allow, facts) is not None for place in PLACES)
+        return any(MATCHERS[place](self.allow, facts) is not None for place in CONTAINER_TYPES)
 
-    def blocking(self, facts: Facts) -> int | None:
+    def blocking_rule(self, facts: Facts) -> int | None:
         """Return the id of the block rule that keeps out what has these facts; None: none does."""
         surely = self.block.match(facts)
         return self.block.might_match(facts) if surely is None else surely
 
     @property
-    def blocks_something(self) -> bool:
+    def has_block_rules(self) -> bool:
         """Whether there are block rules at all."""
-        return bool(self.block.least)
+        return bool(self.block.lowest_ids)
 
     @cached_property
-    def needs(self) -> frozenset[RuleType]:
+    def rule_types(self) -> frozenset[RuleType]:
         """The rule types in use: a fact that no rule asks about is not worth an upstream call."""
-        return frozenset({*self.allow.least, *self.block.least})
+        return frozenset({*self.allow.lowest_ids, *self.block.lowest_ids})
 
 
 @dataclass
-class Index:
+class RuleIndex:
     """
     The rules of one action, by what they match; each key names the lowest rule id that has it.
 
     Keyed patterns (`{drive}:{item}`, `{list}:{number}`) are pairs; bare ones match in any drive or
     list. `keyed_drives` and `keyed_lists` are the drives and lists that pairs name,
-    `numbers_in_lists` the numbers they name. `least` is the lowest rule id of each type in use.
+    `numbers_in_lists` the numbers they name. `lowest_ids`: per type in use.
     """
 
     items: dict[str, int] = field(default_factory=dict)
@@ -230,15 +230,15 @@ class Index:
     mime_globs: dict[str, int] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     content_types: dict[str, int] = field(default_factory=dict)
-    least: dict[RuleType, int] = field(default_factory=dict)
+    lowest_ids: dict[RuleType, int] = field(default_factory=dict)
     keyed_drives: dict[str, int] = field(default_factory=dict)
     keyed_lists: dict[str, int] = field(default_factory=dict)
-    globs_met: dict[str, int | None] = field(default_factory=dict, repr=False)
+    glob_cache: dict[str, int | None] = field(default_factory=dict, repr=False)
 
     def add(self, rule: Rule) -> None:
         """File *rule* under what it matches; rules come with rising ids."""
         pattern = rule.pattern
-        self.least.setdefault(rule.rule_type, rule.id)
+        self.lowest_ids.setdefault(rule.rule_type, rule.id)
         match rule.rule_type:
             case RuleType.FILE_ID:
                 _file(self.items, self.item_keys, self.keyed_drives, pattern, rule.id)
@@ -272,8 +272,8 @@ class Index:
 
     def might_match(self, facts: Facts) -> int | None:
         """Return the id of a rule that a lost fact keeps from being ruled out; None when none."""
-        for rule_type, suspect in SUSPECTS.items():
-            if rule_type in self.least:
+        for rule_type, suspect in POSSIBLE_MATCHERS.items():
+            if rule_type in self.lowest_ids:
                 found = suspect(self, facts)
                 if found is not None:
                     return found
@@ -289,9 +289,9 @@ class Index:
         if self.can_match_file_below(container):
             return True
         if container.item is None and container.drive_id is None and container.list_id is None:
-            return any(rule_type is not RuleType.SITE_ID for rule_type in self.least)
+            return any(rule_type is not RuleType.SITE_ID for rule_type in self.lowest_ids)
         if container.list_id is UNKNOWN:
-            return RuleType.LIST_ID in self.least or RuleType.LIST_ITEM_ID in self.least
+            return RuleType.LIST_ID in self.lowest_ids or RuleType.LIST_ITEM_ID in self.lowest_ids
         if container.list_id is None:
             return False
         return bool(
@@ -318,14 +318,14 @@ class Index:
         )
 
 
-def _item(index: Index, facts: Facts) -> int | None:
+def _item(index: RuleIndex, facts: Facts) -> int | None:
     if facts.item is None or facts.item is UNKNOWN:
         return None
     found = index.item_keys.get(facts.item)
     return index.items.get(facts.item[1]) if found is None else found
 
 
-def _folder(index: Index, facts: Facts) -> int | None:
+def _folder(index: RuleIndex, facts: Facts) -> int | None:
     if facts.ancestors is UNKNOWN or not facts.ancestors:
         return None
     if not index.folders and not index.folder_keys:
@@ -340,19 +340,19 @@ def _folder(index: Index, facts: Facts) -> int | None:
     return min(found, default=None)
 
 
-def _drive(index: Index, facts: Facts) -> int | None:
+def _drive(index: RuleIndex, facts: Facts) -> int | None:
     return _look_up(index.drives, facts.drive_id)
 
 
-def _site(index: Index, facts: Facts) -> int | None:
+def _site(index: RuleIndex, facts: Facts) -> int | None:
     return _look_up(index.sites, facts.site_id)
 
 
-def _list(index: Index, facts: Facts) -> int | None:
+def _list(index: RuleIndex, facts: Facts) -> int | None:
     return _look_up(index.lists, facts.list_id)
 
 
-def _list_item(index: Index, facts: Facts) -> int | None:
+def _list_item(index: RuleIndex, facts: Facts) -> int | None:
     number, of = facts.list_item_id, facts.list_id
     if number is UNKNOWN or number is None:
         return None
@@ -361,29 +361,29 @@ def _list_item(index: Index, facts: Facts) -> int | None:
     return index.item_numbers.get(number)
 
 
-def _mime(index: Index, facts: Facts) -> int | None:
+def _mime(index: RuleIndex, facts: Facts) -> int | None:
     mime = facts.mime_type
     if mime is UNKNOWN or mime is None:
         return None
     if mime in index.mime_types:
         return index.mime_types[mime]
-    if mime not in index.globs_met:
+    if mime not in index.glob_cache:
         # Few distinct types exist, so each is compared with all patterns once.
-        if len(index.globs_met) >= MAX_TYPES_MET:
-            index.globs_met.clear()
+        if len(index.glob_cache) >= GLOB_CACHE_SIZE:
+            index.glob_cache.clear()
         met = [rule for glob, rule in index.mime_globs.items() if _glob(glob, mime)]
-        index.globs_met[mime] = min(met, default=None)
-    return index.globs_met[mime]
+        index.glob_cache[mime] = min(met, default=None)
+    return index.glob_cache[mime]
 
 
-def _label(index: Index, facts: Facts) -> int | None:
+def _label(index: RuleIndex, facts: Facts) -> int | None:
     if facts.label_ids is UNKNOWN:
         return None
     found = [index.labels[label] for label in facts.label_ids if label in index.labels]
     return min(found, default=None)
 
 
-def _content_type(index: Index, facts: Facts) -> int | None:
+def _content_type(index: RuleIndex, facts: Facts) -> int | None:
     content_type = facts.content_type_id
     if content_type is UNKNOWN or content_type is None:
         return None
@@ -391,7 +391,7 @@ def _content_type(index: Index, facts: Facts) -> int | None:
 
 
 # Rule type -> how it matches, cheapest first. Total over RuleType, by test.
-MATCHERS: Mapping[RuleType, Callable[[Index, Facts], int | None]] = MappingProxyType(
+MATCHERS: Mapping[RuleType, Callable[[RuleIndex, Facts], int | None]] = MappingProxyType(
     {
         RuleType.FILE_ID: _item,
         RuleType.DRIVE_ID: _drive,
@@ -406,7 +406,7 @@ MATCHERS: Mapping[RuleType, Callable[[Index, Facts], int | None]] = MappingProxy
 )
 
 
-def _list_item_suspect(index: Index, facts: Facts) -> int | None:
+def _list_item_suspect(index: RuleIndex, facts: Facts) -> int | None:
     """Both parts must agree: one that is known and differs rules a pair out."""
     number, of = facts.list_item_id, facts.list_id
     if number is None:
@@ -414,24 +414,24 @@ def _list_item_suspect(index: Index, facts: Facts) -> int | None:
     if number is not UNKNOWN:
         return index.numbers_in_lists.get(number) if of is UNKNOWN else None
     if of is UNKNOWN:
-        return index.least[RuleType.LIST_ITEM_ID]
+        return index.lowest_ids[RuleType.LIST_ITEM_ID]
     bare = next(iter(index.item_numbers.values()), None)  # rules come with rising ids
     return bare if of is None or bare is not None else index.keyed_lists.get(of)
 
 
-def _lost(rule_type: RuleType, fact: str) -> Callable[[Index, Facts], int | None]:
-    def suspect(index: Index, facts: Facts) -> int | None:
-        return index.least[rule_type] if getattr(facts, fact) is UNKNOWN else None
+def _lost(rule_type: RuleType, fact: str) -> Callable[[RuleIndex, Facts], int | None]:
+    def suspect(index: RuleIndex, facts: Facts) -> int | None:
+        return index.lowest_ids[rule_type] if getattr(facts, fact) is UNKNOWN else None
 
     return suspect
 
 
 # The rule types that are about places, so that they can be asked about what is not there yet.
-PLACES = (RuleType.FOLDER, RuleType.DRIVE_ID, RuleType.SITE_ID, RuleType.LIST_ID)
+CONTAINER_TYPES = (RuleType.FOLDER, RuleType.DRIVE_ID, RuleType.SITE_ID, RuleType.LIST_ID)
 
 # Rule type -> the rule that cannot be ruled out because a fact it asks about is lost. Asked only
 # when there are rules of the type. Total over RuleType, by test.
-SUSPECTS: Mapping[RuleType, Callable[[Index, Facts], int | None]] = MappingProxyType(
+POSSIBLE_MATCHERS: Mapping[RuleType, Callable[[RuleIndex, Facts], int | None]] = MappingProxyType(
     {
         RuleType.FILE_ID: _lost(RuleType.FILE_ID, "item"),
         RuleType.FOLDER: _lost(RuleType.FOLDER, "ancestors"),
@@ -461,7 +461,7 @@ def _file(
         bare.setdefault(pattern, rule_id)
 
 
-def _look_up(rules: Mapping[str, int], fact: MaybeText) -> int | None:
+def _look_up(rules: Mapping[str, int], fact: TextFact) -> int | None:
     return None if fact is UNKNOWN or fact is None else rules.get(fact)
 
 

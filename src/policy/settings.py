@@ -1,8 +1,8 @@
 """
 The table of token settings: default and reader of each. Source: decisions 3.
 
-A reader returns the stored form (JSON values only) or raises `Unreadable` with a sentence that is
-safe to show.
+A reader returns the stored form (JSON values only) or raises `InvalidSetting` with a sentence that
+is safe to show.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,14 +34,14 @@ MAX_TEXT = 255  # characters
 MAX_REQUESTS = 1_000_000_000  # of one window of a quota
 
 
-class Unreadable(ValueError):
+class InvalidSetting(ValueError):
     """The value is not what the setting takes; the message says what it takes."""
 
 
 def boolean(value: object) -> bool:
     """Read true or false, and nothing that merely looks like it."""
     if not isinstance(value, bool):
-        raise Unreadable("It must be true or false.")
+        raise InvalidSetting("It must be true or false.")
     return value
 
 
@@ -50,7 +50,7 @@ def whole_number(most: int) -> Callable[[object], int]:
 
     def read(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-            raise Unreadable(f"It must be a whole number from 0 to {most}.")
+            raise InvalidSetting(f"It must be a whole number from 0 to {most}.")
         return value
 
     return read
@@ -62,7 +62,7 @@ def one_of(words: type[StrEnum]) -> Callable[[object], str]:
 
     def read(value: object) -> str:
         if not isinstance(value, str) or value not in known:
-            raise Unreadable(f"It must be one of: {', '.join(words)}.")
+            raise InvalidSetting(f"It must be one of: {', '.join(words)}.")
         return value
 
     return read
@@ -76,7 +76,9 @@ def words_of(*known: str) -> Callable[[object], list[str]]:
         words = texts(value)
         unknown = [word for word in words if word not in allowed]
         if unknown:
-            raise Unreadable(f"Not known: {', '.join(unknown[:10])}. Known: {', '.join(known)}.")
+            raise InvalidSetting(
+                f"Not known: {', '.join(unknown[:10])}. Known: {', '.join(known)}."
+            )
         return words
 
     return read
@@ -85,9 +87,9 @@ def words_of(*known: str) -> Callable[[object], list[str]]:
 def texts(value: object) -> list[str]:
     """Read a list of strings; duplicates are dropped, order is kept."""
     if not isinstance(value, list | tuple) or not all(isinstance(word, str) for word in value):
-        raise Unreadable("It must be a list of strings.")
+        raise InvalidSetting("It must be a list of strings.")
     if len(value) > MAX_WORDS:
-        raise Unreadable(f"It may have {MAX_WORDS} entries at most.")
+        raise InvalidSetting(f"It may have {MAX_WORDS} entries at most.")
     return list(dict.fromkeys(value))
 
 
@@ -95,14 +97,14 @@ def longs(value: object) -> list[int]:
     """Read a list of 64-bit ids; duplicates are dropped, order is kept."""
     read = whole_number(MAX_LONG)
     if not isinstance(value, list | tuple) or len(value) > MAX_WORDS:
-        raise Unreadable(f"It must be a list of at most {MAX_WORDS} whole numbers.")
+        raise InvalidSetting(f"It must be a list of at most {MAX_WORDS} whole numbers.")
     return list(dict.fromkeys(read(number) for number in value))
 
 
 def text(value: object) -> str:
     """Read a short text that is not blank."""
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT:
-        raise Unreadable(f"It must be a text of 1 to {MAX_TEXT} characters.")
+        raise InvalidSetting(f"It must be a text of 1 to {MAX_TEXT} characters.")
     return value
 
 
@@ -117,13 +119,13 @@ _CODE = one_of(TaskProvider)
 def boards(value: object) -> list[dict[str, object]]:
     """Read `taskBoards`; `allowCreate` is true unless said."""
     if not isinstance(value, list | tuple) or len(value) > MAX_WORDS:
-        raise Unreadable(f"It must be a list of at most {MAX_WORDS} objects with a boardId.")
+        raise InvalidSetting(f"It must be a list of at most {MAX_WORDS} objects with a boardId.")
     return [_board(entry) for entry in value]
 
 
 def _board(value: object) -> dict[str, object]:
     if not isinstance(value, Mapping) or set(value) - {"boardId", "provider", "allowCreate"}:
-        raise Unreadable("Each board takes boardId, provider and allowCreate, nothing else.")
+        raise InvalidSetting("Each board takes boardId, provider and allowCreate, nothing else.")
     board: dict[str, object] = {"boardId": _part("boardId", text, value.get("boardId"))}
     if value.get("provider") is not None:
         board["provider"] = _part("provider", task_provider, value["provider"])
@@ -135,7 +137,7 @@ def quota(value: object) -> dict[str, object]:
     """Read `quota`; a window that is null is no limit."""
     windows = ("perMinute", "perHour", "perDay")
     if not isinstance(value, Mapping) or set(value) - set(windows):
-        raise Unreadable("It takes perMinute, perHour and perDay, nothing else.")
+        raise InvalidSetting("It takes perMinute, perHour and perDay, nothing else.")
     read = whole_number(MAX_REQUESTS)
     return {name: _part(name, read, value[name]) for name in windows if value.get(name) is not None}
 
@@ -144,8 +146,8 @@ def _part(name: str, read: Callable[[object], object], value: object) -> object:
     """Read one member of a setting, and name it when it cannot be read."""
     try:
         return read(value)
-    except Unreadable as problem:
-        raise Unreadable(f"{name}: {problem}") from None
+    except InvalidSetting as problem:
+        raise InvalidSetting(f"{name}: {problem}") from None
 
 
 _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (

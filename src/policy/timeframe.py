@@ -38,7 +38,7 @@ class TimeRange:
         return TimeRange(_midnight(self.start), end if end == self.end else _shift(end, days=1))
 
 
-def allowed(grant: Grant, now: datetime) -> TimeRange:
+def allowed_range(grant: Grant, now: datetime) -> TimeRange:
     """Return [00:00 today - past, 24:00 today + future]; an unset side is as far as dates go."""
     today = _midnight(now)
     past, future = grant.past_days, grant.future_days
@@ -48,12 +48,12 @@ def allowed(grant: Grant, now: datetime) -> TimeRange:
     )
 
 
-def restricted(grant: Grant) -> bool:
+def is_restricted(grant: Grant) -> bool:
     """Say whether the token has any timeframe at all."""
     return grant.past_days is not None or grant.future_days is not None
 
 
-def meant(
+def requested_range(
     start: datetime | None, end: datetime | None, *, grant: Grant, now: datetime
 ) -> TimeRange:
     """
@@ -65,8 +65,8 @@ def meant(
     Raises:
         InvalidInput: `INVALID_RANGE`, *end* is not after *start*.
     """
-    bounds = allowed(grant, now)
-    if start is None and end is None and restricted(grant):
+    bounds = allowed_range(grant, now)
+    if start is None and end is None and is_restricted(grant):
         return _smart(bounds, _midnight(now))
     filled = _filled(start, end, _midnight(now))
     if filled.empty:

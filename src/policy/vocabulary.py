@@ -413,7 +413,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
 
 # Which layer answers with a code. `RATE_LIMITED` is also what `QUOTA` and `UPSTREAM` answer with:
 # who has the refusal or the failure itself can tell, and here it is the first that would.
-LAYERS: Mapping[Code, Layer] = MappingProxyType(
+LAYER_BY_CODE: Mapping[Code, Layer] = MappingProxyType(
     {code: layer for layer, codes in _CODES.items() for code in codes}
 )
 

@@ -22,13 +22,13 @@ from graphql import (
 )
 
 from policy.vocabulary import Code, Surface
-from rest_compat.call import Call, invalid_parameter
 from rest_compat.ports import Operation, Variable
+from rest_compat.request import RestRequest, invalid_parameter
 from rest_compat.table import Endpoint
 
 INPUT = "input"  # the variable a request body fills
-LEAST_INT, MOST_INT = -(2**31), 2**31 - 1  # what GraphQL's Int can carry
-LEAST_LONG, MOST_LONG = -(2**63), 2**63 - 1
+MIN_INT, MAX_INT = -(2**31), 2**31 - 1  # what GraphQL's Int can carry
+MIN_LONG, MAX_LONG = -(2**63), 2**63 - 1
 
 # `MISSING_PARAMETER` is a word of the calendar; a file lacks a required field (decisions 0 and 1).
 _MISSING: Mapping[Surface | None, Code] = MappingProxyType({Surface.COLLAB: Code.VALIDATION_ERROR})
@@ -37,7 +37,7 @@ _MISSING: Mapping[Surface | None, Code] = MappingProxyType({Surface.COLLAB: Code
 def bind(
     endpoint: Endpoint,
     operation: Operation,
-    call: Call,
+    call: RestRequest,
     path: Mapping[str, str],
     *,
     strict: bool,
@@ -52,7 +52,7 @@ def bind(
     variables: dict[str, Any] = {}
     for variable in operation.variables:
         if variable.name in texts:
-            variables[variable.name] = read(texts[variable.name], variable)
+            variables[variable.name] = parse_value(texts[variable.name], variable)
         elif variable.required and variable.name != INPUT:
             code = _MISSING.get(endpoint.surface, Code.MISSING_PARAMETER)
             raise invalid_parameter(variable.name, "is required", code=code)
@@ -62,7 +62,7 @@ def bind(
 def _texts(
     endpoint: Endpoint,
     operation: Operation,
-    call: Call,
+    call: RestRequest,
     path: Mapping[str, str],
     *,
     strict: bool,
@@ -90,7 +90,7 @@ def _texts(
     return texts
 
 
-def read(text: str, variable: Variable) -> Any:
+def parse_value(text: str, variable: Variable) -> Any:
     """
     Read *text* as the variable's type.
 
@@ -118,12 +118,12 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 def _integer(text: str, name: str) -> int:
     """Read an integer; what is beyond 32 bits stays beyond every maximum and minimum."""
-    return min(max(_digits(text, name), LEAST_INT), MOST_INT)
+    return min(max(_digits(text, name), MIN_INT), MAX_INT)
 
 
 def _long(text: str, name: str) -> int:
     value = _digits(text, name)
-    if not LEAST_LONG <= value <= MOST_LONG:
+    if not MIN_LONG <= value <= MAX_LONG:
         raise invalid_parameter(name, "must be a 64-bit integer")
     return value
 

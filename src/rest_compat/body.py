@@ -15,7 +15,7 @@ import orjson
 from starlette.types import Receive
 
 from policy.vocabulary import Code
-from rest_compat.errors import WHOLE, problem
+from rest_compat.errors import WHOLE_BODY, problem
 from rest_compat.ports import Problem
 
 MAX_BODY = 4 * 1024 * 1024  # bytes; decisions 0
@@ -83,10 +83,10 @@ def parse(body: bytes) -> Any:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise invalid_body([(WHOLE, "is not valid JSON")]) from None
+        raise invalid_body([(WHOLE_BODY, "is not valid JSON")]) from None
     flaw = _flaw(value) or _repeated(body)
     if flaw is not None:
-        raise invalid_body([(WHOLE, flaw)])
+        raise invalid_body([(WHOLE_BODY, flaw)])
     return value
 
 
@@ -97,7 +97,7 @@ def invalid_body(details: Sequence[tuple[str, str]]) -> Problem:
     *details* are (field, what is wrong as the end of a sentence: "must be a string").
     """
     field, why = details[0]
-    subject = "The request body" if field == WHOLE else field
+    subject = "The request body" if field == WHOLE_BODY else field
     return problem(
         Code.VALIDATION_ERROR,
         f"{subject} {why}.",

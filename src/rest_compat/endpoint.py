@@ -15,13 +15,20 @@ from starlette.types import Scope
 
 from rest_compat import errors
 from rest_compat.binding import INPUT, bind
-from rest_compat.call import Call
-from rest_compat.idempotency import HEADER, intent, once, read_key
+from rest_compat.idempotency import KEY_HEADER, make_intent, read_key, run_once
 from rest_compat.ledger import Ledger
-from rest_compat.ports import Door, Left, Operation, Problem, Variable, Visit
+from rest_compat.ports import (
+    AdmittedRequest,
+    CallObserver,
+    Operation,
+    Problem,
+    RequestEntry,
+    Variable,
+)
 from rest_compat.preferences import Preferences, read_preferences
 from rest_compat.readers import Body, BodyReader
-from rest_compat.responses import Answer
+from rest_compat.request import RestRequest
+from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
 
 # Top-level members that are left out when they say nothing (decisions 0). Planned documents leave
@@ -44,22 +51,22 @@ class Responder:
 
     endpoint: Endpoint
     operation: Operation
-    door: Door
+    entry: RequestEntry
     ledger: Ledger
     body: Variable | None
     reader: BodyReader
-    left: Left | None = None
+    observer: CallObserver | None = None
 
-    async def respond(self, call: Call, path: Mapping[str, str]) -> Answer:
+    async def respond(self, call: RestRequest, path: Mapping[str, str]) -> RestResponse:
         """Answer *call*, whose path parameters are *path*; refusals are answers too."""
         wanted = read_preferences(call.headers.get("prefer", ()))
         try:
-            visit = await self.door.enter(
+            visit = await self.entry.admit(
                 call.scope, self.endpoint.charge, partial_fail=wanted.partial_fail
             )
         except Problem as failure:
-            return self.refuse(failure, call.scope).having(*wanted.applied)
-        answer: Answer | None = None
+            return self.refuse(failure, call.scope).with_headers(*wanted.applied)
+        answer: RestResponse | None = None
         ended: BaseException | None = None
         try:
             await self._admit(call, path, visit)
@@ -70,11 +77,13 @@ class Responder:
             ended = bug
             raise
         finally:
-            if self.left is not None:
-                self.left(visit, self.operation, answer, ended)
-        return answer.having(*wanted.applied)
+            if self.observer is not None:
+                self.observer(visit, self.operation, answer, ended)
+        return answer.with_headers(*wanted.applied)
 
-    async def _admit(self, call: Call, path: Mapping[str, str], visit: Visit) -> None:
+    async def _admit(
+        self, call: RestRequest, path: Mapping[str, str], visit: AdmittedRequest
+    ) -> None:
         """
         Pass the gates that need no parameters.
 
@@ -83,7 +92,7 @@ class Responder:
                 which the call needs, the graph's own refusal names it.
         """
         try:
-            self.door.admit(self.operation, visit)
+            self.entry.check_gates(self.operation, visit)
         except Problem as refusal:
             alternatives = " or " in refusal.extensions.get("requiredOperation", "")
             if self.body is None or not alternatives:
@@ -97,41 +106,45 @@ class Responder:
             raise
 
     async def _once(
-        self, call: Call, path: Mapping[str, str], visit: Visit, wanted: Preferences
-    ) -> Answer:
+        self,
+        call: RestRequest,
+        path: Mapping[str, str],
+        visit: AdmittedRequest,
+        wanted: Preferences,
+    ) -> RestResponse:
         """Answer by the ledger when the call has a key, directly otherwise."""
         key = None
         if self.endpoint.method == "POST":
-            key = read_key(call.headers.get(HEADER, ()))
+            key = read_key(call.headers.get(KEY_HEADER, ()))
         body = None
         if self.body is not None:
             body = await self.reader.receive(call, self.body)
         if key is None:
             return await self._run(call, path, visit, wanted, body)
 
-        async def run() -> Answer:
+        async def run() -> RestResponse:
             try:
                 return await self._run(call, path, visit, wanted, body)
             except Problem as failure:
                 return self.refuse(failure, call.scope)
 
         sent = body.fingerprint if body is not None else b""
-        return await once(
-            intent(call, visit, key, sent),
+        return await run_once(
+            make_intent(call, visit, key, sent),
             run,
             body=body,
-            deliver=partial(self.door.deliver, visit),
+            mark_attempt=partial(self.entry.mark_attempt, visit),
             ledger=self.ledger,
         )
 
     async def _run(
         self,
-        call: Call,
+        call: RestRequest,
         path: Mapping[str, str],
-        visit: Visit,
+        visit: AdmittedRequest,
         wanted: Preferences,
         body: Body | None,
-    ) -> Answer:
+    ) -> RestResponse:
         """Bind, run, shape."""
         variables = bind(self.endpoint, self.operation, call, path, strict=wanted.strict)
         if body is not None:
@@ -140,29 +153,29 @@ class Responder:
         if body is not None and body.broken is not None:
             raise body.broken
         if outcome.errors:
-            raise errors.from_graphql(outcome.errors[0])
+            raise errors.problem_from_graphql(outcome.errors[0])
         return self._success(outcome.data or {}, visit)
 
-    def _success(self, data: Mapping[str, Any], visit: Visit) -> Answer:
+    def _success(self, data: Mapping[str, Any], visit: AdmittedRequest) -> RestResponse:
         if self.endpoint.status == 204:
-            return Answer(status=204)
+            return RestResponse(status=204)
         result = data["result"]
         for member in OMITTED_WHEN_EMPTY:
             if isinstance(result, dict) and not result.get(member, True):
                 del result[member]
         headers: tuple[tuple[str, str], ...] = ()
-        notes = self.door.notes(visit)
+        notes = self.entry.notes(visit)
         if notes.applied_limit is not None:
             headers = (("X-Applied-Limit", str(notes.applied_limit)),)
         if notes.etag is not None:
             headers = (*headers, ("ETag", notes.etag))
-        return Answer(status=self.endpoint.status, body=_json.encode(result), headers=headers)
+        return RestResponse(status=self.endpoint.status, body=_json.encode(result), headers=headers)
 
-    def refuse(self, failure: Problem, scope: Scope) -> Answer:
+    def refuse(self, failure: Problem, scope: Scope) -> RestResponse:
         """Tell of *failure*, whether or not it came to answering *scope*."""
-        return errors.answer(
+        return errors.error_response(
             failure,
-            request_id=self.door.request_id(scope),
+            request_id=self.entry.request_id(scope),
             surface=self.endpoint.surface,
             result=self.endpoint.result,
             codes=self.endpoint.codes,

@@ -15,9 +15,9 @@ import orjson
 
 from policy.vocabulary import Code, Surface
 from rest_compat.ports import Problem
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
-WHOLE = "$"  # the `field` of a complaint about the body as a whole
+WHOLE_BODY = "$"  # the `field` of a complaint about the body as a whole
 CHALLENGE = 'Bearer error="invalid_token"'
 
 
@@ -96,7 +96,7 @@ def problem(
     return Problem(message, extensions)
 
 
-def from_graphql(error: Mapping[str, Any]) -> Problem:
+def problem_from_graphql(error: Mapping[str, Any]) -> Problem:
     """
     Read a GraphQL error dict; one without extensions is our bug.
 
@@ -113,17 +113,17 @@ def from_graphql(error: Mapping[str, Any]) -> Problem:
 
 
 def _rest_field(path: str) -> str:
-    return WHOLE if path == "input" else path.removeprefix("input.")
+    return WHOLE_BODY if path == "input" else path.removeprefix("input.")
 
 
-def answer(
+def error_response(
     failure: Problem,
     *,
     request_id: str,
     surface: Surface | None,
     result: str | None = None,
     codes: Mapping[str, str] = MappingProxyType({}),
-) -> Answer:
+) -> RestResponse:
     """
     Shape *failure* as *surface* shapes its errors.
 
@@ -141,7 +141,9 @@ def answer(
     if result is not None:
         members = RESULT_OBJECTS[result].members(word=word, error=error, message=failure.message)
         body |= members
-    return Answer(status=status, body=orjson.dumps(body), headers=_headers(status, extensions))
+    return RestResponse(
+        status=status, body=orjson.dumps(body), headers=_headers(status, extensions)
+    )
 
 
 _OPTIONAL = (

@@ -13,17 +13,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policy.vocabulary import Code
-from rest_compat.call import Call
 from rest_compat.errors import problem
-from rest_compat.ledger import Begun, Done, Intent, Ledger, Reused, Running
-from rest_compat.ports import Problem, Visit
-from rest_compat.responses import Answer
+from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused, Ledger
+from rest_compat.ports import AdmittedRequest, Problem
+from rest_compat.request import RestRequest
+from rest_compat.responses import RestResponse
 
 if TYPE_CHECKING:  # uploads read the name of the header here
     from rest_compat.readers import Body
 
-HEADER = "idempotency-key"
-REPLAYED = ("Idempotent-Replayed", "true")
+KEY_HEADER = "idempotency-key"
+REPLAYED_HEADER = ("Idempotent-Replayed", "true")
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
@@ -48,7 +48,7 @@ def read_key(values: Sequence[str]) -> str | None:
     return values[0]
 
 
-def intent(call: Call, visit: Visit, key: str, body: bytes) -> Intent:
+def make_intent(call: RestRequest, visit: AdmittedRequest, key: str, body: bytes) -> Intent:
     """Name what the caller wants to happen once."""
     query: bytes = call.scope["query_string"]
     return Intent(
@@ -60,39 +60,39 @@ def intent(call: Call, visit: Visit, key: str, body: bytes) -> Intent:
     )
 
 
-async def once(
+async def run_once(
     wanted: Intent,
-    run: Callable[[], Awaitable[Answer]],
+    run: Callable[[], Awaitable[RestResponse]],
     *,
     body: "Body | None",
-    deliver: Callable[..., None],
+    mark_attempt: Callable[..., None],
     ledger: Ledger,
-) -> Answer:
+) -> RestResponse:
     """
     Run *wanted* unless it was run before; then return the answer it had.
 
-    *deliver* is told the try, as `Door.deliver` is.
+    *mark_attempt* is told the try, as `RequestEntry.mark_attempt` is.
 
     Raises:
         Problem: 409: the key belongs to another request, or the intent is still running.
     """
     begun = await ledger.begin(wanted)
-    if isinstance(begun, Done):
+    if isinstance(begun, Completed):
         await _require_same(begun.answer, body)
-        return begun.answer.having(REPLAYED)
-    if isinstance(begun, Running):
+        return begun.answer.with_headers(REPLAYED_HEADER)
+    if isinstance(begun, InProgress):
         raise problem(
             Code.IDEMPOTENCY_IN_PROGRESS,
             "A request with this Idempotency-Key is still running.",
             status=409,
         )
-    if isinstance(begun, Reused):
+    if isinstance(begun, KeyReused):
         raise _reused()
-    deliver(seed=begun.seed, maybe_sent=begun.maybe_sent)
+    mark_attempt(seed=begun.seed, maybe_sent=begun.maybe_sent)
     try:
         answer = await run()
         if body is not None:
-            answer = replace(answer, upload=body.digest)
+            answer = replace(answer, upload_digest=body.digest)
         await _close(begun, answer, ledger)
     except BaseException:
         # Whatever ended the run, what it did is unknown: the next try looks it up.
@@ -101,17 +101,17 @@ async def once(
     return answer
 
 
-async def _require_same(kept: Answer, body: "Body | None") -> None:
+async def _require_same(kept: RestResponse, body: "Body | None") -> None:
     """
     Hold bytes that stream against those that were answered: their size alone was known so far.
 
     Raises:
         Problem: 409: they are others; or as `Body.finish`.
     """
-    if not kept.upload or body is None:
+    if not kept.upload_digest or body is None:
         return
     await body.finish()
-    if body.digest != kept.upload:
+    if body.digest != kept.upload_digest:
         raise _reused()
 
 
@@ -123,7 +123,7 @@ def _reused() -> Problem:
     )
 
 
-async def _close(begun: Begun, answer: Answer, ledger: Ledger) -> None:
+async def _close(begun: Attempt, answer: RestResponse, ledger: Ledger) -> None:
     """
     Keep the answer, unless a retry should run again: its outcome decides.
 
@@ -131,8 +131,8 @@ async def _close(begun: Begun, answer: Answer, ledger: Ledger) -> None:
     bug of ours that may have struck after the provider said yes; the others say that nothing was
     done.
     """
-    status = answer.outcome or answer.status
+    status = answer.outcome_status or answer.status
     if status in {401, 429} or (status >= 500 and status != 504):
         await ledger.release(begun, maybe_sent=begun.maybe_sent or status == 500)
     else:
-        await ledger.keep(begun, answer)
+        await ledger.complete(begun, answer)

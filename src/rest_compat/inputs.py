@@ -26,12 +26,12 @@ from graphql import (
 )
 
 from rest_compat.body import invalid_body
-from rest_compat.errors import WHOLE
+from rest_compat.errors import WHOLE_BODY
 
 DROP = object()  # stands for a member that is to be left out
 
 
-def conform(value: Any, kind: GraphQLInputType, *, strict: bool) -> Any:
+def coerce_input(value: Any, kind: GraphQLInputType, *, strict: bool) -> Any:
     """
     Return *value* with only the members that *kind* knows, ready to be the variable `$input`.
 
@@ -40,7 +40,7 @@ def conform(value: Any, kind: GraphQLInputType, *, strict: bool) -> Any:
             unknown one, at every level.
     """
     check = _Check(strict=strict)
-    conformed = check.value(value, kind, WHOLE)
+    conformed = check.value(value, kind, WHOLE_BODY)
     if check.wrong:
         raise invalid_body(check.wrong)
     return conformed
@@ -74,7 +74,7 @@ class _Check:
     def members(self, value: Any, kind: GraphQLInputObjectType, path: str) -> Any:
         if not isinstance(value, dict):
             return self.complain(path, "must be an object")
-        start = "" if path == WHOLE else f"{path}."
+        start = "" if path == WHOLE_BODY else f"{path}."
         if self.strict:
             for name in value.keys() - kind.fields.keys():
                 self.complain(start + name, "is not known")

@@ -9,7 +9,7 @@ been sent. Source: decisions 5.9 and 16; reference, reliability F1 and F2.
 from dataclasses import dataclass
 from typing import Protocol
 
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class Attempt:
     """
     This call runs the intent; nobody else does.
 
@@ -41,42 +41,42 @@ class Begun:
         maybe_sent: Whether an earlier try may have reached the provider.
     """
 
-    entry: str
-    attempt: int
+    entry_id: str
+    number: int
     seed: str
     maybe_sent: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Completed:
     """The intent was carried out before; this was the answer."""
 
-    answer: Answer
+    answer: RestResponse
 
 
-class Running:
+class InProgress:
     """Somebody runs the intent now, or may still be doing so upstream."""
 
 
-class Reused:
+class KeyReused:
     """The key was used for another request."""
 
 
 class Ledger(Protocol):
     """Entries live 24 hours from their first try."""
 
-    async def begin(self, intent: Intent) -> Begun | Done | Running | Reused:
+    async def begin(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused:
         """Commit that *intent* is being run now, or say why it must not be."""
 
-    async def keep(self, begun: Begun, answer: Answer) -> None:
+    async def complete(self, begun: Attempt, answer: RestResponse) -> None:
         """Keep *answer*, to be replayed."""
 
-    async def release(self, begun: Begun, *, maybe_sent: bool) -> None:
+    async def release(self, begun: Attempt, *, maybe_sent: bool) -> None:
         """
         Let the next call with the key run the intent again, under the same seed.
 
         *maybe_sent* False: nothing can have reached the provider in any try so far.
         """
 
-    async def abandon(self, begun: Begun) -> None:
+    async def abandon(self, begun: Attempt) -> None:
         """Stop vouching for a try whose end is unknown: it counts as crashed from here on."""

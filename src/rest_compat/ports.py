@@ -12,11 +12,11 @@ from typing import Any, Protocol
 from graphql import GraphQLInputType
 from starlette.types import Scope
 
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class RateBucket:
     """
     The rate buckets a request is counted in, once, by its route. Decisions 10.
 
@@ -59,7 +59,7 @@ class Notes(Protocol):
     etag: str | None
 
 
-class Visit(Protocol):
+class AdmittedRequest(Protocol):
     """
     One request that came through the door.
 
@@ -120,14 +120,14 @@ class Graph(Protocol):
         """Parse and plan *text*; raises when it does not fit the schema."""
 
 
-class Left(Protocol):
+class CallObserver(Protocol):
     """Is told of every call that came through the door, when it is over."""
 
     def __call__(
         self,
-        visit: Visit,
+        visit: AdmittedRequest,
         operation: Operation | None,
-        answer: Answer | None,
+        answer: RestResponse | None,
         failure: BaseException | None,
     ) -> None:
         """
@@ -141,13 +141,15 @@ class Left(Protocol):
         """
 
 
-class Door(Protocol):
+class RequestEntry(Protocol):
     """The one way in, shared with `/graphql`: same caller, same context, same charge."""
 
     def request_id(self, scope: Scope) -> str:
         """Return the request's id, as the header `X-Request-Id` tells it."""
 
-    async def enter(self, scope: Scope, charge: Charge, *, partial_fail: bool) -> Visit:
+    async def admit(
+        self, scope: Scope, charge: RateBucket, *, partial_fail: bool
+    ) -> AdmittedRequest:
         """
         Charge the address, know the token, charge its quota, build the context (gates 1 to 3).
 
@@ -158,7 +160,7 @@ class Door(Protocol):
             Problem: 401 or 429, described.
         """
 
-    def admit(self, operation: Operation, visit: Visit) -> None:
+    def check_gates(self, operation: Operation, visit: AdmittedRequest) -> None:
         """
         Pass gates 4 to 6 for the operation's root field, before any parameter is read.
 
@@ -166,7 +168,7 @@ class Door(Protocol):
             Problem: 403 or 422, described.
         """
 
-    def deliver(self, visit: Visit, *, seed: str, maybe_sent: bool) -> None:
+    def mark_attempt(self, visit: AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
         """
         Tell the context which intent this is, before its operation runs.
 
@@ -174,5 +176,5 @@ class Door(Protocol):
         says that an earlier try may have reached the provider, so that it is looked up first.
         """
 
-    def notes(self, visit: Visit) -> Notes:
+    def notes(self, visit: AdmittedRequest) -> Notes:
         """What the operations of this request noted so far."""

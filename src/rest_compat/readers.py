@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from rest_compat.body import parse, read_body
-from rest_compat.call import Call
-from rest_compat.inputs import conform
+from rest_compat.inputs import coerce_input
 from rest_compat.ports import Variable
+from rest_compat.request import RestRequest
 from rest_compat.uploads import UploadReader
 
 
@@ -53,7 +53,7 @@ class Body(Protocol):
 class BodyReader(Protocol):
     """Receives bodies of one kind."""
 
-    async def receive(self, call: Call, variable: Variable) -> Body:
+    async def receive(self, call: RestRequest, variable: Variable) -> Body:
         """
         Receive the body that fills *variable*.
 
@@ -77,13 +77,13 @@ class JsonBody:
 
     def value(self, *, strict: bool) -> Any:
         """Parse, and check against the variable's type; see `Body`."""
-        return conform(parse(self.fingerprint), self.variable.type, strict=strict)
+        return coerce_input(parse(self.fingerprint), self.variable.type, strict=strict)
 
 
 class JsonReader:
     """Reads the whole body into memory, at most 4 MiB."""
 
-    async def receive(self, call: Call, variable: Variable) -> JsonBody:
+    async def receive(self, call: RestRequest, variable: Variable) -> JsonBody:
         """Receive; see `BodyReader`."""
         declared = call.header("content-length")
         return JsonBody(await read_body(call.receive, declared=declared), variable)

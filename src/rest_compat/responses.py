@@ -8,7 +8,7 @@ JSON = (b"content-type", b"application/json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RestResponse:
     """
     A whole answer; an empty body has no content type.
 
@@ -21,15 +21,15 @@ class Answer:
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
-    upload: bytes = b""
-    outcome: int | None = None
+    upload_digest: bytes = b""
+    outcome_status: int | None = None
 
-    def having(self, *headers: tuple[str, str]) -> "Answer":
+    def with_headers(self, *headers: tuple[str, str]) -> "RestResponse":
         """Return the same answer with further headers."""
         return replace(self, headers=self.headers + headers)
 
 
-async def send_answer(answer: Answer, send: Send, *, head: bool) -> None:
+async def send_response(answer: RestResponse, send: Send, *, head: bool) -> None:
     """Send *answer*; for HEAD without the body, with the length it would have had."""
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers]
     if answer.status != 204:

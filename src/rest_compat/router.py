@@ -14,13 +14,13 @@ from policy.vocabulary import Code
 from rest_compat import errors
 from rest_compat.binding import INPUT
 from rest_compat.body import ClientGone
-from rest_compat.call import Call, segments
 from rest_compat.documents import document
 from rest_compat.endpoint import Responder
 from rest_compat.ledger import Ledger
-from rest_compat.ports import Door, Graph, Left, Problem, Visit
+from rest_compat.ports import AdmittedRequest, CallObserver, Graph, Problem, RequestEntry
 from rest_compat.readers import READERS, BodyReader
-from rest_compat.responses import Answer, send_answer
+from rest_compat.request import RestRequest, path_segments
+from rest_compat.responses import RestResponse, send_response
 from rest_compat.table import Endpoint
 
 
@@ -28,10 +28,10 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     endpoints: Iterable[Endpoint],
     *,
     graph: Graph,
-    door: Door,
+    entry: RequestEntry,
     ledger: Ledger,
     readers: Mapping[str, BodyReader] = READERS,
-    left: Left | None = None,
+    observer: CallObserver | None = None,
 ) -> "Router":
     """
     Build the application that answers *endpoints*, and 404 for everything else.
@@ -50,42 +50,48 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
         row = Responder(
             endpoint=endpoint,
             operation=operation,
-            door=door,
+            entry=entry,
             ledger=ledger,
             body=variables.get(INPUT),
             reader=readers[endpoint.body],
-            left=left,
+            observer=observer,
         )
         rows.append(row)
-    return Router(rows, door=door, left=left)
+    return Router(rows, entry=entry, observer=observer)
 
 
 class Router:
     """Finds the row of a request; answers itself when there is none."""
 
-    def __init__(self, rows: Sequence[Responder], *, door: Door, left: Left | None = None) -> None:
-        self._door = door
-        self._left = left
+    def __init__(
+        self,
+        rows: Sequence[Responder],
+        *,
+        entry: RequestEntry,
+        observer: CallObserver | None = None,
+    ) -> None:
+        self._entry = entry
+        self._observer = observer
         self._rows: dict[tuple[int, tuple[str, ...]], list[tuple[tuple[str, ...], Responder]]] = {}
         self._prefixes: dict[tuple[str, ...], Endpoint] = {}
         for row in rows:
-            pattern = split(row.endpoint.path)
+            pattern = split_path(row.endpoint.path)
             self._rows.setdefault(_shelf(pattern), []).append((pattern, row))
-            self._prefixes[split(row.endpoint.prefix)] = row.endpoint
+            self._prefixes[split_path(row.endpoint.prefix)] = row.endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; a WebSocket is closed."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})
             return
-        call = Call(scope, receive)
+        call = RestRequest(scope, receive)
         try:
             answer = await self._answer(call)
         except ClientGone:
             return
-        await send_answer(answer, send, head=call.method == "HEAD")
+        await send_response(answer, send, head=call.method == "HEAD")
 
-    async def _answer(self, call: Call) -> Answer:
+    async def _answer(self, call: RestRequest) -> RestResponse:
         asked = call.segments
         found = self._row(call.method, asked)
         if found is not None:
@@ -93,21 +99,21 @@ class Router:
             call.scope.setdefault("state", {})["route"] = row.endpoint.path
             return await row.respond(call, path)
         shelf = self._rows.get(_shelf(asked), ())
-        candidates = [row for pattern, row in shelf if match(pattern, asked) is not None]
+        candidates = [row for pattern, row in shelf if match_path(pattern, asked) is not None]
         if not candidates:
             return await self._turn_away(
                 call, Code.NOT_FOUND, "There is nothing at this path.", 404
             )
-        allow = ("Allow", ", ".join(allowed(row.endpoint.method for row in candidates)))
+        allow = ("Allow", ", ".join(allowed_methods(row.endpoint.method for row in candidates)))
         if call.method == "OPTIONS":
-            return Answer(status=204, headers=(allow,))
+            return RestResponse(status=204, headers=(allow,))
         message = f"{call.method} is not possible here."
         refusal = await self._turn_away(call, Code.METHOD_NOT_ALLOWED, message, 405)
-        return refusal.having(allow) if refusal.status == 405 else refusal
+        return refusal.with_headers(allow) if refusal.status == 405 else refusal
 
-    def refuse(self, scope: Scope, failure: Problem) -> Answer:
+    def refuse(self, scope: Scope, failure: Problem) -> RestResponse:
         """Tell of *failure* as the row of *scope* would, or the surface that its path is under."""
-        asked = segments(scope)
+        asked = path_segments(scope)
         found = self._row(scope["method"], asked)
         if found is not None:
             return found[0].refuse(failure, scope)
@@ -120,29 +126,31 @@ class Router:
         method = "GET" if method == "HEAD" else method
         for pattern, row in self._rows.get(_shelf(asked), ()):
             if row.endpoint.method == method:
-                path = match(pattern, asked)
+                path = match_path(pattern, asked)
                 if path is not None:
                     return row, path
         return None
 
-    async def _turn_away(self, call: Call, code: Code, message: str, status: int) -> Answer:
+    async def _turn_away(
+        self, call: RestRequest, code: Code, message: str, status: int
+    ) -> RestResponse:
         """Answer what no row answers; under a surface's prefix the door comes first."""
         near = self._nearest(call.segments)
-        visit: Visit | None = None
+        visit: AdmittedRequest | None = None
         try:
             if near is not None:
-                visit = await self._door.enter(call.scope, near.charge, partial_fail=False)
+                visit = await self._entry.admit(call.scope, near.charge, partial_fail=False)
             raise errors.problem(code, message, status=status)
         except Problem as failure:
             answer = self._shaped(failure, call.scope, near)
-            if visit is not None and self._left is not None:
-                self._left(visit, None, answer, failure)
+            if visit is not None and self._observer is not None:
+                self._observer(visit, None, answer, failure)
             return answer
 
-    def _shaped(self, failure: Problem, scope: Scope, near: Endpoint | None) -> Answer:
-        return errors.answer(
+    def _shaped(self, failure: Problem, scope: Scope, near: Endpoint | None) -> RestResponse:
+        return errors.error_response(
             failure,
-            request_id=self._door.request_id(scope),
+            request_id=self._entry.request_id(scope),
             surface=near.surface if near is not None else None,
         )
 
@@ -162,12 +170,12 @@ def _shelf(asked: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
 _ALIKE = 3  # no parameter of the table stands before the fourth segment
 
 
-def split(path: str) -> tuple[str, ...]:
+def split_path(path: str) -> tuple[str, ...]:
     """Split a path of the table at its slashes."""
     return tuple(path.split("/")[1:])
 
 
-def match(pattern: tuple[str, ...], asked: tuple[str, ...]) -> Mapping[str, str] | None:
+def match_path(pattern: tuple[str, ...], asked: tuple[str, ...]) -> Mapping[str, str] | None:
     """Return the path parameters when the segments *asked* fit *pattern*, else None."""
     found: dict[str, str] = {}
     for wanted, segment in zip(pattern, asked, strict=True):
@@ -178,7 +186,7 @@ def match(pattern: tuple[str, ...], asked: tuple[str, ...]) -> Mapping[str, str]
     return found
 
 
-def allowed(methods: Iterable[str]) -> list[str]:
+def allowed_methods(methods: Iterable[str]) -> list[str]:
     """Return the complete `Allow` of a path that has *methods*, in alphabetical order."""
     known = {*methods, "OPTIONS"}
     return sorted(known | {"HEAD"} if "GET" in known else known)

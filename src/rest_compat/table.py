@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TypedDict, Unpack
 
 from policy.vocabulary import Surface
-from rest_compat.ports import Charge
+from rest_compat.ports import RateBucket
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -47,7 +47,7 @@ class Endpoint:
     prefix: str
     document: str
     surface: Surface | None
-    charge: Charge
+    charge: RateBucket
     status: int = 200
     result: str | None = None
     aliases: Mapping[str, str] = field(default_factory=_nothing)
@@ -83,7 +83,7 @@ class Prefix:
     path: str
     folder: str
     surface: Surface | None
-    charge: Charge
+    charge: RateBucket
 
     def get(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
         """Make a row that reads."""
@@ -115,32 +115,32 @@ class Prefix:
 
 
 access = Prefix(
-    path="/api/access", folder="access", surface=None, charge=Charge(windows="management")
+    path="/api/access", folder="access", surface=None, charge=RateBucket(windows="management")
 )
 email = Prefix(
     path="/api/access/email",
     folder="email",
     surface=Surface.EMAIL,
-    charge=Charge(windows="email"),
+    charge=RateBucket(windows="email"),
 )
 calendar = Prefix(
     path="/api/access/calendar",
     folder="calendar",
     surface=Surface.CALENDAR,
-    charge=Charge(windows="calendar"),
+    charge=RateBucket(windows="calendar"),
 )
 tasks = Prefix(
     path="/api/access/tasks",
     folder="tasks",
     surface=Surface.TASKS,
-    charge=Charge(windows="tasks"),
+    charge=RateBucket(windows="tasks"),
 )
 _PAGE_TOKEN: Mapping[str, str] = MappingProxyType({"cursor": "pageToken", "query": "q"})
 collab = Prefix(
     path="/api/access/collab",
     folder="collab",
     surface=Surface.COLLAB,
-    charge=Charge(windows="collab"),
+    charge=RateBucket(windows="collab"),
 )
 _DRIVE = "DriveOperationResult"
 _IF_MATCH = MappingProxyType({"if-match": "ifMatch"})

@@ -12,10 +12,10 @@ from typing import Any
 
 from policy.vocabulary import Code
 from rest_compat.body import ClientGone
-from rest_compat.call import Call
 from rest_compat.errors import problem
-from rest_compat.idempotency import HEADER
+from rest_compat.idempotency import KEY_HEADER
 from rest_compat.ports import Problem, Variable
+from rest_compat.request import RestRequest
 
 MAX_UPLOAD = 104_857_600  # bytes, inclusive; contract, Limits
 IDLE_SECONDS = 10.0  # without a byte; reliability C2
@@ -31,13 +31,13 @@ class StreamedBody:
         broken: Why the bytes stopped coming; None while nothing is wrong.
     """
 
-    def __init__(self, call: Call, *, size: int | None) -> None:
+    def __init__(self, call: RestRequest, *, size: int | None) -> None:
         self._receive = call.receive
         self.size = size
         self.mime_type = call.header("content-type")
         self.broken: Exception | None = None
         # Only those who may try again are told apart by their bytes; for others it would be work.
-        self._digest = hashlib.sha256() if HEADER in call.headers else None
+        self._digest = hashlib.sha256() if KEY_HEADER in call.headers else None
         self._ended = False
 
     @property
@@ -101,7 +101,7 @@ class StreamedBody:
 class UploadReader:
     """Receives uploads: nothing is read before the graph asks for it."""
 
-    async def receive(self, call: Call, variable: Variable) -> StreamedBody:
+    async def receive(self, call: RestRequest, variable: Variable) -> StreamedBody:
         """
         Check what is announced; see `rest_compat.readers.BodyReader`.
 

@@ -28,7 +28,7 @@ from sqlmodel import col, or_, select
 from gateway.app import Gateway
 from gateway.auth import tokens
 from gateway.store.tables import AccessToken, CollabRule
-from policy.vocabulary import LAYERS, Code
+from policy.vocabulary import LAYER_BY_CODE, Code
 
 REFUSED = (403, 404, 422)
 SURFACES = ("/api/access/", "/internal/api/access/")
@@ -241,7 +241,7 @@ def expected_layer(code, call, found):
         return "scope"
     if code == Code.NOT_FOUND and found["message"] == "There is nothing at this path.":
         return "input"
-    return LAYERS[code].value
+    return LAYER_BY_CODE[code].value
 
 
 def told(response, call):

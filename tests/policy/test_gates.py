@@ -132,8 +132,8 @@ def test_usable_connections_are_active_not_excluded_and_in_id_order():
     everyone = caller(lines)
     chosen = caller(lines, allowedConnectionIds=[1, 4, 5])
 
-    assert [line.id for line in everyone.usable(Surface.EMAIL)] == [2, 3, 5]
-    assert [line.id for line in chosen.usable(Surface.EMAIL)] == [5]
+    assert [line.id for line in everyone.usable_connections(Surface.EMAIL)] == [2, 3, 5]
+    assert [line.id for line in chosen.usable_connections(Surface.EMAIL)] == [5]
 
 
 def test_no_usable_connection_is_another_refusal_than_no_connection():
@@ -141,7 +141,7 @@ def test_no_usable_connection_is_another_refusal_than_no_connection():
 
     excluded.admit(Surface.EMAIL, EmailOp.SEARCH_EMAILS)
     with pytest.raises(NoUsableConnection) as refused:
-        excluded.usable(Surface.EMAIL)
+        excluded.usable_connections(Surface.EMAIL)
 
     assert refused.value.code is Code.NO_PROVIDER
 

@@ -22,7 +22,7 @@ from policy.refusals import (
 from policy.rules import UNKNOWN, Facts, Rule, RuleSet
 from policy.vocabulary import (
     _CODES,
-    LAYERS,
+    LAYER_BY_CODE,
     CalendarOp,
     Code,
     EmailField,
@@ -52,7 +52,7 @@ def test_the_layers_are_asked_in_the_order_of_the_checks():
 
 
 def test_every_code_belongs_to_exactly_one_layer():
-    assert set(LAYERS) == set(Code)
+    assert set(LAYER_BY_CODE) == set(Code)
     assert tuple(_CODES) == tuple(Layer)
     assert Counter(code for codes in _CODES.values() for code in codes) == Counter(Code)
 
@@ -74,15 +74,15 @@ def test_every_code_belongs_to_exactly_one_layer():
 )
 def test_a_refusal_is_told_by_the_layer_that_makes_it(refusal, layer):
     assert refusal.layer is layer
-    assert LAYERS[refusal.code] is layer
+    assert LAYER_BY_CODE[refusal.code] is layer
 
 
 def test_a_calendar_token_whose_level_is_too_low_is_refused_by_the_flags():
     grant = Grant.read({"calendarAccessEnabled": True, "calendarAccessLevel": "free_busy_only"})
-    call = gates.Call(surface=Surface.CALENDAR, operations=(CalendarOp.VIEW_EVENTS,))
+    call = gates.AccessRequest(surface=Surface.CALENDAR, operations=(CalendarOp.VIEW_EVENTS,))
 
     with pytest.raises(AccessDenied) as caught:
-        gates.flagged(call, grant, ())
+        gates.require_operation(call, grant, ())
 
     assert (caught.value.code, caught.value.layer) == (Code.ACCESS_DENIED, Layer.OPERATION)
 
@@ -105,6 +105,6 @@ def test_the_rule_that_keeps_something_out_is_known(facts, rule):
         allow_by_default=False,
     )
 
-    assert rules.blocking(facts) == rule
+    assert rules.blocking_rule(facts) == rule
     assert rules.decide(facts).rule_id == (4 if rule is None else rule)
     assert Blocked(rule).rule_id == rule

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policy.patterns import TAKES, normalise
+from policy.patterns import ACCEPTED_FORMS, normalise
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, RuleAction, RuleType
 
@@ -80,4 +80,4 @@ def test_the_raw_form_is_its_own_raw_form(row):
 
 
 def test_every_rule_type_says_what_it_takes():
-    assert set(TAKES) == set(RuleType)
+    assert set(ACCEPTED_FORMS) == set(RuleType)

@@ -11,8 +11,8 @@ from policy import timeframe
 from policy.grants import DEFAULTS, Grant, validate
 from policy.refusals import (
     AccessDenied,
-    Aim,
     Blocked,
+    BlockedAction,
     FieldNotVisible,
     InvalidInput,
     NoSuchProvider,
@@ -29,9 +29,9 @@ from policy.refusals import (
     Unauthenticated,
 )
 from policy.remedies import changes
-from policy.remedies.changes import Allowed, Entry, Removed, Until, Value
-from policy.remedies.obstacles import obstacle
-from policy.remedies.settings import DAY, Standing, openings
+from policy.remedies.changes import AddAllowRule, AddEntry, ExtendLifetime, RemoveRule, SetValue
+from policy.remedies.obstacles import describe_obstacle
+from policy.remedies.settings import DAY, TokenState, find_remedies
 from policy.rules import UNKNOWN, Facts, Rule, RuleSet
 from policy.vocabulary import (
     Code,
@@ -62,7 +62,7 @@ class Account:
 
 
 def standing(settings=(), *, surface=Surface.EMAIL, connections=(), rules=(), **more):
-    return Standing(
+    return TokenState(
         settings=dict(settings),
         rules=rules,
         connections=connections,
@@ -73,36 +73,41 @@ def standing(settings=(), *, surface=Surface.EMAIL, connections=(), rules=(), **
 
 
 SIMPLE = [
-    (SurfaceNotEnabled(Surface.EMAIL), [(Value("emailAccessEnabled", True),)]),
+    (SurfaceNotEnabled(Surface.EMAIL), [(SetValue("emailAccessEnabled", True),)]),
     (
         OperationNotAllowed(EmailOp.MARK_AS_READ, EmailOp.APPLY_LABELS),
         [
-            (Entry("allowedEmailOperations", "mark_as_read"),),
-            (Entry("allowedEmailOperations", "apply_labels"),),
+            (AddEntry("allowedEmailOperations", "mark_as_read"),),
+            (AddEntry("allowedEmailOperations", "apply_labels"),),
         ],
     ),
     (
         OperationNotAllowed(TaskOp.VIEW_ITEMS),
-        [(Entry("allowedTaskOperations", "view_items"),)],
+        [(AddEntry("allowedTaskOperations", "view_items"),)],
     ),
     (
         AccessDenied("Free and busy times only.", layer=Layer.OPERATION),
-        [(Value("calendarAccessLevel", "view_filtered"),)],
+        [(SetValue("calendarAccessLevel", "view_filtered"),)],
     ),
     (AccessDenied("The provider does not let the account do this."), []),
     (
         FieldNotVisible("A filter", CollabField.FIELD_VALUES, CollabField.NAME),
-        [(Entry("visibleCollabFields", "field_values"), Entry("visibleCollabFields", "name"))],
+        [
+            (
+                AddEntry("visibleCollabFields", "field_values"),
+                AddEntry("visibleCollabFields", "name"),
+            )
+        ],
     ),
     (
         FieldNotVisible("The filter q", EmailField.SUBJECT, EmailField.BODY, any_of=True),
-        [(Entry("visibleEmailFields", "subject"),), (Entry("visibleEmailFields", "body"),)],
+        [(AddEntry("visibleEmailFields", "subject"),), (AddEntry("visibleEmailFields", "body"),)],
     ),
     (
         OutsideBoards("BOARDS", ["1", "2"]),
         [
             (
-                Entry(
+                AddEntry(
                     "taskBoards",
                     {"boardId": board, "provider": "BOARDS", "allowCreate": False},
                 ),
@@ -112,16 +117,16 @@ SIMPLE = [
     ),
     (
         OutsideBoards("BOARDS", ["1"], to_create=True),
-        [(Entry("taskBoards", {"boardId": "1", "provider": "BOARDS", "allowCreate": True}),)],
+        [(AddEntry("taskBoards", {"boardId": "1", "provider": "BOARDS", "allowCreate": True}),)],
     ),
     (OutsideBoards("BOARDS"), []),
     (
         NoWritableFields(["state", "due"]),
-        [(Entry("writableTaskFields", "state"),), (Entry("writableTaskFields", "due"),)],
+        [(AddEntry("writableTaskFields", "state"),), (AddEntry("writableTaskFields", "due"),)],
     ),
     (
         Unauthenticated(UnauthorizedReason.EXPIRED),
-        [(Until(int((NOW + DAY).timestamp()) * 1000),)],
+        [(ExtendLifetime(int((NOW + DAY).timestamp()) * 1000),)],
     ),
     (Unauthenticated(UnauthorizedReason.REVOKED), []),
     (TooManyRequests(3), []),
@@ -134,7 +139,7 @@ SIMPLE = [
 
 @pytest.mark.parametrize(("refusal", "found"), SIMPLE, ids=lambda one: type(one).__name__)
 def test_a_refusal_names_what_would_lift_it(refusal, found):
-    assert list(openings(refusal, standing())) == found
+    assert list(find_remedies(refusal, standing())) == found
 
 
 def test_a_full_quota_is_raised_to_what_the_call_needs_and_no_further():
@@ -142,15 +147,17 @@ def test_a_full_quota_is_raised_to_what_the_call_needs_and_no_further():
     mine = standing(
         {"quota": {"perMinute": 5, "perDay": 100}}, spent={"perMinute": 5, "perDay": 9}, cost=2
     )
-    assert list(openings(refusal, mine)) == [(Value("quota", {"perMinute": 7, "perDay": 100}),)]
+    assert list(find_remedies(refusal, mine)) == [
+        (SetValue("quota", {"perMinute": 7, "perDay": 100}),)
+    ]
 
 
 def test_a_task_provider_is_chosen_where_the_caller_named_none():
     refusal = InvalidInput("…", code=Code.PROVIDER_REQUIRED)
     refusal.connected_providers = ("BOARDS", "PROJECTS")
-    assert list(openings(refusal, standing())) == [
-        (Value("defaultTaskProvider", "BOARDS"),),
-        (Value("defaultTaskProvider", "PROJECTS"),),
+    assert list(find_remedies(refusal, standing())) == [
+        (SetValue("defaultTaskProvider", "BOARDS"),),
+        (SetValue("defaultTaskProvider", "PROJECTS"),),
     ]
 
 
@@ -163,22 +170,22 @@ def test_only_connections_that_the_settings_keep_out_can_be_let_in():
         Account(5, kind="calendar"),
     ]
     mine = standing({"allowedConnectionIds": [1]}, connections=accounts)
-    four, three = Entry("allowedConnectionIds", 4), Entry("allowedConnectionIds", 3)
+    four, three = AddEntry("allowedConnectionIds", 4), AddEntry("allowedConnectionIds", 3)
 
-    assert list(openings(NoUsableConnection(Surface.EMAIL), mine)) == [(four,), (three,)]
-    assert list(openings(NotFound("…"), mine)) == [(four,), (three,)]
-    assert list(openings(ReadOnlyConnection(), mine)) == [(four,)]
+    assert list(find_remedies(NoUsableConnection(Surface.EMAIL), mine)) == [(four,), (three,)]
+    assert list(find_remedies(NotFound("…"), mine)) == [(four,), (three,)]
+    assert list(find_remedies(ReadOnlyConnection(), mine)) == [(four,)]
     everyone = standing({"allowedConnectionIds": None}, connections=accounts)
-    assert list(openings(NoUsableConnection(Surface.EMAIL), everyone)) == []
+    assert list(find_remedies(NoUsableConnection(Surface.EMAIL), everyone)) == []
 
 
 def test_a_calendar_is_let_in_where_the_settings_keep_it_out():
     refusal = OutsideCalendars("…", code=Code.CALENDAR_NOT_FOUND, calendar_id=7)
-    assert list(openings(refusal, standing({"allowedCalendarIds": [1]}))) == [
-        (Entry("allowedCalendarIds", 7),)
+    assert list(find_remedies(refusal, standing({"allowedCalendarIds": [1]}))) == [
+        (AddEntry("allowedCalendarIds", 7),)
     ]
-    assert list(openings(refusal, standing({"allowedCalendarIds": [7]}))) == []
-    assert list(openings(refusal, standing({"allowedCalendarIds": None}))) == []
+    assert list(find_remedies(refusal, standing({"allowedCalendarIds": [7]}))) == []
+    assert list(find_remedies(refusal, standing({"allowedCalendarIds": None}))) == []
 
 
 def meets(bounds, start, end):
@@ -195,16 +202,16 @@ def test_a_timeframe_is_widened_by_as_many_days_as_it_takes(offset, quarters, pa
     start = TODAY + timedelta(hours=offset)
     end = start + timedelta(minutes=15 * quarters)
     settings = {"timeframePastDays": past, "timeframeFutureDays": future}
-    if meets(timeframe.allowed(Grant.read(settings), NOW), start, end):
+    if meets(timeframe.allowed_range(Grant.read(settings), NOW), start, end):
         return
 
-    [(part,)] = openings(OutsideTimeframe(start, end), standing(settings))
+    [(part,)] = find_remedies(OutsideTimeframe(start, end), standing(settings))
 
     assert settings[part.setting] < part.value
     wide = {**settings, part.setting: part.value}
-    assert meets(timeframe.allowed(Grant.read(wide), NOW), start, end)
+    assert meets(timeframe.allowed_range(Grant.read(wide), NOW), start, end)
     less = {**settings, part.setting: part.value - 1}
-    assert not meets(timeframe.allowed(Grant.read(less), NOW), start, end)
+    assert not meets(timeframe.allowed_range(Grant.read(less), NOW), start, end)
 
 
 # -- rules
@@ -234,13 +241,13 @@ def test_every_rule_that_blocks_goes_at_once_and_no_other():
         rule(6, RuleType.DRIVE_ID, "d", RuleAction.ALLOW),
         rule(7, RuleType.SITE_ID, "elsewhere"),
     ]
-    [found] = openings(Blocked(1, facts=FILE), standing(rules=rules))
+    [found] = find_remedies(Blocked(1, facts=FILE), standing(rules=rules))
     assert [part.rule.id for part in found] == [1, 3, 4]
 
-    left = changes.rules_with(rules, found)
+    left = changes.apply_to_rules(rules, found)
     assert RuleSet.compile(left, allow_by_default=True).decide(FILE).allowed
     for part in found:
-        kept = changes.rules_with(rules, [one for one in found if one is not part])
+        kept = changes.apply_to_rules(rules, [one for one in found if one is not part])
         assert not RuleSet.compile(kept, allow_by_default=True).decide(FILE).allowed
 
 
@@ -268,7 +275,7 @@ def test_the_rules_that_go_are_those_that_each_block_alone(patterns, lost, label
     if decided.allowed:
         return
 
-    [found] = openings(Blocked(decided.rule_id, facts=facts), standing(rules=rules))
+    [found] = find_remedies(Blocked(decided.rule_id, facts=facts), standing(rules=rules))
 
     alone = [
         one
@@ -281,39 +288,49 @@ def test_the_rules_that_go_are_those_that_each_block_alone(patterns, lost, label
 def test_a_rule_that_cannot_be_ruled_out_blocks_too():
     rules = [rule(1, RuleType.SENSITIVITY_LABEL_ID, "g"), rule(2, RuleType.LIST_ID, "m")]
     lost = replace(FILE, label_ids=UNKNOWN)
-    assert list(openings(Blocked(1, facts=lost), standing(rules=rules))) == [(Removed(rules[0]),)]
+    assert list(find_remedies(Blocked(1, facts=lost), standing(rules=rules))) == [
+        (RemoveRule(rules[0]),)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("facts", "aim", "first"),
+    ("facts", "action", "first"),
     [
-        (FILE, Aim.SEE, Allowed(RuleType.FILE_ID, "d:i")),
-        (FILE, Aim.LIST, Allowed(RuleType.FOLDER, "d:i")),
-        (FILE, Aim.CREATE, Allowed(RuleType.FILE_ID, "d:i")),
-        (FILE, Aim.FILL, Allowed(RuleType.FOLDER, "d:i")),
-        (Facts(item=UNKNOWN, drive_id="d"), Aim.LIST, Allowed(RuleType.DRIVE_ID, "d")),
+        (FILE, BlockedAction.READ, AddAllowRule(RuleType.FILE_ID, "d:i")),
+        (FILE, BlockedAction.LIST_CHILDREN, AddAllowRule(RuleType.FOLDER, "d:i")),
+        (FILE, BlockedAction.CREATE_CHILD, AddAllowRule(RuleType.FILE_ID, "d:i")),
+        (FILE, BlockedAction.CHANGE_TREE, AddAllowRule(RuleType.FOLDER, "d:i")),
+        (
+            Facts(item=UNKNOWN, drive_id="d"),
+            BlockedAction.LIST_CHILDREN,
+            AddAllowRule(RuleType.DRIVE_ID, "d"),
+        ),
         (
             Facts(site_id="s", list_id="l", list_item_id="4"),
-            Aim.SEE,
-            Allowed(RuleType.LIST_ITEM_ID, "l:4"),
+            BlockedAction.READ,
+            AddAllowRule(RuleType.LIST_ITEM_ID, "l:4"),
         ),
-        (Facts(site_id="s", list_id="l"), Aim.CREATE, Allowed(RuleType.LIST_ID, "l")),
-        (Facts(site_id="s"), Aim.LIST, Allowed(RuleType.SITE_ID, "s")),
+        (
+            Facts(site_id="s", list_id="l"),
+            BlockedAction.CREATE_CHILD,
+            AddAllowRule(RuleType.LIST_ID, "l"),
+        ),
+        (Facts(site_id="s"), BlockedAction.LIST_CHILDREN, AddAllowRule(RuleType.SITE_ID, "s")),
     ],
 )
-def test_the_narrowest_allow_comes_first(facts, aim, first):
-    refusal = Blocked(aim=aim, facts=facts)
-    assert openings(refusal, standing())[0] == (first,)
+def test_the_narrowest_allow_comes_first(facts, action, first):
+    refusal = Blocked(action=action, facts=facts)
+    assert find_remedies(refusal, standing())[0] == (first,)
 
 
 def test_without_a_rule_that_decided_none_goes():
     rules = [rule(1, RuleType.FOLDER, "d:f")]
-    [first, *_] = openings(Blocked(facts=FILE), standing(rules=rules))
-    assert first == (Allowed(RuleType.FILE_ID, "d:i"),)
+    [first, *_] = find_remedies(Blocked(facts=FILE), standing(rules=rules))
+    assert first == (AddAllowRule(RuleType.FILE_ID, "d:i"),)
 
 
 def test_of_what_nothing_is_known_nothing_is_allowed():
-    assert list(openings(Blocked(), standing())) == []
+    assert list(find_remedies(Blocked(), standing())) == []
 
 
 # -- changes
@@ -322,18 +339,18 @@ def test_of_what_nothing_is_known_nothing_is_allowed():
 def test_parts_are_applied_in_their_order_to_copies():
     stored = validate({"allowedEmailOperations": ["view_email"], "allowedCalendarIds": None})
     parts = [
-        Value("emailAccessEnabled", value=True),
-        Entry("allowedEmailOperations", "send_email"),
-        Entry("allowedEmailOperations", "delete_email"),
-        Entry("allowedCalendarIds", 4),
-        Until(1_790_000_000_000),
+        SetValue("emailAccessEnabled", value=True),
+        AddEntry("allowedEmailOperations", "send_email"),
+        AddEntry("allowedEmailOperations", "delete_email"),
+        AddEntry("allowedCalendarIds", 4),
+        ExtendLifetime(1_790_000_000_000),
     ]
-    assert changes.patch(stored, parts) == {
+    assert changes.settings_patch(stored, parts) == {
         "emailAccessEnabled": True,
         "allowedEmailOperations": ["view_email", "send_email", "delete_email"],
     }
     assert stored["allowedEmailOperations"] == ["view_email"]
-    assert changes.sentence(parts[:3]) == (
+    assert changes.describe(parts[:3]) == (
         "Set emailAccessEnabled to true; add send_email to allowedEmailOperations; "
         "add delete_email to allowedEmailOperations."
     )
@@ -343,15 +360,18 @@ def test_what_the_management_api_takes_is_what_changes_give():
     every = [part for _, found in SIMPLE for opening in found for part in opening]
     settings = {**DEFAULTS, "taskBoards": [], "allowedConnectionIds": []}
     assert (
-        validate(changes.patch(settings, every)).items() >= changes.patch(settings, every).items()
+        validate(changes.settings_patch(settings, every)).items()
+        >= changes.settings_patch(settings, every).items()
     )
 
 
 def test_rules_stay_the_same_object_when_no_part_is_about_them():
     rules = [rule(1, RuleType.FILE_ID, "i")]
-    assert changes.rules_with(rules, [Value("emailAccessEnabled", value=True)]) is rules
-    added = changes.rules_with(rules, [Removed(rules[0]), Allowed(RuleType.FOLDER, "f")])
-    assert added == [Rule(changes.NEW, RuleType.FOLDER, "f", RuleAction.ALLOW)]
+    assert changes.apply_to_rules(rules, [SetValue("emailAccessEnabled", value=True)]) is rules
+    added = changes.apply_to_rules(
+        rules, [RemoveRule(rules[0]), AddAllowRule(RuleType.FOLDER, "f")]
+    )
+    assert added == [Rule(changes.NEW_RULE_ID, RuleType.FOLDER, "f", RuleAction.ALLOW)]
 
 
 # -- words
@@ -388,4 +408,4 @@ def test_rules_stay_the_same_object_when_no_part_is_about_them():
 )
 def test_what_no_setting_can_change_is_said_in_words(problem, words):
     accounts = [Account(1), Account(2, status="needs_reauth"), Account(3, kind="tasks")]
-    assert obstacle(problem, accounts, Surface.EMAIL) == words
+    assert describe_obstacle(problem, accounts, Surface.EMAIL) == words

@@ -120,7 +120,7 @@ def test_a_place_that_may_hold_nothing_visible_holds_nothing_visible(chance):
         compiled = RuleSet.compile(rules, allow_by_default=allow_all)
         for place, container in zip(world.things, known, strict=True):
             blocked = compiled.decide(container).reason is not Reason.DEFAULT
-            if blocked or compiled.may_hold_visible(container):
+            if blocked or compiled.may_contain_visible(container):
                 continue
             inside = [
                 thing

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from policy.grants import Grant, validate
 from policy.refusals import InvalidInput
-from policy.timeframe import TimeRange, allowed, meant
+from policy.timeframe import TimeRange, allowed_range, requested_range
 from policy.vocabulary import Code
 
 NOW = datetime(2026, 11, 20, 13, 45, tzinfo=UTC)
@@ -50,19 +50,19 @@ ROWS = {
 def test_the_range_meant(row):
     (past, future, start, end), expected = ROWS[row]
 
-    found = meant(start, end, grant=grant(past, future), now=NOW)
+    found = requested_range(start, end, grant=grant(past, future), now=NOW)
 
     assert (found.start, found.end) == expected
 
 
 def test_a_range_outside_the_window_is_empty_and_no_error():
-    assert meant(day(10), day(12), grant=grant(1, 1), now=NOW).empty
+    assert requested_range(day(10), day(12), grant=grant(1, 1), now=NOW).empty
 
 
 @pytest.mark.parametrize("end", [day(1), day(0)])
 def test_an_end_that_is_not_after_the_start_is_refused(end):
     with pytest.raises(InvalidInput) as refused:
-        meant(day(1), end, grant=grant(), now=NOW)
+        requested_range(day(1), end, grant=grant(), now=NOW)
 
     assert refused.value.code is Code.INVALID_RANGE
 
@@ -86,10 +86,10 @@ days = st.none() | st.integers(0, 36_500)
 def test_no_call_reaches_outside_the_window(past, future, start, end, now):
     window = grant(past, future)
     try:
-        found = meant(start, end, grant=window, now=now)
+        found = requested_range(start, end, grant=window, now=now)
     except InvalidInput:
         return
 
-    bounds = allowed(window, now)
+    bounds = allowed_range(window, now)
 
     assert found.empty or (bounds.start <= found.start and found.end <= bounds.end)

@@ -8,9 +8,9 @@ from graphql import value_from_ast as value_of
 
 from graph import schema
 from rest_compat.binding import bind
-from rest_compat.call import Call
 from rest_compat.documents import document
 from rest_compat.ports import Problem
+from rest_compat.request import RestRequest
 from rest_compat.table import ENDPOINTS, Endpoint
 
 
@@ -53,7 +53,7 @@ def row(name: str) -> Endpoint:
     return next(row for row in ENDPOINTS if row.document == name)
 
 
-def call(query: str = "", headers: list[tuple[bytes, bytes]] | None = None) -> Call:
+def call(query: str = "", headers: list[tuple[bytes, bytes]] | None = None) -> RestRequest:
     scope = {
         "type": "http",
         "method": "GET",
@@ -62,7 +62,7 @@ def call(query: str = "", headers: list[tuple[bytes, bytes]] | None = None) -> C
         "query_string": query.encode(),
         "headers": headers or [],
     }
-    return Call(scope, None)
+    return RestRequest(scope, None)
 
 
 def read(query: str, *, strict: bool = False) -> dict[str, object]:

@@ -4,7 +4,7 @@ import pytest
 
 from graph import schema
 from rest_compat.body import MAX_BODY, ClientGone, parse, read_body
-from rest_compat.inputs import conform
+from rest_compat.inputs import coerce_input
 from rest_compat.ports import Problem
 
 
@@ -172,7 +172,7 @@ async def test_a_client_that_hangs_up_is_not_answered():
 )
 def test_a_member_is_refused_by_its_rest_name(body, details):
     with pytest.raises(Problem) as problem:
-        conform(body, kind("SendEmailInput"), strict=False)
+        coerce_input(body, kind("SendEmailInput"), strict=False)
 
     assert problem.value.extensions["code"] == "VALIDATION_ERROR"
     assert problem.value.extensions["details"] == [
@@ -189,7 +189,7 @@ def test_members_that_are_unknown_or_null_are_left_out():
         "colour": "red",
     }
 
-    assert conform(body, kind("SendEmailInput"), strict=False) == {
+    assert coerce_input(body, kind("SendEmailInput"), strict=False) == {
         "to": [{"email": "a@b"}],
         "subject": "",
         "body": "",
@@ -199,7 +199,7 @@ def test_members_that_are_unknown_or_null_are_left_out():
 def test_unknown_members_are_refused_at_every_level_when_handling_is_strict():
     body = {"to": [{"email": "a@b", "phone": "1"}], "subject": "", "body": "", "colour": "red"}
     with pytest.raises(Problem) as problem:
-        conform(body, kind("SendEmailInput"), strict=True)
+        coerce_input(body, kind("SendEmailInput"), strict=True)
 
     assert problem.value.extensions["details"] == [
         {"field": "colour", "message": "It is not known."},

@@ -11,9 +11,9 @@ from graphql import GraphQLNonNull, OperationDefinitionNode, parse, type_from_as
 
 from graph import schema
 from policy.vocabulary import Surface
-from rest_compat.ledger import Begun, Done, Running
-from rest_compat.ports import Charge, Problem
-from rest_compat.responses import Answer
+from rest_compat.ledger import Attempt, Completed, InProgress
+from rest_compat.ports import Problem, RateBucket
+from rest_compat.responses import RestResponse
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Prefix
 
@@ -77,29 +77,29 @@ class Behind:
     def request_id(self, scope):
         return "r-1"
 
-    async def enter(self, scope, charge, *, partial_fail):
-        self.log.append(("enter", charge, partial_fail))
+    async def admit(self, scope, charge, *, partial_fail):
+        self.log.append(("admit", charge, partial_fail))
         if self.refuse_entry:
             raise self.refuse_entry
         return Visit()
 
-    def admit(self, operation, visit):
-        self.log.append(("admit", operation.name))
+    def check_gates(self, operation, visit):
+        self.log.append(("check_gates", operation.name))
         if self.refuse_operation:
             raise self.refuse_operation
 
-    def deliver(self, visit, *, seed, maybe_sent):
-        self.log.append(("deliver", seed, maybe_sent))
+    def mark_attempt(self, visit, *, seed, maybe_sent):
+        self.log.append(("mark_attempt", seed, maybe_sent))
 
     def notes(self, visit):
         return self.noted
 
     async def begin(self, intent):
         self.log.append(("begin", intent))
-        return self.begins or Begun(entry="1", attempt=1, seed="seed", maybe_sent=False)
+        return self.begins or Attempt(entry_id="1", number=1, seed="seed", maybe_sent=False)
 
-    async def keep(self, begun, answer):
-        self.log.append(("keep", answer.status, answer.body))
+    async def complete(self, begun, answer):
+        self.log.append(("complete", answer.status, answer.body))
 
     async def release(self, begun, *, maybe_sent):
         self.log.append(("release", maybe_sent))
@@ -124,7 +124,7 @@ def _prepared(text):
 
 
 def client_of(behind: Behind, endpoints=ENDPOINTS) -> httpx.AsyncClient:
-    app = rest_app(endpoints, graph=behind, door=behind, ledger=behind)
+    app = rest_app(endpoints, graph=behind, entry=behind, ledger=behind)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
 
 
@@ -148,8 +148,8 @@ async def test_a_request_passes_door_gates_and_operation_in_this_order(client, b
     response = await client.get(MESSAGES, params={"q": "lease", "limit": "10"})
 
     assert behind.log == [
-        ("enter", Charge(windows="email"), False),
-        ("admit", "ListEmails"),
+        ("admit", RateBucket(windows="email"), False),
+        ("check_gates", "ListEmails"),
         ("run", "ListEmails", {"q": "lease", "limit": 10}),
     ]
     assert response.status_code == 200
@@ -173,7 +173,7 @@ async def test_a_caller_who_is_refused_learns_nothing_about_parameters(client, b
         "requiredOperation": "search_emails",
     }
     assert response.headers["x-required-operation"] == "search_emails"
-    assert behind.steps() == ["enter", "admit"]
+    assert behind.steps() == ["admit", "check_gates"]
 
 
 async def test_a_caller_who_is_refused_does_not_have_the_body_read(client, behind):
@@ -201,7 +201,7 @@ async def test_401_has_no_code_but_a_reason_and_a_challenge(client, behind):
         "reason": "EXPIRED",
     }
     assert response.headers["www-authenticate"] == 'Bearer error="invalid_token"'
-    assert behind.steps() == ["enter"]
+    assert behind.steps() == ["admit"]
 
 
 async def test_429_has_no_code_but_says_when_to_come_back(client, behind):
@@ -326,7 +326,7 @@ async def test_a_bad_body_is_400_and_runs_nothing(client, behind, body, fields):
     assert response.status_code == 400
     assert response.json()["error"] == "VALIDATION_ERROR"
     assert [detail["field"] for detail in response.json()["details"]] == fields
-    assert behind.steps() == ["enter", "admit"]
+    assert behind.steps() == ["admit", "check_gates"]
 
 
 async def test_a_body_over_4_mib_is_413(client, behind):
@@ -334,7 +334,7 @@ async def test_a_body_over_4_mib_is_413(client, behind):
 
     assert response.status_code == 413
     assert response.json()["error"] == "PAYLOAD_TOO_LARGE"
-    assert behind.steps() == ["enter", "admit"]
+    assert behind.steps() == ["admit", "check_gates"]
 
 
 # -- preferences ---------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ async def test_lenient_handling_says_nothing(client):
 async def test_partial_fail_is_passed_on(client, behind):
     response = await client.get(MESSAGES, headers={"prefer": "partial=fail"})
 
-    assert behind.log[0] == ("enter", Charge(windows="email"), True)
+    assert behind.log[0] == ("admit", RateBucket(windows="email"), True)
     assert response.headers["preference-applied"] == "partial=fail"
 
 
@@ -396,7 +396,7 @@ async def test_partial_fail_is_passed_on(client, behind):
     ],
 )
 async def test_an_id_is_one_segment(behind, path, email_id):
-    app = rest_app(ENDPOINTS, graph=behind, door=behind, ledger=behind)
+    app = rest_app(ENDPOINTS, graph=behind, entry=behind, ledger=behind)
     raw = f"{MESSAGES}/{path}".encode()
     scope = {"type": "http", "method": "GET", "path": "/ignored", "raw_path": raw}
     sent = []
@@ -430,7 +430,7 @@ async def test_an_unknown_path_is_404_behind_the_door_and_never_redirected(clien
         "message": "There is nothing at this path.",
         "requestId": "r-1",
     }
-    assert behind.steps() == ["enter"]
+    assert behind.steps() == ["admit"]
 
 
 async def test_an_unknown_path_outside_every_surface_is_404_without_the_door(client, behind):
@@ -462,7 +462,7 @@ async def test_another_method_is_405_with_every_method_that_is_allowed(
         "message": f"{method} is not possible here.",
         "requestId": "r-1",
     }
-    assert behind.steps() == ["enter"]
+    assert behind.steps() == ["admit"]
 
 
 async def test_options_tells_what_is_allowed(client, behind):
@@ -490,7 +490,7 @@ async def test_a_surface_can_be_mounted_a_second_time_with_buckets_of_its_own(be
 
     assert found.status_code == 200
     assert public.status_code == 404
-    assert behind.log[0] == ("enter", Charge(windows="email", mount="/internal"), False)
+    assert behind.log[0] == ("admit", RateBucket(windows="email", mount="/internal"), False)
 
 
 async def test_on_collab_a_missing_path_and_a_failure_have_no_code(behind):
@@ -498,7 +498,7 @@ async def test_on_collab_a_missing_path_and_a_failure_have_no_code(behind):
         path="/api/access/collab",
         folder="email",
         surface=Surface.COLLAB,
-        charge=Charge(windows="collab"),
+        charge=RateBucket(windows="collab"),
     )
     row = collab.post("/files/{emailId}", "reply_to_email", result="DriveOperationResult")
     async with client_of(behind, [row]) as client:
@@ -523,7 +523,7 @@ calendar = Prefix(
     path="/api/access/calendar",
     folder="email",
     surface=Surface.CALENDAR,
-    charge=Charge(windows="calendar"),
+    charge=RateBucket(windows="calendar"),
 )
 
 
@@ -569,7 +569,7 @@ class Handles:
 
 async def test_a_row_may_name_a_reader_of_its_own(behind):
     row = calendar.post("/files/{emailId}", "reply_to_email", body="upload")
-    app = rest_app([row], graph=behind, door=behind, ledger=behind, readers={"upload": Handles()})
+    app = rest_app([row], graph=behind, entry=behind, ledger=behind, readers={"upload": Handles()})
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         await client.post("/api/access/calendar/files/7", content=b"\x00\x01")
@@ -590,9 +590,16 @@ async def test_a_keyed_post_is_entered_in_the_ledger_before_it_runs(client, behi
     response = await post(client)
 
     assert response.status_code == 200
-    assert behind.steps() == ["enter", "admit", "begin", "deliver", "run", "keep"]
-    assert behind.log[3] == ("deliver", "seed", False)
-    assert behind.log[5] == ("keep", 200, response.content)
+    assert behind.steps() == [
+        "admit",
+        "check_gates",
+        "begin",
+        "mark_attempt",
+        "run",
+        "complete",
+    ]
+    assert behind.log[3] == ("mark_attempt", "seed", False)
+    assert behind.log[5] == ("complete", 200, response.content)
 
 
 async def test_an_intent_is_scoped_to_token_method_and_path_and_knows_its_body(client, behind):
@@ -614,18 +621,18 @@ async def test_a_replay_runs_nothing_but_passes_the_gates(client, behind):
     await post(client)
     kept = behind.log[-1]
     behind.log.clear()
-    behind.begins = Done(answer=Answer(status=kept[1], body=kept[2]))
+    behind.begins = Completed(answer=RestResponse(status=kept[1], body=kept[2]))
 
     response = await post(client)
 
     assert response.status_code == 200
     assert response.content == kept[2]
     assert response.headers["idempotent-replayed"] == "true"
-    assert behind.steps() == ["enter", "admit", "begin"]
+    assert behind.steps() == ["admit", "check_gates", "begin"]
 
 
 async def test_an_intent_that_is_running_is_409_without_retry_after(client, behind):
-    behind.begins = Running()
+    behind.begins = InProgress()
 
     response = await post(client)
 
@@ -639,15 +646,15 @@ async def test_an_intent_that_is_running_is_409_without_retry_after(client, behi
         "errorMessage": "A request with this Idempotency-Key is still running.",
     }
     assert "retry-after" not in response.headers
-    assert behind.steps() == ["enter", "admit", "begin"]
+    assert behind.steps() == ["admit", "check_gates", "begin"]
 
 
 @pytest.mark.parametrize(
     ("outcome", "closed"),
     [
-        pytest.param(refusal("VALIDATION_ERROR", 400), "keep", id="400 is kept"),
-        pytest.param(refusal("NOT_FOUND", 404), "keep", id="404 is kept"),
-        pytest.param(refusal("OUTCOME_UNKNOWN", 504), "keep", id="an unknown outcome is kept"),
+        pytest.param(refusal("VALIDATION_ERROR", 400), "complete", id="400 is kept"),
+        pytest.param(refusal("NOT_FOUND", 404), "complete", id="404 is kept"),
+        pytest.param(refusal("OUTCOME_UNKNOWN", 504), "complete", id="an unknown outcome is kept"),
         pytest.param(refusal("RATE_LIMITED", 429, retryAfter=3), ("release", False), id="429"),
         pytest.param(refusal("PROVIDER_ERROR", 502), ("release", False), id="502"),
         pytest.param(refusal("OVERLOADED", 503), ("release", False), id="503"),
@@ -660,13 +667,13 @@ async def test_an_answer_is_kept_or_released(client, behind, outcome, closed):
     await post(client)
 
     last = behind.log[-1]
-    assert (last[0] if closed == "keep" else last) == closed
+    assert (last[0] if closed == "complete" else last) == closed
 
 
 async def test_a_bad_body_under_a_key_is_kept_too(client, behind):
     await client.post(f"{MESSAGES}/send", content=b"{", headers={"idempotency-key": "k"})
 
-    assert behind.steps() == ["enter", "admit", "begin", "deliver", "keep"]
+    assert behind.steps() == ["admit", "check_gates", "begin", "mark_attempt", "complete"]
 
 
 async def test_a_crash_of_the_operation_leaves_the_intent_to_its_lease(client, behind):
@@ -694,7 +701,7 @@ async def test_a_bad_key_is_400(client, behind, key):
             "message": "It must be one value of 1 to 255 visible ASCII characters.",
         }
     ]
-    assert behind.steps() == ["enter", "admit"]
+    assert behind.steps() == ["admit", "check_gates"]
 
 
 async def test_two_keys_are_400(client):
@@ -717,7 +724,7 @@ async def test_a_key_means_nothing_to_other_methods(client, behind, method):
         content=b'{"markAsRead":true}',
     )
 
-    assert behind.steps() == ["enter", "admit", "run"]
+    assert behind.steps() == ["admit", "check_gates", "run"]
 
 
 async def leaving(behind, path, **more):
@@ -727,7 +734,7 @@ async def leaving(behind, path, **more):
     def left(visit, operation, answer, failure):
         told.append((operation and operation.name, answer and answer.status, type(failure)))
 
-    app = rest_app(ENDPOINTS, graph=behind, door=behind, ledger=behind, left=left)
+    app = rest_app(ENDPOINTS, graph=behind, entry=behind, ledger=behind, observer=left)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         response = await client.get(path, **more)

@@ -5,7 +5,7 @@ import pytest
 
 from graph.errors import STATUSES
 from policy.vocabulary import Code, Surface
-from rest_compat.errors import RESULT_OBJECTS, answer
+from rest_compat.errors import RESULT_OBJECTS, error_response
 from rest_compat.ports import Problem
 
 SURFACES = (*Surface, None)
@@ -14,7 +14,9 @@ WORDLESS = {Code.UNAUTHENTICATED, Code.RATE_LIMITED}
 
 def body(code, *, surface=Surface.EMAIL, result=None, status=None, **more):
     extensions = {"code": code, "httpStatus": status or STATUSES[code], **more}
-    shaped = answer(Problem("No.", extensions), request_id="r", surface=surface, result=result)
+    shaped = error_response(
+        Problem("No.", extensions), request_id="r", surface=surface, result=result
+    )
     return orjson.loads(shaped.body), shaped
 
 
@@ -101,7 +103,7 @@ def test_headers_belong_to_their_status_alone():
 
 def test_an_endpoint_may_spell_a_code_of_its_own():
     problem = Problem("No.", {"code": "NOT_FOUND", "httpStatus": 404})
-    shaped = answer(
+    shaped = error_response(
         problem,
         request_id="r",
         surface=Surface.CALENDAR,

@@ -13,10 +13,10 @@ from graph import schema
 from graph.documents.operations import Graph
 from rest_compat.binding import INPUT, bind
 from rest_compat.body import parse as parse_body
-from rest_compat.call import Call
 from rest_compat.documents import document
-from rest_compat.inputs import conform
+from rest_compat.inputs import coerce_input
 from rest_compat.ports import Problem
+from rest_compat.request import RestRequest
 from rest_compat.table import ENDPOINTS
 
 GRAPH = Graph(schema.build())
@@ -85,7 +85,9 @@ def refused(read):
 @given(body=values)
 def test_a_body_is_refused_or_fits(row, body):
     kind = next(v.type for v in operation(row.document).variables if v.name == INPUT)
-    refusal, taken = refused(lambda: conform(parse_body(orjson.dumps(body)), kind, strict=False))
+    refusal, taken = refused(
+        lambda: coerce_input(parse_body(orjson.dumps(body)), kind, strict=False)
+    )
 
     if refusal is None:
         assert fits(row, {**path_of(row), INPUT: taken})
@@ -98,7 +100,7 @@ def test_a_body_is_refused_or_fits(row, body):
 @given(body=st.binary(max_size=60))
 def test_any_bytes_are_refused_or_parsed(row, body):
     kind = next(v.type for v in operation(row.document).variables if v.name == INPUT)
-    refusal, _ = refused(lambda: conform(parse_body(body), kind, strict=True))
+    refusal, _ = refused(lambda: coerce_input(parse_body(body), kind, strict=True))
 
     assert refusal is None or refusal["httpStatus"] == 400
 
@@ -112,7 +114,7 @@ def test_a_query_is_refused_or_fits(row, data):
         st.lists(st.tuples(st.sampled_from([*known, "colour"]), texts | words), max_size=4)
     )
     query = "&".join(f"{name}={value}" for name, value in pairs)
-    call = Call({"query_string": query.encode("utf-8", "replace"), "headers": []}, None)
+    call = RestRequest({"query_string": query.encode("utf-8", "replace"), "headers": []}, None)
     refusal, taken = refused(lambda: bind(row, prepared, call, path_of(row), strict=False))
 
     if refusal is None:

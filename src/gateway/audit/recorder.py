@@ -15,7 +15,7 @@ from graph.context import Context
 from graph.request_log import WHOLE_REQUEST, Denial, RequestLog, RootField
 from policy.grants import Grant
 from policy.vocabulary import (
-    LAYERS,
+    LAYER_BY_CODE,
     CalendarField,
     Code,
     CollabField,
@@ -28,7 +28,7 @@ from providers.http.events import Told
 from rest_compat import ports
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
 
 @dataclass(slots=True)
@@ -88,12 +88,12 @@ class Recorder:
 
     def rest(
         self,
-        visit: ports.Visit,
+        visit: ports.AdmittedRequest,
         operation: Any,
-        answer: Answer | None,
+        answer: RestResponse | None,
         failure: BaseException | None,
     ) -> None:
-        """Write down a REST call; a `rest_compat.ports.Left`, *operation* is the graph's."""
+        """Write a REST call down: a `rest_compat.ports.CallObserver` for `graph` operations."""
         context: Context = visit.context
         asking = operation.root_fields[0] if operation is not None else None
         ruling = _ruling(context.request_log, answer, failure, routed=operation is not None)
@@ -162,7 +162,7 @@ def _outcome(ruling: Denial | None, status: int) -> Outcome:
 
 
 def _ruling(
-    trail: RequestLog, answer: Answer | None, failure: BaseException | None, *, routed: bool
+    trail: RequestLog, answer: RestResponse | None, failure: BaseException | None, *, routed: bool
 ) -> Denial | None:
     """Say what stopped a REST call; None: nothing did, or its caller went away."""
     if failure is None:
@@ -179,7 +179,7 @@ def _ruling(
     return _plain(code, status)
 
 
-def _kept(answer: Answer) -> Denial | None:
+def _kept(answer: RestResponse) -> Denial | None:
     """Read what stopped a call whose kept answer is replayed; None where it has no word for it."""
     try:
         return _plain(Code(orjson.loads(answer.body)["error"]), answer.status)
@@ -188,7 +188,7 @@ def _kept(answer: Answer) -> Denial | None:
 
 
 def _plain(code: Code, status: int) -> Denial:
-    return Denial(layer=LAYERS[code], code=code, status=status)
+    return Denial(layer=LAYER_BY_CODE[code], code=code, status=status)
 
 
 def _cost(trail: RequestLog) -> int:

@@ -14,7 +14,7 @@ from gateway.operations import views
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken
 from policy.remedies import changes
-from policy.remedies.changes import Allowed, Part, Removed, Until
+from policy.remedies.changes import AddAllowRule, ExtendLifetime, PolicyChange, RemoveRule
 from policy.rules import Rule
 from policy.vocabulary import RuleAction
 
@@ -116,18 +116,18 @@ def _shown(rule: Rule) -> views.DecidingRule:
     }
 
 
-def _change(parts: tuple[Part, ...], subject: Subject) -> views.TokenChange:
+def _change(parts: tuple[PolicyChange, ...], subject: Subject) -> views.TokenChange:
     """Write a change down as the management API takes it."""
-    until = [one.expires_at for one in parts if isinstance(one, Until)]
+    until = [one.expires_at for one in parts if isinstance(one, ExtendLifetime)]
     end: _End = {"expiresAt": timestamps.to_text(until[-1])} if until else {}
     return {
-        "settings": changes.patch(subject.token.settings, parts),
+        "settings": changes.settings_patch(subject.token.settings, parts),
         **end,
         "addRules": [
             {"ruleType": one.rule_type, "pattern": one.pattern, "action": RuleAction.ALLOW}
             for one in parts
-            if isinstance(one, Allowed)
+            if isinstance(one, AddAllowRule)
         ],
-        "removeRules": [one.rule.id for one in parts if isinstance(one, Removed)],
-        "text": changes.sentence(parts),
+        "removeRules": [one.rule.id for one in parts if isinstance(one, RemoveRule)],
+        "text": changes.describe(parts),
     }

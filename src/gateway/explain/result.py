@@ -10,7 +10,7 @@ from gateway.explain.dry_run import DryRun
 from graph import errors
 from graph.request_log import WHOLE_REQUEST
 from policy.refusals import Blocked, Refusal
-from policy.vocabulary import LAYERS, Code, Layer, Surface
+from policy.vocabulary import LAYER_BY_CODE, Code, Layer, Surface
 from providers.failures import ProviderFailure
 from rest_compat.table import Endpoint
 
@@ -47,7 +47,7 @@ class Denial:
         about: object = None
         if isinstance(problem, Blocked) and problem.facts is not None:
             facts = problem.facts
-            about = (problem.aim, facts.item, facts.list_id, facts.list_item_id, facts.site_id)
+            about = (problem.action, facts.item, facts.list_id, facts.list_item_id, facts.site_id)
         rule = problem.rule_id if isinstance(problem, Refusal) else None
         return self.key, self.layer, self.code, self.message, rule, about
 
@@ -126,7 +126,7 @@ def _stop(play: DryRun, told: Mapping[str, Any]) -> Denial:
     if play.operation is not None:
         surfaces = {one.key: one.surface for one in play.root_fields}
         surface = surfaces.get(key, play.operation.surface)
-    layer = LAYERS[code]
+    layer = LAYER_BY_CODE[code]
     if problem is not None:
         layer = errors.denial(problem, surface=surface).layer
     return Denial(

@@ -76,7 +76,7 @@ class DryRunner:
         self._door = door
         self._endpoints = {(one.method, one.path): one for one in endpoints}
         self._graph = graph
-        self._table = rest_app(endpoints, graph=documents, door=_Door(self), ledger=ledger)
+        self._table = rest_app(endpoints, graph=documents, entry=_Door(self), ledger=ledger)
 
     async def play(
         self, question: Question, subject: Subject, *, address: str | None = None
@@ -198,7 +198,7 @@ class DryRunner:
 
 
 class _Door:
-    """`rest_compat.ports.Door` of the stage."""
+    """`rest_compat.ports.RequestEntry` of the stage."""
 
     def __init__(self, stage: DryRunner) -> None:
         self._stage = stage
@@ -207,7 +207,9 @@ class _Door:
         del scope
         return REQUEST_ID
 
-    async def enter(self, scope: Scope, charge: ports.Charge, *, partial_fail: bool) -> ports.Visit:
+    async def admit(
+        self, scope: Scope, charge: ports.RateBucket, *, partial_fail: bool
+    ) -> ports.AdmittedRequest:
         play: DryRun = scope[_PLAY]
         try:
             context = await self._stage.open(play, {charge.windows: 1}, charge.mount)
@@ -216,7 +218,7 @@ class _Door:
         context.require_all = partial_fail
         return _Visit(context.caller.token_id, context, play)
 
-    def admit(self, operation: Any, visit: Any) -> None:
+    def check_gates(self, operation: Any, visit: Any) -> None:
         visit.play.operation = operation
         try:
             operation.admit(visit.context)
@@ -224,10 +226,10 @@ class _Door:
             visit.play.refusal = refusal
             raise _problem(refusal, operation) from refusal
 
-    def deliver(self, visit: ports.Visit, *, seed: str, maybe_sent: bool) -> None:
+    def mark_attempt(self, visit: ports.AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
         raise NotImplementedError  # a rehearsal has no Idempotency-Key
 
-    def notes(self, visit: ports.Visit) -> ports.Notes:
+    def notes(self, visit: ports.AdmittedRequest) -> ports.Notes:
         context: Context = visit.context
         return context
 

@@ -14,15 +14,15 @@ from types import MappingProxyType
 from gateway.explain.dry_run import DryRun
 from gateway.explain.result import Denial, DryRunResult
 from policy.quota import DAY, HOUR, MINUTE
-from policy.remedies.changes import Part
-from policy.remedies.obstacles import obstacle
-from policy.remedies.settings import Standing, openings
+from policy.remedies.changes import PolicyChange
+from policy.remedies.obstacles import describe_obstacle
+from policy.remedies.settings import TokenState, find_remedies
 from policy.vocabulary import Layer
 
 MOST = 20  # rehearsals of one question
 PATIENCE = 30.0  # seconds; no rehearsal begins after that
 
-Rehearse = Callable[[Sequence[Part]], Awaitable[DryRunResult]]
+Rehearse = Callable[[Sequence[PolicyChange]], Awaitable[DryRunResult]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class ChangeSearchResult:
     """
 
     first: DryRunResult
-    parts: tuple[Part, ...]
+    parts: tuple[PolicyChange, ...]
     obstacle: str | None
     rehearsals: int
 
@@ -59,7 +59,7 @@ class ChangeSearch:
     async def run(self) -> ChangeSearchResult:
         """Rehearse the call as it is, then with more and more changes."""
         first = await self._tried(())
-        parts: tuple[Part, ...] = ()
+        parts: tuple[PolicyChange, ...] = ()
         course = first
         try:
             while course.stop is not None:
@@ -74,12 +74,12 @@ class ChangeSearch:
             return self._found(first, (), said)
 
     async def _step(
-        self, course: DryRunResult, stop: Denial, parts: tuple[Part, ...]
-    ) -> tuple[tuple[Part, ...], DryRunResult] | None:
+        self, course: DryRunResult, stop: Denial, parts: tuple[PolicyChange, ...]
+    ) -> tuple[tuple[PolicyChange, ...], DryRunResult] | None:
         """Return the first opening of *stop* after which it is not what stops the call."""
         if stop.problem is None:
             return None
-        for opening in openings(stop.problem, _standing(course.play, stop)):
+        for opening in find_remedies(stop.problem, _standing(course.play, stop)):
             new = tuple(part for part in opening if part not in parts)
             if new:
                 tried = await self._tried(parts + new)
@@ -87,7 +87,7 @@ class ChangeSearch:
                     return parts + new, tried
         return None
 
-    async def _least(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    async def _least(self, parts: tuple[PolicyChange, ...]) -> tuple[PolicyChange, ...]:
         """Leave out what is not needed."""
         for part in parts if len(parts) > 1 else ():
             rest = tuple(one for one in parts if one is not part)
@@ -99,14 +99,14 @@ class ChangeSearch:
     def _spent(self) -> bool:
         return self._count >= MOST or (self._count > 0 and time.monotonic() >= self._ends)
 
-    async def _tried(self, parts: Sequence[Part]) -> DryRunResult:
+    async def _tried(self, parts: Sequence[PolicyChange]) -> DryRunResult:
         if self._spent:
             raise _Spent
         self._count += 1
         return await self._rehearse(parts)
 
     def _found(
-        self, first: DryRunResult, parts: tuple[Part, ...], obstacle_: str | None
+        self, first: DryRunResult, parts: tuple[PolicyChange, ...], obstacle_: str | None
     ) -> ChangeSearchResult:
         return ChangeSearchResult(
             first=first, parts=parts, obstacle=obstacle_, rehearsals=self._count
@@ -116,9 +116,9 @@ class ChangeSearch:
 _QUOTAS = MappingProxyType({MINUTE: "perMinute", HOUR: "perHour", DAY: "perDay"})
 
 
-def _standing(play: DryRun, stop: Denial) -> Standing:
+def _standing(play: DryRun, stop: Denial) -> TokenState:
     subject = play.subject
-    return Standing(
+    return TokenState(
         settings=subject.settings,
         rules=subject.all_rules,
         connections=subject.connections,
@@ -134,4 +134,4 @@ def _standing(play: DryRun, stop: Denial) -> Standing:
 
 
 def _blame(course: DryRunResult, stop: Denial) -> str:
-    return obstacle(stop.problem, course.play.subject.connections, stop.surface)
+    return describe_obstacle(stop.problem, course.play.subject.connections, stop.surface)

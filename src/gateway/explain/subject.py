@@ -14,7 +14,7 @@ from policy.caller import Caller
 from policy.grants import Grant
 from policy.refusals import Unauthenticated
 from policy.remedies import changes
-from policy.remedies.changes import Allowed, Part, Removed, Until
+from policy.remedies.changes import AddAllowRule, ExtendLifetime, PolicyChange, RemoveRule
 from policy.rules import Decision, Facts, Rule, RuleSet
 from policy.vocabulary import UnauthorizedReason
 from providers.ports.mail import ConnectionInfo
@@ -49,7 +49,7 @@ class Subject:
     connections: tuple[ConnectionInfo, ...]
     rules: Sequence[Rule] | None
     now: int
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PolicyChange, ...] = ()
     _compiled: dict[object, RuleSet] = field(default_factory=dict, repr=False)  # shared by copies
 
     @classmethod
@@ -63,19 +63,19 @@ class Subject:
             now=now,
         )
 
-    def changed(self, parts: Sequence[Part]) -> "Subject":
+    def changed(self, parts: Sequence[PolicyChange]) -> "Subject":
         """Return the token with *parts* instead of any change before."""
         return replace(self, parts=tuple(parts))
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The settings, changes included."""
-        return changes.settings_with(self.token.settings, self.parts)
+        return changes.apply_to_settings(self.token.settings, self.parts)
 
     @cached_property
     def all_rules(self) -> Sequence[Rule]:
         """The rules, changes included; none when they cannot be read."""
-        return () if self.rules is None else changes.rules_with(self.rules, self.parts)
+        return () if self.rules is None else changes.apply_to_rules(self.rules, self.parts)
 
     @property
     def moment(self) -> datetime:
@@ -91,7 +91,7 @@ class Subject:
         """
         if self.token.revoked_at is not None:
             raise Unauthenticated(UnauthorizedReason.REVOKED)
-        ends = [part.expires_at for part in self.parts if isinstance(part, Until)]
+        ends = [part.expires_at for part in self.parts if isinstance(part, ExtendLifetime)]
         expires_at = ends[-1] if ends else self.token.expires_at
         if expires_at is not None and expires_at <= self.now:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
@@ -117,7 +117,7 @@ class Subject:
 
     def _ruleset(self, grant: Grant) -> RuleSet:
         """Compile the rules, once for all copies that have the same."""
-        changed = tuple(one for one in self.parts if isinstance(one, Allowed | Removed))
+        changed = tuple(one for one in self.parts if isinstance(one, AddAllowRule | RemoveRule))
         known = (changed, grant.collab_enabled, grant.collab_allow_all)
         if known not in self._compiled:
             rules = None if self.rules is None else self.all_rules

@@ -17,7 +17,7 @@ from gateway.store.database import StorageUnavailable
 from graph import errors
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
-from rest_compat.responses import Answer, send_answer
+from rest_compat.responses import RestResponse, send_response
 from rest_compat.router import Router
 
 TABLE = ("/api/access/", "/internal/api/access/")  # paths that belong to the table alone
@@ -60,15 +60,15 @@ class Dispatcher:
             if begun:
                 raise
             answer = self.refuse(scope, Overloaded())
-            await send_answer(answer, send, head=scope["method"] == "HEAD")
+            await send_response(answer, send, head=scope["method"] == "HEAD")
 
-    def refuse(self, scope: Scope, failure: Exception) -> Answer:
+    def refuse(self, scope: Scope, failure: Exception) -> RestResponse:
         """Tell of *failure*, a refusal or a bug, in the shape of the path."""
         told = errors.extensions(failure, surface=None, request_id=request_state(scope).request_id)
         message = errors.message(failure)
         if scope["path"] == GRAPHQL:
             body = {"errors": [{"message": message, "extensions": told}]}
-            return Answer(status=told["httpStatus"], body=orjson.dumps(body))
+            return RestResponse(status=told["httpStatus"], body=orjson.dumps(body))
         return self._table.refuse(scope, Problem(message, told))
 
     def _door(self, scope: Scope) -> ASGIApp | None:

@@ -38,7 +38,7 @@ MANAGEMENT = "management"
 
 @dataclass(frozen=True, slots=True)
 class AdmittedRequest:
-    """One request that came through; see `rest_compat.ports.Visit`."""
+    """One request that came through; see `rest_compat.ports.AdmittedRequest`."""
 
     token_id: int
     request_id: str
@@ -56,14 +56,14 @@ class RequestEntry:
         self.rulebook = RuleIntentLog(services.database, services.keyring)
         self.mending = RuleIntentRecovery(services.database, services.keyring, accounts)
 
-    # -- for REST; see `rest_compat.ports.Door` ---------------------------------------------------
+    # -- for REST; see `rest_compat.ports.RequestEntry`
 
     def request_id(self, scope: Scope) -> str:
         """Return the request's id."""
         return request_state(scope).request_id
 
-    async def enter(
-        self, scope: Scope, charge: ports.Charge, *, partial_fail: bool
+    async def admit(
+        self, scope: Scope, charge: ports.RateBucket, *, partial_fail: bool
     ) -> AdmittedRequest:
         """Let a request to the table in."""
         try:
@@ -73,7 +73,7 @@ class RequestEntry:
         context.require_all = partial_fail
         return AdmittedRequest(context.caller.token_id, context.request_id, context)
 
-    def admit(self, operation: Any, visit: ports.Visit) -> None:
+    def check_gates(self, operation: Any, visit: ports.AdmittedRequest) -> None:
         """Pass gates 4 to 6; *operation* is a `graph.documents.operations.Operation`."""
         try:
             operation.admit(visit.context)
@@ -83,13 +83,13 @@ class RequestEntry:
             context.request_log.denials[WHOLE_REQUEST] = ruling
             raise _problem(refusal, operation.surface, context.request_id) from refusal
 
-    def deliver(self, visit: ports.Visit, *, seed: str, maybe_sent: bool) -> None:
+    def mark_attempt(self, visit: ports.AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
         """Tell the context which intent this is."""
         digest = hashlib.sha256(f"{visit.token_id}:{seed}".encode()).digest()[:20]
         name = base64.b32encode(digest).decode().lower()
         visit.context.delivery = Delivery(f"{name}@access-gateway.invalid", maybe_sent)
 
-    def notes(self, visit: ports.Visit) -> ports.Notes:
+    def notes(self, visit: ports.AdmittedRequest) -> ports.Notes:
         """Return what the operations noted so far."""
         context: Context = visit.context
         return context

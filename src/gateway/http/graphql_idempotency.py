@@ -13,11 +13,11 @@ from graph.documents.operation import Operation
 from graph.request_execution import HttpResponse, RunOperation
 from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Conflict, Detail, Refusal
-from policy.vocabulary import LAYERS, Code
-from rest_compat.idempotency import REPLAYED, once, read_key
+from policy.vocabulary import LAYER_BY_CODE, Code
+from rest_compat.idempotency import REPLAYED_HEADER, read_key, run_once
 from rest_compat.ledger import Intent, Ledger
 from rest_compat.ports import Problem
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,12 @@ class IdempotentMutation:
     async def _once(self, key: str, context: Context, run: RunOperation) -> HttpResponse:
         fresh: HttpResponse | None = None
 
-        async def running() -> Answer:
+        async def running() -> RestResponse:
             nonlocal fresh
             fresh = await run()
-            return Answer(status=fresh.status, body=fresh.body, outcome=fresh.error_status)
+            return RestResponse(
+                status=fresh.status, body=fresh.body, outcome_status=fresh.error_status
+            )
 
         visit = AdmittedRequest(context.caller.token_id, context.request_id, context)
         intent = Intent(
@@ -71,25 +73,25 @@ class IdempotentMutation:
             key=key,
             fingerprint=hashlib.sha256(self.body).digest(),
         )
-        answer = await once(
+        answer = await run_once(
             intent,
             running,
             body=None,
-            deliver=partial(self.door.deliver, visit),
+            mark_attempt=partial(self.door.mark_attempt, visit),
             ledger=self.ledger,
         )
         if fresh is None:
             _note(answer, context)
-        return fresh or HttpResponse(answer.status, answer.body, headers=dict([REPLAYED]))
+        return fresh or HttpResponse(answer.status, answer.body, headers=dict([REPLAYED_HEADER]))
 
 
-def _note(answer: Answer, context: Context) -> None:
+def _note(answer: RestResponse, context: Context) -> None:
     """Leave to the log what stopped the mutation whose reply is repeated."""
     errors = orjson.loads(answer.body).get("errors")
     if errors:
         told = errors[0]["extensions"]
         code = Code(told["code"])
-        ruling = Denial(layer=LAYERS[code], code=code, status=told["httpStatus"])
+        ruling = Denial(layer=LAYER_BY_CODE[code], code=code, status=told["httpStatus"])
         context.request_log.denials[WHOLE_REQUEST] = ruling
 
 

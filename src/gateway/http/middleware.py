@@ -21,8 +21,8 @@ from gateway.errors import Overloaded
 from gateway.http.admission_control import COUNTED, AdmissionControl, Slot, buffer_body
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, known
-from policy.quota import Verdict
-from rest_compat.responses import Answer, send_answer
+from policy.quota import RateLimitResult
+from rest_compat.responses import RestResponse, send_response
 
 if TYPE_CHECKING:  # heavy, and only loaded when traces are wanted
     from gateway.telemetry.tracing import RequestSpan, Tracing
@@ -46,11 +46,11 @@ class RequestState:
     """
 
     request_id: str
-    verdict: Verdict | None = None
+    verdict: RateLimitResult | None = None
     status: int = 0
     span: "RequestSpan | None" = None
 
-    def met(self, verdict: Verdict) -> None:
+    def met(self, verdict: RateLimitResult) -> None:
         """Keep *verdict* for the rate headers if it is the tightest, or a refusal."""
         if verdict.allowed and not verdict.limit:
             return  # there was no window
@@ -77,7 +77,7 @@ class InnerApplication(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection; what it raises is a bug."""
 
-    def refuse(self, scope: Scope, failure: Exception) -> Answer:
+    def refuse(self, scope: Scope, failure: Exception) -> RestResponse:
         """Tell of *failure*, in the shape of the path, where nothing else was answered."""
 
 
@@ -169,7 +169,7 @@ class CommonMiddleware:
             stay.end()
 
     async def _refuse(self, scope: Scope, failure: Exception, send: Send) -> None:
-        await send_answer(self.app.refuse(scope, failure), send, head=scope["method"] == "HEAD")
+        await send_response(self.app.refuse(scope, failure), send, head=scope["method"] == "HEAD")
 
 
 def _request_id(scope: Scope) -> str:

@@ -16,7 +16,7 @@ from gateway.operations import settings_views
 from graph import schema
 from graph.masking import guards
 from rest_compat.openapi import document as rest_document
-from rest_compat.openapi.components import error_response
+from rest_compat.openapi.components import describe_error_response
 from rest_compat.openapi.json_schemas import JsonSchema
 from rest_compat.table import ENDPOINTS
 
@@ -42,7 +42,7 @@ def access_document() -> dict[str, Any]:
         name: [operation.value for operation in requirement.operations]
         for name, requirement in guards.requirements(built).items()
     }
-    return rest_document.describe(ENDPOINTS, built, flags=flags, version=API_VERSION)
+    return rest_document.build_openapi(ENDPOINTS, built, flags=flags, version=API_VERSION)
 
 
 def merged(
@@ -70,7 +70,7 @@ def merged(
     if taken := managed.keys() & access["components"]["schemas"].keys():
         raise ValueError(f"two schemas want the names {sorted(taken)}")
     schemes = {**access["components"]["securitySchemes"], "adminToken": _ADMIN}
-    errors = {f"Error{status}": error_response(status, "Error") for status in _REFUSALS}
+    errors = {f"Error{status}": describe_error_response(status, "Error") for status in _REFUSALS}
     components = {
         **access["components"],
         "schemas": dict(sorted({**access["components"]["schemas"], **managed}.items())),

@@ -92,7 +92,7 @@ _HTTP = {
 
 def _answer(request: Request, problem: Problem) -> Response:
     request_id = request_state(request.scope).request_id
-    shaped = errors.answer(problem, request_id=request_id, surface=None)
+    shaped = errors.error_response(problem, request_id=request_id, surface=None)
     return Response(
         shaped.body,
         status_code=shaped.status,

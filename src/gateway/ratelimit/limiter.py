@@ -10,10 +10,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from policy.quota import SURFACE_WINDOWS, Charge, Verdict, Window
+from policy.quota import SURFACE_WINDOWS, Charge, RateLimitResult, Window
 
 Clock = Callable[[], float]
-UNLIMITED = Verdict(allowed=True, limit=0, remaining=0, reset=0, retry_after=0)
+UNLIMITED = RateLimitResult(allowed=True, limit=0, remaining=0, reset=0, retry_after=0)
 _SWEEP = 60.0  # seconds between looks for keys that nobody uses any more
 _IDLE = 86_400  # seconds without a hit, as long as the longest window
 
@@ -52,13 +52,13 @@ class SlidingLog:
 
 
 class Limiter:
-    """`policy.quota.Counter` of one process. It waits for nothing, so a charge is one step."""
+    """`policy.quota.RequestCounter` of one process. It never waits: a charge is one step."""
 
     def __init__(self, log: SlidingLog, *, clock: Clock = time.time) -> None:
         self._log = log
         self._clock = clock
 
-    async def take(self, charges: Sequence[Charge]) -> Verdict:
+    async def take(self, charges: Sequence[Charge]) -> RateLimitResult:
         """
         Test every window of *charges*, then hit them all, or none.
 
@@ -86,7 +86,7 @@ class Limiter:
         _, window, hits = min(
             found, key=lambda row: (row[1].limit - len(row[2]), -_reset(row[2], row[1], now))
         )
-        return Verdict(
+        return RateLimitResult(
             allowed=True,
             limit=window.limit,
             remaining=window.limit - len(hits),
@@ -100,11 +100,11 @@ def _reset(hits: Sequence[float], window: Window, now: float) -> float:
     return (hits[0] if hits else now) + window.seconds
 
 
-def _refusal(hits: Sequence[float], window: Window, now: float, *, cost: int) -> Verdict:
+def _refusal(hits: Sequence[float], window: Window, now: float, *, cost: int) -> RateLimitResult:
     """Say when the last of the hits that must leave does; a *cost* above the limit never fits."""
     leaving = len(hits) + cost - window.limit
     last = hits[leaving - 1] if leaving <= len(hits) else now
-    return Verdict(
+    return RateLimitResult(
         allowed=False,
         limit=window.limit,
         remaining=max(0, window.limit - len(hits)),
@@ -116,14 +116,14 @@ def _refusal(hits: Sequence[float], window: Window, now: float, *, cost: int) ->
 class Unlimited:
     """The counter of `AGW_RATE_LIMITS=off`: everything passes, nothing is counted."""
 
-    async def take(self, charges: Sequence[Charge]) -> Verdict:
+    async def take(self, charges: Sequence[Charge]) -> RateLimitResult:
         """Let everything pass, telling the numbers of an untouched window."""
         windows = [window for charge in charges for window in charge.windows]
         if not windows:
             return UNLIMITED
         tightest = min(windows, key=lambda window: window.limit)
         reset = math.ceil(time.time()) + tightest.seconds
-        return Verdict(
+        return RateLimitResult(
             allowed=True, limit=tightest.limit, remaining=tightest.limit, reset=reset, retry_after=0
         )
 

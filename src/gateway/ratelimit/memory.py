@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from policy.quota import Charge, Verdict, Window
+from policy.quota import Charge, RateLimitResult, Window
 
 MICROSECONDS = 1_000_000  # in a second; moments are whole numbers, as in Redis
 _SWEEP = 60.0  # seconds between looks for logs that nobody uses any more
@@ -42,7 +42,7 @@ class Standing:
         return self.used + self.cost <= self.share
 
 
-def judge(standings: Sequence[Standing], now: int) -> Verdict:
+def judge(standings: Sequence[Standing], now: int) -> RateLimitResult:
     """Return the verdict on a charge whose windows are *standings*, at the moment *now*."""
     refused = [one for one in standings if not one.fits()]
     if refused:
@@ -50,11 +50,11 @@ def judge(standings: Sequence[Standing], now: int) -> Verdict:
     return min((_verdict(one, now, allowed=True) for one in standings), key=_tightness)
 
 
-def _verdict(one: Standing, now: int, *, allowed: bool) -> Verdict:
+def _verdict(one: Standing, now: int, *, allowed: bool) -> RateLimitResult:
     span = one.window.seconds * MICROSECONDS
     freed = (one.oldest or now) + span
     fitting = (now if one.enough is None else one.enough) + span
-    return Verdict(
+    return RateLimitResult(
         allowed=allowed,
         limit=one.window.limit,
         remaining=max(0, one.share - one.used - (one.cost if allowed else 0)),
@@ -63,11 +63,11 @@ def _verdict(one: Standing, now: int, *, allowed: bool) -> Verdict:
     )
 
 
-def _wait(verdict: Verdict) -> int:
+def _wait(verdict: RateLimitResult) -> int:
     return verdict.retry_after
 
 
-def _tightness(verdict: Verdict) -> tuple[int, int]:
+def _tightness(verdict: RateLimitResult) -> tuple[int, int]:
     return verdict.remaining, -verdict.reset
 
 
@@ -110,7 +110,7 @@ class Shadow:
         log.drop_before(now - log.span)
         return log
 
-    def take(self, charges: Sequence[Charge], name: str, *, processes: int) -> Verdict:
+    def take(self, charges: Sequence[Charge], name: str, *, processes: int) -> RateLimitResult:
         """Check *charges* against this process's share of every window, then count them all."""
         now = self._now()
         standings = [

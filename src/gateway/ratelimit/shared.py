@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 
 from gateway.ratelimit.limiter import UNLIMITED
 from gateway.ratelimit.memory import Log, Shadow, Standing, judge
-from policy.quota import Charge, Verdict
+from policy.quota import Charge, RateLimitResult
 
 PATIENCE = 0.1  # seconds that Redis gets; a client's default is to wait for ever
 REST = 1.0  # seconds without asking Redis after it failed
@@ -101,7 +101,7 @@ class _Forgot(Exception):
 
 
 class SharedLimiter:
-    """`policy.quota.Counter` over Redis."""
+    """`policy.quota.RequestCounter` over Redis."""
 
     def __init__(
         self,
@@ -136,8 +136,8 @@ class SharedLimiter:
         self._resting_until = 0.0
         self.lost = False
 
-    async def take(self, charges: Sequence[Charge]) -> Verdict:
-        """See `policy.quota.Counter`; never fails."""
+    async def take(self, charges: Sequence[Charge]) -> RateLimitResult:
+        """See `policy.quota.RequestCounter`; never fails."""
         counted = [charge for charge in charges if charge.windows]
         if not counted:
             return UNLIMITED
@@ -155,7 +155,7 @@ class SharedLimiter:
         """Close every connection."""
         await self._redis.aclose()
 
-    async def _ask(self, charges: Sequence[Charge], name: str) -> Verdict:
+    async def _ask(self, charges: Sequence[Charge], name: str) -> RateLimitResult:
         try:
             return await self._run(charges, name)
         except _Forgot as store:
@@ -166,7 +166,7 @@ class SharedLimiter:
         except _Forgot as store:
             raise RedisError("the store changed twice within one call") from store
 
-    async def _run(self, charges: Sequence[Charge], name: str) -> Verdict:
+    async def _run(self, charges: Sequence[Charge], name: str) -> RateLimitResult:
         losses = self._losses
         logs = [self._shadow.log(charge) for charge in charges]
         arguments: list[str | int] = [self._epoch, secrets.token_hex(8), name]
@@ -242,7 +242,7 @@ def _untold(own: Log) -> list[str | int]:
     return told
 
 
-def _read(charges: Sequence[Charge], answer: Sequence[int]) -> Verdict:
+def _read(charges: Sequence[Charge], answer: Sequence[int]) -> RateLimitResult:
     rows = iter(answer[2:])
     standings = [
         Standing(

@@ -30,9 +30,9 @@ from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import IdempotencyRow
 from gateway.store.timestamps import now_ms
 from policy.vocabulary import Code
-from rest_compat.ledger import Begun, Done, Intent, Reused, Running
+from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.ports import Problem
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
 KEPT = 24 * 3600 * 1000  # milliseconds; decisions 5.9
 LEASE = 35_000  # milliseconds; see above
@@ -49,7 +49,7 @@ class _Outcome(msgspec.Struct, array_like=True):
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    upload: bytes = b""  # rows of earlier versions have none
+    upload_digest: bytes = b""  # rows of earlier versions have none
 
 
 class IdempotencyStore:
@@ -64,7 +64,7 @@ class IdempotencyStore:
         self._clock = clock
         self._running = set[tuple[int, int]]()  # row id and attempt of this process's tries
 
-    async def begin(self, intent: Intent) -> Begun | Done | Running | Reused:
+    async def begin(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused:
         """
         Commit that *intent* is being run now, or say why it must not be.
 
@@ -83,21 +83,21 @@ class IdempotencyStore:
                 {"code": Code.OVERLOADED, "httpStatus": 503},
             ) from failure
 
-    async def keep(self, begun: Begun, answer: Answer) -> None:
+    async def complete(self, begun: Attempt, answer: RestResponse) -> None:
         """Keep *answer*, sealed for its row."""
         row = _number(begun)
-        outcome = _Outcome(answer.status, answer.headers, answer.body, answer.upload)
+        outcome = _Outcome(answer.status, answer.headers, answer.body, answer.upload_digest)
         plain = msgspec.msgpack.encode(outcome)
         sealed = self._keyring.encrypt(plain, place=place("deliveries", row, "outcome"))
         await self._close(begun, state=DONE, outcome=sealed)
 
-    async def release(self, begun: Begun, *, maybe_sent: bool) -> None:
+    async def release(self, begun: Attempt, *, maybe_sent: bool) -> None:
         """Let the next call with the key run the intent again, under the same seed."""
         await self._close(begun, state=FREE, maybe_sent=maybe_sent)
 
-    async def abandon(self, begun: Begun) -> None:
+    async def abandon(self, begun: Attempt) -> None:
         """Renew the lease no longer; the entry can be taken over when it ends."""
-        self._running.discard((_number(begun), begun.attempt))
+        self._running.discard((_number(begun), begun.number))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -142,7 +142,7 @@ class IdempotencyStore:
             )
         return gone.rowcount
 
-    async def _insert(self, intent: Intent) -> Begun | None:
+    async def _insert(self, intent: Intent) -> Attempt | None:
         """Commit a first try; None when there is an entry already."""
         now = self._clock()
         seed = secrets.token_hex(16)
@@ -172,7 +172,7 @@ class IdempotencyStore:
             return None
         return self._begun(row, attempt=1, seed=seed, maybe_sent=False)
 
-    async def _meet(self, intent: Intent) -> Begun | Done | Running | Reused | None:
+    async def _meet(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused | None:
         """Deal with the entry that is there; None when it went away or moved meanwhile."""
         entry = await self._read(intent)
         if entry is None:
@@ -182,14 +182,14 @@ class IdempotencyStore:
             await self._forget(entry)
             return None
         if not secrets.compare_digest(entry.fingerprint, intent.fingerprint):
-            return Reused()
+            return KeyReused()
         if entry.state == DONE:
-            return Done(answer=self._open(entry))
+            return Completed(answer=self._open(entry))
         if entry.state == RUNNING and entry.lease_until > now:
-            return Running()
+            return InProgress()
         return await self._take_over(entry, now)
 
-    async def _take_over(self, entry: IdempotencyRow, now: int) -> Begun | None:
+    async def _take_over(self, entry: IdempotencyRow, now: int) -> Attempt | None:
         """Run an entry again whose last try crashed or came to nothing."""
         maybe_sent = bool(entry.maybe_sent) or entry.state == RUNNING
         attempt = entry.attempt + 1
@@ -231,7 +231,7 @@ class IdempotencyStore:
                 )
             )
 
-    async def _close(self, begun: Begun, **values: object) -> None:
+    async def _close(self, begun: Attempt, **values: object) -> None:
         """
         End a try, unless it was taken over meanwhile.
 
@@ -244,26 +244,26 @@ class IdempotencyStore:
             log.warning("the end of an idempotent call could not be stored")
         await self.abandon(begun)
 
-    async def _end(self, begun: Begun, values: Mapping[str, object]) -> None:
+    async def _end(self, begun: Attempt, values: Mapping[str, object]) -> None:
         row = _number(begun)
         async with self._database.writing() as session:
             await session.exec(
                 update(IdempotencyRow)
                 .where(
                     col(IdempotencyRow.id) == row,
-                    col(IdempotencyRow.attempt) == begun.attempt,
+                    col(IdempotencyRow.attempt) == begun.number,
                     col(IdempotencyRow.state) == RUNNING,
                 )
                 .values(lease_until=self._clock(), **values)
             )
 
-    def _begun(self, row: int | None, *, attempt: int, seed: str, maybe_sent: bool) -> Begun:
+    def _begun(self, row: int | None, *, attempt: int, seed: str, maybe_sent: bool) -> Attempt:
         if row is None:
             raise RuntimeError("a stored row has an id")
         self._running.add((row, attempt))
-        return Begun(entry=str(row), attempt=attempt, seed=seed, maybe_sent=maybe_sent)
+        return Attempt(entry_id=str(row), number=attempt, seed=seed, maybe_sent=maybe_sent)
 
-    def _open(self, entry: IdempotencyRow) -> Answer:
+    def _open(self, entry: IdempotencyRow) -> RestResponse:
         if entry.id is None or entry.outcome is None:
             raise RuntimeError("a finished entry has an id and an outcome")
         try:
@@ -275,11 +275,11 @@ class IdempotencyStore:
                 "The answer kept under this Idempotency-Key can no longer be read.",
                 {"code": Code.OUTCOME_UNKNOWN, "httpStatus": 504},
             ) from damage
-        return Answer(**msgspec.structs.asdict(msgspec.msgpack.decode(plain, type=_Outcome)))
+        return RestResponse(**msgspec.structs.asdict(msgspec.msgpack.decode(plain, type=_Outcome)))
 
 
-def _number(begun: Begun) -> int:
-    return int(begun.entry)
+def _number(begun: Attempt) -> int:
+    return int(begun.entry_id)
 
 
 def _path(intent: Intent) -> str:

@@ -32,7 +32,7 @@ from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Context, Info
 from graph.masking.guards import guarded
 from policy.refusals import AccessDenied, InvalidInput, NotFound, ReadOnlyConnection
-from policy.rules import UNKNOWN, Facts, Lost
+from policy.rules import UNKNOWN, Facts, UnknownFact
 from policy.vocabulary import Code, CollabOp, Surface
 from providers.content.fingerprints import FileFingerprint
 from providers.content.ids import ROOT, ItemKey
@@ -251,7 +251,7 @@ def writing(context: Context) -> AccessChecker:
         NoUsableConnection: No connection may be used.
         ReadOnlyConnection: None of them may write.
     """
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     if not context.content.can_write:
         raise ReadOnlyConnection
     return AccessChecker(context.content, context.caller.rules)
@@ -344,7 +344,7 @@ def _child(parent: AccessibleFile, *, mime: str | None) -> Facts:
     )
 
 
-def _below(parent: AccessibleFile) -> frozenset[tuple[str, str]] | Literal[Lost.UNKNOWN]:
+def _below(parent: AccessibleFile) -> frozenset[tuple[str, str]] | Literal[UnknownFact.UNKNOWN]:
     """Return every folder above what lies in *parent*."""
     above = parent.facts.ancestors
     return above if above is UNKNOWN else above | {(parent.file.drive, parent.file.item)}

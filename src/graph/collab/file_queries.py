@@ -176,7 +176,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     cursor = None
     if page_token:
         cursor = page_tokens.unseal(context, "collabFiles", filters.binding(), page_token, str)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     filters.require_unmasked_filters(context.caller)
     access = AccessChecker(context.content, context.caller.rules)
     places, failed = await translate_failures(_places(context, access, filters))
@@ -213,7 +213,7 @@ async def collab_file(info: Info, file_id: FileId) -> DriveFileAnswerView:
     """Read one file or folder."""
     context = info.context
     key = ids.parse_file(file_id)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     access = AccessChecker(context.content, context.caller.rules)
     fields = wanted(info.raw, "DriveFile") - {"download_link"}
     found = (
@@ -245,7 +245,7 @@ async def collab_file_link(info: Info, file_id: FileId) -> DriveFileLinkView:
     """Get addresses of a file's page and of its bytes; these need no credentials for an hour."""
     context = info.context
     key = ids.parse_file(file_id)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     access = AccessChecker(context.content, context.caller.rules)
     fields = frozenset(
         _OF_LINK[one] for one in wanted(info.raw, "DriveFileLink") if one in _OF_LINK
@@ -273,7 +273,7 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> DrivePermissio
     """Say who may do what with a file."""
     context = info.context
     key = ids.parse_file(file_id)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     await translate_failures(AccessChecker(context.content, context.caller.rules).read_file(key))
     given = await translate_failures(context.content.permissions(key))
     if context.caller.hides(CollabField.OWNERS):

@@ -78,7 +78,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     cursor = None
     if page_token:
         cursor = page_tokens.unseal(context, "collabListItems", binding, page_token, str)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     column_masks.require_unmasked(context.caller, query.filter, query.order_by)
     access = AccessChecker(context.content, context.caller.rules)
     of = await translate_failures(access.read_list(key, inside=True))
@@ -116,7 +116,7 @@ async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id
     """Read one item of a list."""
     context = info.context
     key = ids.parse_row(site_id, list_id, item_id)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     access = AccessChecker(context.content, context.caller.rules)
     fields = wanted(info.raw, "CollabListItem")
     if "fields" in fields and not access.unrestricted:

@@ -25,7 +25,7 @@ Thing = TypeVar("Thing", File, Row)
 async def sensitivity_labels(info: Info) -> LabelListView:
     """List the labels that the organisation has."""
     context = info.context
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     found = await translate_failures(context.content.labels())
     return LabelListView(labels=found.items, access_info=context.caller.access_info(Surface.COLLAB))
 
@@ -46,7 +46,7 @@ async def file_sensitivity_label(
     del refresh
     context = info.context
     key = ids.parse_file(file_id)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     access = AccessChecker(context.content, context.caller.rules)
     found = (await translate_failures(access.read_file(key))).file
     if found.is_folder or context.caller.hides(CollabField.SENSITIVITY_LABEL):

@@ -114,13 +114,13 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
         limit=applied_limit(limit, context, default=25, most=MAX_LIMIT),
         site=site,
     )
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     _require_unmasked_selectors(query.text, context.caller)
     access = AccessChecker(context.content, context.caller.rules)
     if site is not None:
-        outlook = access.require_listable_site(site)
+        disclosure = access.require_listable_site(site)
         found = await translate_failures(
-            access.read_inside(outlook, lambda: context.content.search(query))
+            access.read_inside(disclosure, lambda: context.content.search(query))
         )
     else:
         found = await translate_failures(context.content.search(query))
@@ -143,19 +143,19 @@ async def _visible(
     fact_loader = access.fact_loader
     files: dict[int, File] = {}
     rows: dict[int, Row] = {}
-    if fact_loader.rules.needs <= _IN_HITS:
+    if fact_loader.rules.rule_types <= _IN_HITS:
         files = {at: hit.file for at, hit in enumerate(hits) if hit.file is not None}
     else:
         keys = {at: hit.file.key for at, hit in enumerate(hits) if hit.file is not None}
         read = await content.items(list(keys.values()), wanted=fact_loader.file_attributes)
         files = {at: one for at, key in keys.items() if isinstance(one := read.get(key), File)}
     numbers = {at: hit.row.key for at, hit in enumerate(hits) if hit.row is not None}
-    if fact_loader.rules.needs:
+    if fact_loader.rules.rule_types:
         found = await content.rows_by_id(list(numbers.values()), wanted=fact_loader.row_attributes)
         rows = {at: row for at, key in numbers.items() if isinstance(row := found.get(key), Row)}
     else:
         rows = {at: hit.row for at, hit in enumerate(hits) if hit.row is not None}
-    lists = await _lists(content, hits) if RuleType.DRIVE_ID in fact_loader.rules.needs else {}
+    lists = await _lists(content, hits) if RuleType.DRIVE_ID in fact_loader.rules.rule_types else {}
     seen = dict(zip(files, await access.check_files(list(files.values())), strict=True))
     seen |= zip(rows, await access.check_rows(list(rows.values())), strict=True)
     return [hit for at, hit in enumerate(hits) if seen.get(at, _place(access, hit, lists))]

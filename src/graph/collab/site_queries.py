@@ -52,7 +52,7 @@ async def collab_sites(
     size = applied_limit(limit, context, default=25, most=MAX_SITES)
     binding: dict[str, object] = {"q": looked_for}
     after = _after(context, "collabSites", binding, page_token)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     if looked_for:
         context.caller.require_visible("The filter q", CollabField.NAME)
     found = await translate_failures(context.content.sites())
@@ -75,7 +75,7 @@ async def collab_site(info: Info, site_id: SiteId) -> Site:
     """Read one site."""
     context = info.context
     key = ids.parse_site(site_id)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     return await translate_failures(
         AccessChecker(context.content, context.caller.rules).read_site(key)
     )
@@ -95,11 +95,11 @@ async def collab_drives(
     size = applied_limit(limit, context, default=50, most=MAX_LISTS)
     binding: dict[str, object] = {"site": site}
     after = _after(context, "collabDrives", binding, page_token)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     access = AccessChecker(context.content, context.caller.rules)
-    outlook = access.require_listable_site(site)
+    disclosure = access.require_listable_site(site)
     found = await translate_failures(
-        access.read_inside(outlook, lambda: context.content.drives(site))
+        access.read_inside(disclosure, lambda: context.content.drives(site))
     )
     drives, following = cut_page(
         access.listable_drives(found), _by_name(context), limit=size, after=after
@@ -129,11 +129,11 @@ async def collab_lists(
     size = applied_limit(limit, context, default=50, most=MAX_LISTS)
     binding: dict[str, object] = {"site": site, "hidden": hidden}
     after = _after(context, "collabLists", binding, page_token)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     access = AccessChecker(context.content, context.caller.rules)
-    outlook = access.require_listable_site(site)
+    disclosure = access.require_listable_site(site)
     found = await translate_failures(
-        access.read_inside(outlook, lambda: context.content.lists(site, include_hidden=hidden))
+        access.read_inside(disclosure, lambda: context.content.lists(site, include_hidden=hidden))
     )
     lists, following = cut_page(
         access.visible_lists(found), _by_name(context), limit=size, after=after
@@ -158,7 +158,7 @@ async def collab_list(
     """Read one list with its columns."""
     context = info.context
     key = ids.parse_list(site_id, list_id)
-    context.caller.usable(Surface.COLLAB)
+    context.caller.usable_connections(Surface.COLLAB)
     access = AccessChecker(context.content, context.caller.rules)
     found = await translate_failures(access.read_list(key))
     if "site_name" in wanted(info.raw, "CollabList"):

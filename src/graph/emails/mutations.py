@@ -88,7 +88,7 @@ async def forward_email(
 @guarded(EmailOp.DELETE_EMAIL, returns=EmailActionResult)
 async def delete_email(info: Info, email_id: EmailId) -> ActionView:
     """Move a message to the trash, from which it can be recovered."""
-    info.context.caller.usable(Surface.EMAIL)
+    info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
     await _found(info.context.mail.trash(email_id))
     return ActionView(email_id=email_id)
@@ -119,7 +119,7 @@ async def modify_email(
     """Change read state, then labels. Every needed operation is checked before anything changes."""
     _require_operations(wanted, info.context)
     change = _change(wanted)
-    info.context.caller.usable(Surface.EMAIL)
+    info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
     return done(await _found(info.context.mail.change(email_id, change)))
 
@@ -175,7 +175,7 @@ def _require_known(email_id: str) -> None:
 
 
 def _require_writable(context: Context) -> None:
-    if not any(one.can_write for one in context.caller.usable(Surface.EMAIL)):
+    if not any(one.can_write for one in context.caller.usable_connections(Surface.EMAIL)):
         raise ReadOnlyConnection
 
 

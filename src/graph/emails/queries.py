@@ -75,7 +75,7 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
     asked.check()
     size = filtering.applied_limit(20 if limit is None else limit, context)
     positions = page_positions.unseal(context, asked, page_token)
-    page_positions.require_room(context.caller.usable(Surface.EMAIL))
+    page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
     query = filtering.query(asked, context, limit=size)
     fields = _with_body(wanted(info.raw, "Email"), keep=include_body)
     try:
@@ -101,7 +101,7 @@ async def email(
 ) -> mail_records.Email:
     """Read one message, also a trashed one."""
     context = info.context
-    context.caller.usable(Surface.EMAIL)
+    context.caller.usable_connections(Surface.EMAIL)
     if ids.split_mail(email_id) is None:
         raise no_email()
     fields = _with_body(
@@ -120,7 +120,7 @@ async def email_thread(
 ) -> ThreadView:
     """Read a conversation, oldest message first, with bodies."""
     context = info.context
-    context.caller.usable(Surface.EMAIL)
+    context.caller.usable_connections(Surface.EMAIL)
     if ids.split_mail(thread_id) is None:
         raise no_thread()
     try:

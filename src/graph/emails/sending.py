@@ -150,7 +150,9 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
         raise NotFound(
             "This token has no email connection with this id.", code=Code.CONNECTION_NOT_FOUND
         )
-    candidates = [one for one in caller.usable(Surface.EMAIL) if connection_id in {None, one.id}]
+    candidates = [
+        one for one in caller.usable_connections(Surface.EMAIL) if connection_id in {None, one.id}
+    ]
     if not candidates:
         raise NoUsableConnection(Surface.EMAIL)
     writable = [one for one in candidates if one.can_write]

@@ -137,7 +137,7 @@ def listed_range(start: datetime | None, end: datetime | None, context: Context)
         InvalidInput: `INVALID_RANGE`.
     """
     now = context.now()
-    meant = _near(timeframe.meant(start, end, grant=context.caller.grant, now=now), now)
+    meant = _near(timeframe.requested_range(start, end, grant=context.caller.grant, now=now), now)
     return meant if _sees_times(context) else _coarse(meant, context)
 
 
@@ -150,7 +150,7 @@ def free_busy_range(start: datetime, end: datetime, context: Context) -> Span:
     """
     if end - start > MAX_FREE_BUSY:
         raise InvalidInput("The range may have at most 366 days.", code=Code.INVALID_RANGE)
-    found = timeframe.meant(start, end, grant=context.caller.grant, now=context.now())
+    found = timeframe.requested_range(start, end, grant=context.caller.grant, now=context.now())
     return Span(found.start, found.end)
 
 
@@ -159,7 +159,7 @@ def contact_range(context: Context) -> TimeRange:
     now, grant = context.now(), context.caller.grant
     far = timedelta(days=CONTACT_DAYS)
     usual = TimeRange(now - far, now + far).whole_days()
-    bounds = timeframe.allowed(grant, now)
+    bounds = timeframe.allowed_range(grant, now)
     window = TimeRange(
         usual.start if grant.past_days is None else bounds.start,
         usual.end if grant.future_days is None else bounds.end,
@@ -207,5 +207,5 @@ def _coarse(meant: TimeRange, context: Context) -> TimeRange:
     """Widen to whole days, but never beyond the token's window; what is empty stays so."""
     if meant.empty:
         return meant
-    bounds = timeframe.allowed(context.caller.grant, context.now())
+    bounds = timeframe.allowed_range(context.caller.grant, context.now())
     return meant.whole_days().clamp(bounds)

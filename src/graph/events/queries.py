@@ -68,7 +68,7 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     text, addresses = filters.text(q, "q"), filters.addresses(attendees)
     size, skip = filters.applied_limit(limit, context), filters.offset(offset)
     span = filters.listed_range(from_, to, context)
-    context.caller.usable(Surface.CALENDAR)
+    context.caller.usable_connections(Surface.CALENDAR)
     if addresses:
         context.caller.require_visible("The filter attendees", CalendarField.ATTENDEES)
     if include_cancelled:
@@ -147,7 +147,7 @@ async def events_by_contact(
             "At least one of email or name is required.", code=Code.MISSING_PARAMETER
         )
     size, skip = filters.applied_limit(limit, context), filters.offset(offset)
-    context.caller.usable(Surface.CALENDAR)
+    context.caller.usable_connections(Surface.CALENDAR)
     context.caller.require_visible("A search by contact", CalendarField.ATTENDEES)
     span = filters.contact_range(context)
     query = EventQuery(
@@ -179,7 +179,7 @@ async def free_busy(
     context = info.context
     chosen = filters.calendar_ids(calendars)
     span = filters.free_busy_range(from_, to, context)
-    context.caller.usable(Surface.CALENDAR)
+    context.caller.usable_connections(Surface.CALENDAR)
     context.caller.require_visible("Free and busy times", CalendarField.TIMES)
     found = await _asked(
         context.calendars.free_busy(
@@ -201,7 +201,7 @@ async def free_busy(
 async def calendars(info: Info) -> CalendarListView:
     """List the calendars that the token may use; open at every access level."""
     context = info.context
-    context.caller.usable(Surface.CALENDAR)
+    context.caller.usable_connections(Surface.CALENDAR)
     found = await _asked(context.calendars.calendars(allowed=context.caller.grant.calendar_ids))
     return CalendarListView(
         calendars=found.calendars,
@@ -231,7 +231,7 @@ def _require_allowed(event: Event, context: Context) -> None:
     Raises:
         OutsideTimeframe: It lies outside.
     """
-    bounds = timeframe.allowed(context.caller.grant, context.now())
+    bounds = timeframe.allowed_range(context.caller.grant, context.now())
     if event.start_utc is None or event.end_utc is None:
         raise NotFound(_NO_EVENT, code=Code.EVENT_NOT_FOUND)
     if not Span(bounds.start, bounds.end).meets(event.start_utc, event.end_utc):
@@ -240,7 +240,7 @@ def _require_allowed(event: Event, context: Context) -> None:
 
 def _my_email(context: Context) -> str | None:
     """Return the address of the first usable account (decisions 16)."""
-    return context.caller.usable(Surface.CALENDAR)[0].account_email or None
+    return context.caller.usable_connections(Surface.CALENDAR)[0].account_email or None
 
 
 def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> EventPageView:

@@ -56,7 +56,7 @@ def seat(wanted: str, context: Context) -> Seat:
     """
     caller = context.caller
     if wanted == AUTO:
-        usable = caller.usable(Surface.TASKS)
+        usable = caller.usable_connections(Surface.TASKS)
         if len(usable) > 1:
             raise _ambiguous(usable)
         return _seat(usable, context)

@@ -12,11 +12,11 @@ from typing import TypeAlias
 from policy.rules import Rule
 from policy.vocabulary import RuleAction, RuleType
 
-NEW = -1  # the id of rules that are not stored
+NEW_RULE_ID = -1  # the id of rules that are not stored
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class SetValue:
     """A setting takes another value."""
 
     setting: str
@@ -27,7 +27,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AddEntry:
     """A list of the settings gets one entry more; null, which means all, stays."""
 
     setting: str
@@ -38,7 +38,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class AddAllowRule:
     """An allow rule more; *pattern* in raw form."""
 
     rule_type: RuleType
@@ -49,7 +49,7 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemoveRule:
     """A rule less."""
 
     rule: Rule
@@ -60,7 +60,7 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
+class ExtendLifetime:
     """The token ends at another time: *expires_at*, milliseconds since the epoch."""
 
     expires_at: int
@@ -69,40 +69,44 @@ class Until:
         return "let the token live for another day"
 
 
-Part: TypeAlias = Value | Entry | Allowed | Removed | Until
+PolicyChange: TypeAlias = SetValue | AddEntry | AddAllowRule | RemoveRule | ExtendLifetime
 
 
-def settings_with(stored: Mapping[str, object], parts: Iterable[Part]) -> dict[str, object]:
+def apply_to_settings(
+    stored: Mapping[str, object], parts: Iterable[PolicyChange]
+) -> dict[str, object]:
     """Return *stored* settings as *parts* change them."""
     changed = dict(stored)
     for part in parts:
         match part:
-            case Value(setting, value):
+            case SetValue(setting, value):
                 changed[setting] = value
-            case Entry(setting, entry):
+            case AddEntry(setting, entry):
                 listed = changed.get(setting)
                 if listed is not None:
                     changed[setting] = [*(listed if isinstance(listed, list) else ()), entry]
     return changed
 
 
-def rules_with(stored: Sequence[Rule], parts: Sequence[Part]) -> Sequence[Rule]:
+def apply_to_rules(stored: Sequence[Rule], parts: Sequence[PolicyChange]) -> Sequence[Rule]:
     """Return *stored* rules as *parts* change them; the same object when they do not."""
-    gone = {part.rule.id for part in parts if isinstance(part, Removed)}
-    new = [part for part in parts if isinstance(part, Allowed)]
+    gone = {part.rule.id for part in parts if isinstance(part, RemoveRule)}
+    new = [part for part in parts if isinstance(part, AddAllowRule)]
     if not gone and not new:
         return stored
-    added = [Rule(NEW, part.rule_type, part.pattern, RuleAction.ALLOW) for part in new]
+    added = [Rule(NEW_RULE_ID, part.rule_type, part.pattern, RuleAction.ALLOW) for part in new]
     return [*(rule for rule in stored if rule.id not in gone), *added]
 
 
-def patch(stored: Mapping[str, object], parts: Iterable[Part]) -> dict[str, object]:
+def settings_patch(
+    stored: Mapping[str, object], parts: Iterable[PolicyChange]
+) -> dict[str, object]:
     """Return the settings that *parts* change, as the management API takes them."""
-    changed = settings_with(stored, parts)
+    changed = apply_to_settings(stored, parts)
     return {name: value for name, value in changed.items() if value != stored.get(name)}
 
 
-def sentence(parts: Sequence[Part]) -> str:
+def describe(parts: Sequence[PolicyChange]) -> str:
     """Say what *parts* change."""
     said = "; ".join(map(str, parts))
     return said[:1].upper() + said[1:] + "."

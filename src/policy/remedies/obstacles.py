@@ -17,7 +17,7 @@ from policy.refusals import (
 from policy.vocabulary import Code, Layer, Surface
 
 
-def obstacle(
+def describe_obstacle(
     problem: BaseException | None, connections: Iterable[Connection], surface: Surface | None
 ) -> str:
     """

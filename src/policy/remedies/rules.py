@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from policy.refusals import Aim, Blocked
-from policy.remedies.changes import Allowed, Part, Removed
-from policy.rules import MATCHERS, SUSPECTS, UNKNOWN, Facts, Index, Rule
+from policy.refusals import Blocked, BlockedAction
+from policy.remedies.changes import AddAllowRule, PolicyChange, RemoveRule
+from policy.rules import MATCHERS, POSSIBLE_MATCHERS, UNKNOWN, Facts, Rule, RuleIndex
 from policy.vocabulary import RuleAction, RuleType
 
 
-def openings(refusal: Blocked, rules: Sequence[Rule]) -> Iterable[tuple[Part, ...]]:
+def rule_remedies(refusal: Blocked, rules: Sequence[Rule]) -> Iterable[tuple[PolicyChange, ...]]:
     """
     Return what may let pass what *refusal* stopped, the narrowest first.
 
@@ -18,22 +18,22 @@ def openings(refusal: Blocked, rules: Sequence[Rule]) -> Iterable[tuple[Part, ..
     about = [facts for facts in (refusal.child, refusal.facts) if facts is not None]
     blocking = _blocking(rules, about) if refusal.rule_id is not None else ()
     if blocking:
-        return (tuple(Removed(rule) for rule in blocking),)
+        return (tuple(RemoveRule(rule) for rule in blocking),)
     if refusal.facts is None:
         return ()
-    return tuple((rule,) for rule in _NARROWEST[refusal.aim](refusal.facts))
+    return tuple((rule,) for rule in _NARROWEST[refusal.action](refusal.facts))
 
 
 def _blocking(rules: Sequence[Rule], about: Sequence[Facts]) -> list[Rule]:
     """Return the block rules each of which keeps out what one of these facts is of."""
     blocks = [rule for rule in rules if rule.action is RuleAction.BLOCK]
-    whole = Index()
+    whole = RuleIndex()
     for rule in blocks:
         whole.add(rule)
     found = dict[int, Rule]()
     for facts in about:
-        sure = {one for one in whole.least if MATCHERS[one](whole, facts) is not None}
-        lost = {one for one in whole.least if SUSPECTS[one](whole, facts) is not None}
+        sure = {one for one in whole.lowest_ids if MATCHERS[one](whole, facts) is not None}
+        lost = {one for one in whole.lowest_ids if POSSIBLE_MATCHERS[one](whole, facts) is not None}
         named = _named(facts)
         for rule in blocks:
             kind, pattern = rule.rule_type, rule.pattern
@@ -57,34 +57,39 @@ def _named(facts: Facts) -> set[str]:
 
 
 def _blocks(rule: Rule, facts: Facts) -> bool:
-    alone = Index()
+    alone = RuleIndex()
     alone.add(rule)
     return alone.match(facts) is not None or alone.might_match(facts) is not None
 
 
-def _seen(facts: Facts) -> Iterable[Allowed]:
+def _seen(facts: Facts) -> Iterable[AddAllowRule]:
     """Allow the thing itself, by what says most exactly which it is; then what it lies in."""
     item, number, of = facts.item, facts.list_item_id, facts.list_id
     if item is not UNKNOWN and item is not None:
-        yield Allowed(RuleType.FILE_ID, f"{item[0]}:{item[1]}")
+        yield AddAllowRule(RuleType.FILE_ID, f"{item[0]}:{item[1]}")
     if isinstance(number, str) and isinstance(of, str):
-        yield Allowed(RuleType.LIST_ITEM_ID, f"{of}:{number}")
+        yield AddAllowRule(RuleType.LIST_ITEM_ID, f"{of}:{number}")
     elif isinstance(of, str) and item is None:
-        yield Allowed(RuleType.LIST_ID, of)
+        yield AddAllowRule(RuleType.LIST_ID, of)
     if isinstance(facts.drive_id, str):
-        yield Allowed(RuleType.DRIVE_ID, facts.drive_id)
+        yield AddAllowRule(RuleType.DRIVE_ID, facts.drive_id)
     if isinstance(facts.site_id, str):
-        yield Allowed(RuleType.SITE_ID, facts.site_id)
+        yield AddAllowRule(RuleType.SITE_ID, facts.site_id)
 
 
-def _listed(facts: Facts) -> Iterable[Allowed]:
+def _listed(facts: Facts) -> Iterable[AddAllowRule]:
     """Allow what lies in it: a listing that shows nothing would be of no use."""
     item = facts.item
     if item is not UNKNOWN and item is not None:
-        yield Allowed(RuleType.FOLDER, f"{item[0]}:{item[1]}")
+        yield AddAllowRule(RuleType.FOLDER, f"{item[0]}:{item[1]}")
     yield from _seen(facts)
 
 
-_NARROWEST: Mapping[Aim, Callable[[Facts], Iterable[Allowed]]] = MappingProxyType(
-    {Aim.SEE: _seen, Aim.LIST: _listed, Aim.CREATE: _seen, Aim.FILL: _listed}
+_NARROWEST: Mapping[BlockedAction, Callable[[Facts], Iterable[AddAllowRule]]] = MappingProxyType(
+    {
+        BlockedAction.READ: _seen,
+        BlockedAction.LIST_CHILDREN: _listed,
+        BlockedAction.CREATE_CHILD: _seen,
+        BlockedAction.CHANGE_TREE: _listed,
+    }
 )

@@ -32,7 +32,7 @@ from policy.refusals import (
     Unauthenticated,
 )
 from policy.remedies import rules
-from policy.remedies.changes import Entry, Part, Until, Value
+from policy.remedies.changes import AddEntry, ExtendLifetime, PolicyChange, SetValue
 from policy.rules import Rule
 from policy.vocabulary import (
     CalendarAccessLevel,
@@ -49,13 +49,13 @@ from policy.vocabulary import (
     UnauthorizedReason,
 )
 
-Opening: TypeAlias = tuple[Part, ...]
-MOST = 6  # alternatives of one refusal: each is tried
+Remedy: TypeAlias = tuple[PolicyChange, ...]
+MAX_REMEDIES = 6  # alternatives of one refusal: each is tried
 DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class TokenState:
     """
     A token's policy at the time of a refusal.
 
@@ -78,20 +78,20 @@ class Standing:
     cost: int = 1
 
 
-def openings(problem: BaseException, standing: Standing) -> Sequence[Opening]:
+def find_remedies(problem: BaseException, standing: TokenState) -> Sequence[Remedy]:
     """Return what may let pass what *problem* stopped, the narrowest first; () when nothing may."""
     for kind in type(problem).__mro__:
         if kind in _OPENINGS:
-            return tuple(_OPENINGS[kind](problem, standing))[:MOST]
+            return tuple(_OPENINGS[kind](problem, standing))[:MAX_REMEDIES]
     return ()
 
 
-def _alive(refusal: Unauthenticated, standing: Standing) -> Iterable[Opening]:
+def _alive(refusal: Unauthenticated, standing: TokenState) -> Iterable[Remedy]:
     if refusal.reason == UnauthorizedReason.EXPIRED:
-        yield (Until(int((standing.now + DAY).timestamp()) * 1000),)
+        yield (ExtendLifetime(int((standing.now + DAY).timestamp()) * 1000),)
 
 
-def _within_quota(refusal: TooManyRequests, standing: Standing) -> Iterable[Opening]:
+def _within_quota(refusal: TooManyRequests, standing: TokenState) -> Iterable[Remedy]:
     """Raise every window that is full to what this one call needs."""
     quota = standing.settings.get("quota")
     if refusal.layer is Layer.QUOTA and isinstance(quota, Mapping):
@@ -100,75 +100,75 @@ def _within_quota(refusal: TooManyRequests, standing: Standing) -> Iterable[Open
             for name, limit in quota.items()
             if isinstance(limit, int)
         }
-        yield (Value("quota", raised),)
+        yield (SetValue("quota", raised),)
 
 
-def _switched_on(refusal: SurfaceNotEnabled, _: Standing) -> Iterable[Opening]:
-    yield (Value(f"{refusal.surface}AccessEnabled", value=True),)
+def _switched_on(refusal: SurfaceNotEnabled, _: TokenState) -> Iterable[Remedy]:
+    yield (SetValue(f"{refusal.surface}AccessEnabled", value=True),)
 
 
-def _flagged(refusal: OperationNotAllowed, _: Standing) -> Iterable[Opening]:
+def _flagged(refusal: OperationNotAllowed, _: TokenState) -> Iterable[Remedy]:
     for operation in refusal.operations:
-        yield (Entry(_FLAGS[type(operation)], operation.value),)
+        yield (AddEntry(_FLAGS[type(operation)], operation.value),)
 
 
-def _levelled(refusal: AccessDenied, _: Standing) -> Iterable[Opening]:
+def _levelled(refusal: AccessDenied, _: TokenState) -> Iterable[Remedy]:
     if refusal.layer is Layer.OPERATION:
-        yield (Value("calendarAccessLevel", CalendarAccessLevel.VIEW_FILTERED.value),)
+        yield (SetValue("calendarAccessLevel", CalendarAccessLevel.VIEW_FILTERED.value),)
 
 
-def _provided(refusal: InvalidInput, _: Standing) -> Iterable[Opening]:
+def _provided(refusal: InvalidInput, _: TokenState) -> Iterable[Remedy]:
     if refusal.code is Code.PROVIDER_REQUIRED:
         for provider in refusal.connected_providers:
-            yield (Value("defaultTaskProvider", provider),)
+            yield (SetValue("defaultTaskProvider", provider),)
 
 
-def _visible(refusal: FieldNotVisible, _: Standing) -> Iterable[Opening]:
-    parts = [Entry(_VISIBLE[type(field)], field.value) for field in refusal.fields]
+def _visible(refusal: FieldNotVisible, _: TokenState) -> Iterable[Remedy]:
+    parts = [AddEntry(_VISIBLE[type(field)], field.value) for field in refusal.fields]
     return [(part,) for part in parts] if refusal.any_of else [tuple(parts)]
 
 
-def _in_reach(refusal: Blocked, standing: Standing) -> Iterable[Opening]:
-    return rules.openings(refusal, standing.rules)
+def _in_reach(refusal: Blocked, standing: TokenState) -> Iterable[Remedy]:
+    return rules.rule_remedies(refusal, standing.rules)
 
 
-def _in_time(refusal: OutsideTimeframe, standing: Standing) -> Iterable[Opening]:
+def _in_time(refusal: OutsideTimeframe, standing: TokenState) -> Iterable[Remedy]:
     """Widen the side on which the event lies by as few days as put it within."""
     grant = Grant.read(standing.settings)
-    bounds = timeframe.allowed(grant, standing.now)
+    bounds = timeframe.allowed_range(grant, standing.now)
     if refusal.start >= bounds.end:
         missing = (refusal.start - bounds.end) // DAY + 1
-        yield (Value("timeframeFutureDays", (grant.future_days or 0) + missing),)
+        yield (SetValue("timeframeFutureDays", (grant.future_days or 0) + missing),)
         return
     missing = (bounds.start - refusal.end) // DAY + 1
     if refusal.start == refusal.end:  # what has no length may lie on the edge
         missing = -((refusal.start - bounds.start) // DAY)
-    yield (Value("timeframePastDays", (grant.past_days or 0) + missing),)
+    yield (SetValue("timeframePastDays", (grant.past_days or 0) + missing),)
 
 
-def _on_board(refusal: OutsideBoards, _: Standing) -> Iterable[Opening]:
+def _on_board(refusal: OutsideBoards, _: TokenState) -> Iterable[Remedy]:
     for board in refusal.board_ids:
         entry = {
             "boardId": board,
             "provider": refusal.provider,
             "allowCreate": refusal.to_create,
         }
-        yield (Entry("taskBoards", entry),)
+        yield (AddEntry("taskBoards", entry),)
 
 
-def _writable(refusal: NoWritableFields, _: Standing) -> Iterable[Opening]:
+def _writable(refusal: NoWritableFields, _: TokenState) -> Iterable[Remedy]:
     for column in refusal.columns:
-        yield (Entry("writableTaskFields", column),)
+        yield (AddEntry("writableTaskFields", column),)
 
 
-def _in_calendars(refusal: OutsideCalendars, standing: Standing) -> Iterable[Opening]:
+def _in_calendars(refusal: OutsideCalendars, standing: TokenState) -> Iterable[Remedy]:
     allowed = standing.settings.get("allowedCalendarIds")
     if isinstance(allowed, list) and refusal.calendar_id not in allowed:
-        yield (Entry("allowedCalendarIds", refusal.calendar_id),)
+        yield (AddEntry("allowedCalendarIds", refusal.calendar_id),)
     yield from _connected(refusal, standing)
 
 
-def _connected(refusal: BaseException, standing: Standing) -> Iterable[Opening]:
+def _connected(refusal: BaseException, standing: TokenState) -> Iterable[Remedy]:
     """Let in one of the connections that only the settings keep out, those that may write first."""
     allowed = Grant.read(standing.settings).connection_ids
     needs_write = isinstance(refusal, ReadOnlyConnection)
@@ -181,11 +181,11 @@ def _connected(refusal: BaseException, standing: Standing) -> Iterable[Opening]:
     ]
     for one in sorted(usable, key=lambda one: not one.can_write):
         if allowed is not None and one.id not in allowed:
-            yield (Entry("allowedConnectionIds", one.id),)
+            yield (AddEntry("allowedConnectionIds", one.id),)
 
 
 # Kind of refusal -> its openings; the nearest kind counts.
-_OPENINGS: Mapping[type, Callable[[Any, Standing], Iterable[Opening]]] = MappingProxyType(
+_OPENINGS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = MappingProxyType(
     {
         Unauthenticated: _alive,
         TooManyRequests: _within_quota,

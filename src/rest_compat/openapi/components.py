@@ -33,7 +33,7 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
 _NAMED_IN_QUERIES = frozenset({Surface.CALENDAR, Surface.COLLAB})
 
 
-def statuses(endpoint: Endpoint) -> list[int]:
+def error_statuses(endpoint: Endpoint) -> list[int]:
     """Return the statuses of the errors that *endpoint* may answer."""
     found = {400, 401, 429, 500, 503}
     if endpoint.surface is not None:
@@ -60,20 +60,20 @@ def response_name(endpoint: Endpoint, status: int) -> str:
     return f"{error_name(endpoint)}{status}"
 
 
-def responses(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
+def error_responses(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
     """Describe every error answer once."""
     return {
-        response_name(endpoint, status): error_response(status, error_name(endpoint))
+        response_name(endpoint, status): describe_error_response(status, error_name(endpoint))
         for endpoint in sorted(endpoints, key=error_name)
-        for status in statuses(endpoint)
+        for status in error_statuses(endpoint)
     }
 
 
-def error_response(status: int, schema: str) -> JsonSchema:
+def describe_error_response(status: int, schema: str) -> JsonSchema:
     """Describe an error answer whose body is the component *schema*."""
-    headers = dict(COMMON)
+    headers = dict(COMMON_HEADERS)
     for name in _ERROR_HEADERS.get(status, ()):
-        headers[name] = header(name.replace("-", "").removeprefix("X"))
+        headers[name] = header_ref(name.replace("-", "").removeprefix("X"))
     body = {"schema": {"$ref": f"#/components/schemas/{schema}"}}
     return {
         "description": _MEANINGS[status],
@@ -106,7 +106,7 @@ def _union(name: str, result: ResultObject) -> JsonSchema:
     }
 
 
-def header(name: str) -> JsonSchema:
+def header_ref(name: str) -> JsonSchema:
     """Refer to a header of `HEADERS`."""
     return {"$ref": f"#/components/headers/{name}"}
 
@@ -177,13 +177,13 @@ HEADERS: Mapping[str, JsonSchema] = {
     },
     "PreferenceApplied": {"description": "The preferences that were applied.", "schema": _STRING},
 }
-COMMON: Mapping[str, JsonSchema] = {
-    "X-Request-Id": header("RequestId"),
-    "X-Api-Version": header("ApiVersion"),
-    "X-RateLimit-Limit": header("RateLimitLimit"),
-    "X-RateLimit-Remaining": header("RateLimitRemaining"),
-    "X-RateLimit-Reset": header("RateLimitReset"),
-    "Preference-Applied": header("PreferenceApplied"),
+COMMON_HEADERS: Mapping[str, JsonSchema] = {
+    "X-Request-Id": header_ref("RequestId"),
+    "X-Api-Version": header_ref("ApiVersion"),
+    "X-RateLimit-Limit": header_ref("RateLimitLimit"),
+    "X-RateLimit-Remaining": header_ref("RateLimitRemaining"),
+    "X-RateLimit-Reset": header_ref("RateLimitReset"),
+    "Preference-Applied": header_ref("PreferenceApplied"),
 }
 _ERROR_HEADERS: Mapping[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),

@@ -26,14 +26,14 @@ from rest_compat.binding import INPUT
 from rest_compat.documents import document
 from rest_compat.openapi.components import (
     BEARER,
-    COMMON,
+    COMMON_HEADERS,
     HEADERS,
     PARAMETERS,
+    error_responses,
     error_schemas,
-    header,
+    error_statuses,
+    header_ref,
     response_name,
-    responses,
-    statuses,
 )
 from rest_compat.openapi.json_schemas import Components, JsonSchema, parameter
 from rest_compat.table import Endpoint
@@ -51,7 +51,7 @@ TAGS: Mapping[Surface | None, tuple[str, str]] = MappingProxyType(
 )
 
 
-def describe(
+def build_openapi(
     endpoints: Sequence[Endpoint],
     schema: GraphQLSchema,
     *,
@@ -72,7 +72,7 @@ def describe(
     tags: dict[Surface | None, None] = {}
     for endpoint in endpoints:
         tags[endpoint.surface] = None
-        row = Row(endpoint, schema)
+        row = OperationDescription(endpoint, schema)
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = row.describe(
             components, flags
         )
@@ -92,14 +92,14 @@ def describe(
                 "accessToken": {"type": "http", "scheme": "bearer", "description": BEARER}
             },
             "headers": dict(HEADERS),
-            "responses": dict(sorted(responses(endpoints).items())),
+            "error_responses": dict(sorted(error_responses(endpoints).items())),
             "parameters": dict(PARAMETERS),
             "schemas": dict(sorted(components.schemas.items())),
         },
     }
 
 
-class Row:
+class OperationDescription:
     """One row of the table with its document, read for description."""
 
     def __init__(self, endpoint: Endpoint, schema: GraphQLSchema) -> None:
@@ -136,13 +136,13 @@ class Row:
         ]
         if INPUT in self.variables:
             described["requestBody"] = self._body(components)
-        described["responses"] = {
+        described["error_responses"] = {
             str(self.endpoint.status): self._success(field, components),
             **{
                 str(status): {
                     "$ref": f"#/components/responses/{response_name(self.endpoint, status)}"
                 }
-                for status in statuses(self.endpoint)
+                for status in error_statuses(self.endpoint)
             },
         }
         return described
@@ -220,11 +220,11 @@ class Row:
         return {"required": True, "content": {"application/json": {"schema": schema}}}
 
     def _success(self, field: GraphQLField, components: Components) -> JsonSchema:
-        headers = dict(COMMON)
+        headers = dict(COMMON_HEADERS)
         if "limit" in self.variables:
-            headers["X-Applied-Limit"] = header("AppliedLimit")
+            headers["X-Applied-Limit"] = header_ref("AppliedLimit")
         if self.endpoint.method == "POST":
-            headers["Idempotent-Replayed"] = header("IdempotentReplayed")
+            headers["Idempotent-Replayed"] = header_ref("IdempotentReplayed")
         if self.endpoint.status == 204:
             return {"description": "Done; the body is empty.", "headers": headers}
         name = self._name()

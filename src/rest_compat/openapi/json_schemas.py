@@ -102,7 +102,7 @@ class Components:
                 document=document,
                 place=f"{kind.name}{key[0].upper()}{key[1:]}",
             )
-            members[key] = described(schema, field.description)
+            members[key] = with_description(schema, field.description)
         schema = {
             "type": "object",
             "description": kind.description or "",
@@ -121,7 +121,7 @@ class Components:
             return self._leaf(kind)
         members = {}
         for name, member in kind.fields.items():
-            schema = described(self.taken(member.type), member.description)
+            schema = with_description(self.taken(member.type), member.description)
             if member.default_value not in {Undefined, None}:
                 schema = {**schema, "default": _text(member.default_value)}
             members[name] = schema
@@ -174,7 +174,7 @@ def nullable(schema: JsonSchema) -> JsonSchema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def described(schema: JsonSchema, description: str | None) -> JsonSchema:
+def with_description(schema: JsonSchema, description: str | None) -> JsonSchema:
     """Return *schema* with a description of its place."""
     return {**schema, "description": description} if description else schema
 

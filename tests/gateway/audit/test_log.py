@@ -20,7 +20,7 @@ from gateway.store.database import StorageUnavailable
 from gateway.telemetry.metrics import Metrics
 from providers.http.events import Told
 from rest_compat.body import ClientGone
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
 KEYS = Keyring(["a secret key of the tests"])
 NOON = 20_000 * DAY + DAY // 2
@@ -248,7 +248,7 @@ async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, wor
     context = SimpleNamespace(
         caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
     )
-    answer = Answer(status=404, body=f'{{"error":{word}}}'.encode())
+    answer = RestResponse(status=404, body=f'{{"error":{word}}}'.encode())
 
     recorder.Recorder(decisions).rest(SimpleNamespace(context=context), None, answer, None)
 

@@ -9,7 +9,7 @@ from gateway.errors import Overloaded
 from gateway.http import admission_control
 from gateway.http.admission_control import AdmissionControl, buffer_body
 from gateway.http.middleware import CommonMiddleware
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
 READ = {"type": "http", "method": "GET", "path": "/api/access/email/messages", "headers": []}
 
@@ -34,7 +34,7 @@ class Slow:
 
     def refuse(self, _scope, failure):
         assert isinstance(failure, Overloaded)
-        return Answer(status=503)
+        return RestResponse(status=503)
 
 
 @pytest_asyncio.fixture

@@ -15,7 +15,7 @@ async def test_an_exception_behind_the_table_is_answered_as_elsewhere(gateway, c
     async def unavailable(*_args, **_more):
         raise StorageUnavailable
 
-    monkeypatch.setattr(gateway.app.state.door, "enter", unavailable)
+    monkeypatch.setattr(gateway.app.state.door, "admit", unavailable)
 
     answer = await client.get("/api/access/email/messages")
 

@@ -9,7 +9,7 @@ from schemathesis.core.failures import Failure
 
 from gateway.management import operators
 from gateway.management.schemas import Schemas
-from policy.settings import DEFAULTS, READERS, Unreadable
+from policy.settings import DEFAULTS, READERS, InvalidSetting
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -219,7 +219,7 @@ async def test_a_setting_is_described_as_it_is_read(document, setting):
 def taken_by(reader, value, stored):
     try:
         read = reader(value)
-    except Unreadable:
+    except InvalidSetting:
         return False
     assert stored.is_valid(read)
     return True

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gateway.ratelimit.limiter import Limiter, SlidingLog, Unlimited, windows
-from policy.quota import SURFACE_WINDOWS, Charge, Verdict, Window
+from policy.quota import SURFACE_WINDOWS, Charge, RateLimitResult, Window
 
 MINUTE = Window(60, 60)
 HOUR = Window(300, 3600)
@@ -42,7 +42,7 @@ async def test_exactly_60_of_200_at_once_pass(limiter):
 async def test_the_first_verdict_tells_the_tighter_window(limiter, clock):
     verdict = await limiter.take([charge()])
 
-    assert verdict == Verdict(
+    assert verdict == RateLimitResult(
         allowed=True, limit=60, remaining=59, reset=int(clock.now) + 60, retry_after=0
     )
 
@@ -54,7 +54,9 @@ async def test_a_refusal_tells_when_the_oldest_slot_is_free_again(limiter, clock
         await limiter.take([charge()])
 
     verdict = await limiter.take([charge()])
-    assert verdict == Verdict(allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=40)
+    assert verdict == RateLimitResult(
+        allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=40
+    )
     clock.now += 39.5
     assert (await limiter.take([charge()])).allowed is True
     assert (await limiter.take([charge()])).allowed is False
@@ -95,7 +97,9 @@ async def test_a_cost_above_one_waits_until_there_is_room_for_all_of_it(limiter,
     clock.now += 1
 
     verdict = await limiter.take([charge(cost=3)])
-    assert verdict == Verdict(allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=59)
+    assert verdict == RateLimitResult(
+        allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=59
+    )
     clock.now += 58
     assert (await limiter.take([charge(cost=3)])).allowed is False
     clock.now += 1

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.ratelimit.memory import Shadow
-from policy.quota import Charge, Verdict, Window
+from policy.quota import Charge, RateLimitResult, Window
 
 MINUTE = Window(60, 60)
 HOUR = Window(300, 3600)
@@ -42,7 +42,9 @@ def test_a_share_is_the_limit_divided_by_the_processes(shadow):
 def test_a_limit_below_the_number_of_processes_is_closed(shadow):
     verdict = shadow.take([charge(windows=(Window(3, 60),))], "n", processes=4)
 
-    assert verdict == Verdict(allowed=False, limit=3, remaining=0, reset=1_000_060, retry_after=60)
+    assert verdict == RateLimitResult(
+        allowed=False, limit=3, remaining=0, reset=1_000_060, retry_after=60
+    )
 
 
 def test_what_passed_before_the_loss_counts(shadow):
@@ -58,7 +60,9 @@ def test_more_than_a_share_passed_before_so_nothing_does_now(shadow, clock):
 
     verdict = shadow.take([charge()], "n", processes=4)
     # 26 of the 40 must leave the minute before one of 15 is free: the last of them came 15 s ago.
-    assert verdict == Verdict(allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=45)
+    assert verdict == RateLimitResult(
+        allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=45
+    )
 
 
 def test_shares_roll_with_the_windows(shadow, clock):

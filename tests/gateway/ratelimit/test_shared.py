@@ -12,7 +12,7 @@ from database_servers import redis_server
 from redis.asyncio import Redis
 
 from gateway.ratelimit.shared import SharedLimiter
-from policy.quota import Charge, Verdict, Window
+from policy.quota import Charge, RateLimitResult, Window
 
 pytestmark = pytest.mark.slow
 
@@ -128,7 +128,7 @@ async def test_a_refusal_tells_when_enough_slots_are_free(limiters, redis):
 
     verdict = await limiter.take([charge(cost=10)])
     # 55 are in the minute, 5 must leave it: they are 55, 54, 53, 52 and 51 seconds old.
-    assert verdict == Verdict(
+    assert verdict == RateLimitResult(
         allowed=False, limit=60, remaining=5, reset=verdict.reset, retry_after=verdict.retry_after
     )
     assert verdict.retry_after in {8, 9}

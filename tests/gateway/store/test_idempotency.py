@@ -10,11 +10,11 @@ from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
 from gateway.store.idempotency import KEPT, LEASE, IdempotencyStore
 from gateway.store.tables import AccessToken
-from rest_compat.ledger import Begun, Done, Intent, Reused, Running
+from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.ports import Problem
-from rest_compat.responses import Answer
+from rest_compat.responses import RestResponse
 
-SENT = Answer(status=200, body=b'{"success":true}', headers=(("X-Applied-Limit", "50"),))
+SENT = RestResponse(status=200, body=b'{"success":true}', headers=(("X-Applied-Limit", "50"),))
 
 
 class Clock:
@@ -84,16 +84,16 @@ async def test_the_first_try_begins_with_a_seed_of_its_own(ledger):
     first = await ledger.begin(intent())
     second = await ledger.begin(intent(key="other"))
 
-    assert isinstance(first, Begun)
-    assert isinstance(second, Begun)
-    assert (first.attempt, first.maybe_sent) == (1, False)
+    assert isinstance(first, Attempt)
+    assert isinstance(second, Attempt)
+    assert (first.number, first.maybe_sent) == (1, False)
     assert first.seed != second.seed
 
 
 async def test_a_second_call_waits_while_the_first_runs(ledger):
     await ledger.begin(intent())
 
-    assert isinstance(await ledger.begin(intent()), Running)
+    assert isinstance(await ledger.begin(intent()), InProgress)
 
 
 async def test_of_many_calls_at_once_one_begins(process):
@@ -101,21 +101,21 @@ async def test_of_many_calls_at_once_one_begins(process):
 
     begun = await asyncio.gather(*(ledger.begin(intent()) for ledger in ledgers))
 
-    assert sorted(type(one).__name__ for one in begun) == ["Begun"] + ["Running"] * 7
+    assert sorted(type(one).__name__ for one in begun) == ["Attempt"] + ["InProgress"] * 7
 
 
 async def test_a_kept_answer_is_replayed_whole(ledger):
     begun = await ledger.begin(intent())
-    await ledger.keep(begun, SENT)
+    await ledger.complete(begun, SENT)
 
     again = await ledger.begin(intent())
 
-    assert isinstance(again, Done)
+    assert isinstance(again, Completed)
     assert again.answer == SENT
 
 
 async def test_a_kept_answer_is_not_readable_at_rest(ledger, database):
-    await ledger.keep(await ledger.begin(intent()), SENT)
+    await ledger.complete(await ledger.begin(intent()), SENT)
 
     async with database.reading() as session:
         outcome = await session.scalar(text("SELECT outcome FROM deliveries"))
@@ -124,7 +124,7 @@ async def test_a_kept_answer_is_not_readable_at_rest(ledger, database):
 
 
 async def test_an_answer_whose_key_is_gone_is_unknown_and_never_sent_again(database, ledger, clock):
-    await ledger.keep(await ledger.begin(intent()), SENT)
+    await ledger.complete(await ledger.begin(intent()), SENT)
     rekeyed = IdempotencyStore(database, Keyring(["quite another secret key"]), clock=clock)
 
     with pytest.raises(Problem) as problem:
@@ -137,9 +137,9 @@ async def test_an_answer_whose_key_is_gone_is_unknown_and_never_sent_again(datab
 async def test_another_request_under_the_same_key_is_refused(ledger, ended):
     begun = await ledger.begin(intent())
     if ended:
-        await ledger.keep(begun, SENT)
+        await ledger.complete(begun, SENT)
 
-    assert isinstance(await ledger.begin(intent(fingerprint=b"g" * 32)), Reused)
+    assert isinstance(await ledger.begin(intent(fingerprint=b"g" * 32)), KeyReused)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ async def test_another_request_under_the_same_key_is_refused(ledger, ended):
 async def test_a_key_is_scoped(ledger, change):
     await ledger.begin(intent())
 
-    assert isinstance(await ledger.begin(intent(**change)), Begun)
-    assert isinstance(await ledger.begin(intent(**change)), Running)
+    assert isinstance(await ledger.begin(intent(**change)), Attempt)
+    assert isinstance(await ledger.begin(intent(**change)), InProgress)
 
 
 async def test_a_released_intent_runs_again_under_its_seed(ledger):
@@ -160,15 +160,15 @@ async def test_a_released_intent_runs_again_under_its_seed(ledger):
 
     second = await ledger.begin(intent())
 
-    assert isinstance(second, Begun)
-    assert (second.seed, second.attempt, second.maybe_sent) == (first.seed, 2, False)
+    assert isinstance(second, Attempt)
+    assert (second.seed, second.number, second.maybe_sent) == (first.seed, 2, False)
 
 
 async def test_a_release_remembers_that_something_may_have_been_sent(ledger):
     await ledger.release(await ledger.begin(intent()), maybe_sent=True)
 
     second = await ledger.begin(intent())
-    assert isinstance(second, Begun)
+    assert isinstance(second, Attempt)
     assert second.maybe_sent is True
 
 
@@ -177,12 +177,12 @@ async def test_a_crashed_try_is_taken_over_when_its_lease_is_over_and_not_before
     other = process()
 
     clock.now += LEASE - 1
-    assert isinstance(await other.begin(intent()), Running)
+    assert isinstance(await other.begin(intent()), InProgress)
     clock.now += 1
     taken = await other.begin(intent())
 
-    assert isinstance(taken, Begun)
-    assert (taken.seed, taken.attempt, taken.maybe_sent) == (crashed.seed, 2, True)
+    assert isinstance(taken, Attempt)
+    assert (taken.seed, taken.number, taken.maybe_sent) == (crashed.seed, 2, True)
 
 
 async def test_a_living_process_keeps_its_tries(process, clock):
@@ -192,7 +192,7 @@ async def test_a_living_process_keeps_its_tries(process, clock):
         clock.now += 5_000
         await ledger.renew()
 
-    assert isinstance(await other.begin(intent()), Running)
+    assert isinstance(await other.begin(intent()), InProgress)
 
 
 async def test_an_abandoned_try_is_renewed_no_longer(ledger, clock):
@@ -200,7 +200,7 @@ async def test_an_abandoned_try_is_renewed_no_longer(ledger, clock):
     clock.now += LEASE
     await ledger.renew()
 
-    assert isinstance(await ledger.begin(intent()), Begun)
+    assert isinstance(await ledger.begin(intent()), Attempt)
 
 
 async def test_of_many_takers_one_takes_over(process, clock):
@@ -210,7 +210,7 @@ async def test_of_many_takers_one_takes_over(process, clock):
 
     begun = await asyncio.gather(*(ledger.begin(intent()) for ledger in ledgers))
 
-    assert sorted(type(one).__name__ for one in begun) == ["Begun"] + ["Running"] * 7
+    assert sorted(type(one).__name__ for one in begun) == ["Attempt"] + ["InProgress"] * 7
 
 
 async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_one(process, clock):
@@ -219,35 +219,35 @@ async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_o
     clock.now += LEASE
     await other.begin(intent())
 
-    await slow.keep(first, SENT)
+    await slow.complete(first, SENT)
 
-    assert isinstance(await other.begin(intent()), Running)
+    assert isinstance(await other.begin(intent()), InProgress)
     clock.now += LEASE
     await slow.renew()
-    assert isinstance(await other.begin(intent()), Begun)
+    assert isinstance(await other.begin(intent()), Attempt)
 
 
 async def test_an_entry_is_forgotten_after_24_hours(ledger, clock):
     first = await ledger.begin(intent())
-    await ledger.keep(first, SENT)
+    await ledger.complete(first, SENT)
     clock.now += KEPT - 1
-    assert isinstance(await ledger.begin(intent()), Done)
+    assert isinstance(await ledger.begin(intent()), Completed)
     clock.now += 1
 
     again = await ledger.begin(intent(fingerprint=b"g" * 32))
 
-    assert isinstance(again, Begun)
-    assert (again.attempt, again.maybe_sent) == (1, False)
+    assert isinstance(again, Attempt)
+    assert (again.number, again.maybe_sent) == (1, False)
     assert again.seed != first.seed
 
 
 async def test_sweeping_deletes_what_is_past_its_time_and_not_what_runs(ledger, clock):
-    await ledger.keep(await ledger.begin(intent(key="old")), SENT)
+    await ledger.complete(await ledger.begin(intent(key="old")), SENT)
     await ledger.begin(intent(key="long upload"))
     clock.now += KEPT
     await ledger.renew()
-    await ledger.keep(await ledger.begin(intent(key="new")), SENT)
+    await ledger.complete(await ledger.begin(intent(key="new")), SENT)
 
     assert await ledger.sweep() == 1
-    assert isinstance(await ledger.begin(intent(key="long upload")), Running)
-    assert isinstance(await ledger.begin(intent(key="new")), Done)
+    assert isinstance(await ledger.begin(intent(key="long upload")), InProgress)
+    assert isinstance(await ledger.begin(intent(key="new")), Completed)

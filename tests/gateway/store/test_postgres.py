@@ -27,8 +27,8 @@ from gateway.settings import Settings
 from gateway.store import tables
 from gateway.store.database import Database, StorageUnavailable, alembic_config, upgrade
 from gateway.store.idempotency import IdempotencyStore
-from rest_compat.ledger import Begun, Done, Intent, Running
-from rest_compat.responses import Answer
+from rest_compat.ledger import Attempt, Completed, InProgress, Intent
+from rest_compat.responses import RestResponse
 
 pytestmark = pytest.mark.slow
 
@@ -424,7 +424,7 @@ async def test_of_many_calls_at_once_in_two_processes_one_begins(url, with_token
     ledgers = [IdempotencyStore(one, keyring) for one in (database, other) for _ in range(6)]
     for turn in range(10):
         begun = await asyncio.gather(*(one.begin(intent(f"key {turn}")) for one in ledgers))
-        assert sorted(type(one).__name__ for one in begun) == ["Begun"] + ["Running"] * 11
+        assert sorted(type(one).__name__ for one in begun) == ["Attempt"] + ["InProgress"] * 11
     await other.close()
 
 
@@ -434,13 +434,13 @@ async def test_an_answer_kept_by_one_process_is_replayed_by_the_other(url, with_
     keyring = Keyring(["a secret of sufficient length"])
     first, second = IdempotencyStore(database, keyring), IdempotencyStore(other, keyring)
     begun = await first.begin(intent())
-    assert isinstance(begun, Begun)
-    assert isinstance(await second.begin(intent()), Running)
-    sent = Answer(status=200, body=b'{"success":true}')
-    await first.keep(begun, sent)
+    assert isinstance(begun, Attempt)
+    assert isinstance(await second.begin(intent()), InProgress)
+    sent = RestResponse(status=200, body=b'{"success":true}')
+    await first.complete(begun, sent)
 
     again = await second.begin(intent())
-    assert isinstance(again, Done)
+    assert isinstance(again, Completed)
     assert again.answer == sent
     await other.close()
 

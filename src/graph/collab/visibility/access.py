@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from graph.collab.visibility.rule_facts import FactLoader
-from policy.refusals import Aim, Blocked, NotFound
-from policy.rules import UNKNOWN, Facts, Outlook, RuleSet
+from policy.refusals import Blocked, BlockedAction, NotFound
+from policy.rules import UNKNOWN, Disclosure, Facts, RuleSet
 from providers.content.ids import ItemKey, ListKey, RowKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Missing
@@ -51,7 +51,7 @@ class AccessChecker:
     @property
     def unrestricted(self) -> bool:
         """Whether everything there is may be seen."""
-        return self._rules.allow_by_default and not self._rules.blocks_something
+        return self._rules.allow_by_default and not self._rules.has_block_rules
 
     # -- one resource
 
@@ -65,7 +65,7 @@ class AccessChecker:
             Blocked: It may not be reached, or it is not there and that may not be told.
             NotFound: It is not there.
         """
-        found, facts = await self._item(key, wanted, Aim.SEE)
+        found, facts = await self._item(key, wanted, BlockedAction.READ)
         if not self.allows(facts):
             await self._pad_calls(key)
         self.require_allowed(facts)
@@ -78,10 +78,10 @@ class AccessChecker:
         Raises:
             Blocked, NotFound: As `file`.
         """
-        found, facts = await self._item(key, NOTHING, Aim.LIST)
-        if not self._rules.may_hold_visible(facts):
+        found, facts = await self._item(key, NOTHING, BlockedAction.LIST_CHILDREN)
+        if not self._rules.may_contain_visible(facts):
             await self._pad_calls(key)
-            raise self._blocked(facts, Aim.LIST)
+            raise self._blocked(facts, BlockedAction.LIST_CHILDREN)
         self._folders[found.key] = found.is_root or self.allows(facts)
         return AccessibleFile(found, facts)
 
@@ -92,7 +92,7 @@ class AccessChecker:
         Raises:
             Blocked, NotFound: As `file`.
         """
-        found, facts = await self._item(key, NOTHING, Aim.CREATE)
+        found, facts = await self._item(key, NOTHING, BlockedAction.CREATE_CHILD)
         if not self.allows(facts):
             await self._pad_calls(key)
         return AccessibleFile(found, facts)
@@ -100,10 +100,10 @@ class AccessChecker:
     async def read_site(self, site: str) -> Site:
         """Read a site; raises as `file`."""
         ids = Facts(site_id=site)
-        outlook = self._rules.outlook(ids)
-        return await self._read(outlook, lambda: self._content.site(site), ids=ids)
+        disclosure = self._rules.disclosure(ids)
+        return await self._read(disclosure, lambda: self._content.site(site), ids=ids)
 
-    def require_listable_site(self, site: str) -> Outlook:
+    def require_listable_site(self, site: str) -> Disclosure:
         """
         Let pass when something in a site may be seen; return what may be told of it.
 
@@ -111,18 +111,20 @@ class AccessChecker:
             Blocked: Nothing may.
         """
         ids = Facts(site_id=site)
-        if not self._rules.may_hold_visible(ids):
-            raise self._blocked(ids, Aim.LIST)
-        return self._rules.outlook(ids, inside=True)
+        if not self._rules.may_contain_visible(ids):
+            raise self._blocked(ids, BlockedAction.LIST_CHILDREN)
+        return self._rules.disclosure(ids, listing=True)
 
     async def read_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
         """Read a list, or with *inside* one whose items are to be listed; raises as `file`."""
         ids = self.fact_loader.list_id_facts(key)
-        outlook = self._rules.outlook(ids, inside=inside)
-        aim = Aim.LIST if inside else Aim.SEE
-        found = await self._read(outlook, lambda: self._content.site_list(key), ids=ids, aim=aim)
+        disclosure = self._rules.disclosure(ids, listing=inside)
+        action = BlockedAction.LIST_CHILDREN if inside else BlockedAction.READ
+        found = await self._read(
+            disclosure, lambda: self._content.site_list(key), ids=ids, action=action
+        )
         facts = self.fact_loader.list_facts(found)
-        if inside and self._rules.may_hold_visible(facts):
+        if inside and self._rules.may_contain_visible(facts):
             return found
         self.require_allowed(facts)
         return found
@@ -136,11 +138,11 @@ class AccessChecker:
     ) -> AccessibleRow:
         """Read a list item, without the columns in *hidden*; raises as `file`."""
         ids = self.fact_loader.list_id_facts(key.of, key.item)
-        outlook = self._rules.outlook(ids)
+        disclosure = self._rules.disclosure(ids)
         wants = wanted | self.fact_loader.row_attributes
-        fact_loader = self._fact_loader(outlook)
+        fact_loader = self._fact_loader(disclosure)
         row = await self._read(
-            outlook,
+            disclosure,
             lambda: fact_loader.content.row(key, wanted=wants, hidden=hidden),
             ids=ids,
             pad_calls=lambda: self._pad_calls(key),
@@ -152,9 +154,11 @@ class AccessChecker:
         self.require_allowed(facts)
         return AccessibleRow(row, facts)
 
-    async def read_inside(self, outlook: Outlook, read: Callable[[], Awaitable[Found]]) -> Found:
-        """Read something inside of what *outlook* is about; raises as `file`."""
-        return await self._read(outlook, read)
+    async def read_inside(
+        self, disclosure: Disclosure, read: Callable[[], Awaitable[Found]]
+    ) -> Found:
+        """Read something inside of what *disclosure* is about; raises as `file`."""
+        return await self._read(disclosure, read)
 
     # -- many
 
@@ -198,7 +202,7 @@ class AccessChecker:
         return frozenset(
             key
             for key, facts in inside.items()
-            if self._rules.blocking(facts) is None and self._rules.allows_place(facts)
+            if self._rules.blocking_rule(facts) is None and self._rules.allows_contents(facts)
         )
 
     def visible_sites(self, sites: Sequence[Site]) -> list[Site]:
@@ -208,7 +212,9 @@ class AccessChecker:
     def listable_drives(self, drives: Sequence[Drive]) -> list[Drive]:
         """Keep the libraries that something visible may lie in."""
         return [
-            one for one in drives if self._rules.may_hold_visible(self.fact_loader.drive_facts(one))
+            one
+            for one in drives
+            if self._rules.may_contain_visible(self.fact_loader.drive_facts(one))
         ]
 
     # -- verdicts
@@ -241,13 +247,18 @@ class AccessChecker:
         """
         decision = self._rules.decide(child)
         if not decision.allowed and decision.rule_id is None:
-            raise Blocked(aim=Aim.FILL, facts=folder, child=child)
+            raise Blocked(action=BlockedAction.CHANGE_TREE, facts=folder, child=child)
         if not decision.allowed:
             raise Blocked(decision.rule_id, facts=child)
 
     def unchecked_contents(self, folder: Facts, inside: Facts) -> Blocked:
         """Refuse a *folder* of which too much is not known; *inside* is known of all in it."""
-        return Blocked(self._rules.blocking(inside), aim=Aim.FILL, facts=folder, child=inside)
+        return Blocked(
+            self._rules.blocking_rule(inside),
+            action=BlockedAction.CHANGE_TREE,
+            facts=folder,
+            child=inside,
+        )
 
     def require_creation(self, parent: Facts, child: Facts) -> None:
         """
@@ -257,10 +268,10 @@ class AccessChecker:
             Blocked: It may not.
         """
         if not self._rules.allows_creation(parent, child):
-            rule_id = self._rules.blocking(child)
+            rule_id = self._rules.blocking_rule(child)
             if rule_id is None:
-                rule_id = self._rules.blocking(parent)
-            raise Blocked(rule_id, aim=Aim.CREATE, facts=parent, child=child)
+                rule_id = self._rules.blocking_rule(parent)
+            raise Blocked(rule_id, action=BlockedAction.CREATE_CHILD, facts=parent, child=child)
 
     def allows_all_inside(self, inside: Facts) -> bool:
         """
@@ -269,7 +280,7 @@ class AccessChecker:
         *inside* are the facts of what lies in it; further folders may be in between.
         """
         deeper = replace(inside, ancestors=UNKNOWN)
-        return self._rules.blocking(deeper) is None and self._rules.allows_place(inside)
+        return self._rules.blocking_rule(deeper) is None and self._rules.allows_contents(inside)
 
     def require_place_allowed(self, folder: Facts, child: Facts) -> None:
         """
@@ -278,31 +289,33 @@ class AccessChecker:
         Raises:
             Blocked: Something in it might not be.
         """
-        if not self._rules.allows_place(child):
-            raise Blocked(aim=Aim.FILL, facts=folder, child=child)
+        if not self._rules.allows_contents(child):
+            raise Blocked(action=BlockedAction.CHANGE_TREE, facts=folder, child=child)
 
-    def _blocked(self, facts: Facts, aim: Aim) -> Blocked:
-        return Blocked(self._rules.blocking(facts), aim=aim, facts=facts)
+    def _blocked(self, facts: Facts, action: BlockedAction) -> Blocked:
+        return Blocked(self._rules.blocking_rule(facts), action=action, facts=facts)
 
-    async def _item(self, key: ItemKey, wanted: AbstractSet[str], aim: Aim) -> tuple[File, Facts]:
+    async def _item(
+        self, key: ItemKey, wanted: AbstractSet[str], action: BlockedAction
+    ) -> tuple[File, Facts]:
         ids = await self.fact_loader.load_item_id_facts(key)
         wants = wanted | self.fact_loader.file_attributes
-        outlook = self._rules.outlook(ids, inside=aim is not Aim.SEE)
-        fact_loader = self._fact_loader(outlook)
+        disclosure = self._rules.disclosure(ids, listing=action is not BlockedAction.READ)
+        fact_loader = self._fact_loader(disclosure)
         found = await self._read(
-            outlook,
+            disclosure,
             lambda: fact_loader.content.item(key, wanted=wants),
             ids=ids,
-            aim=aim,
+            action=action,
             pad_calls=lambda: self._pad_calls(key),
         )
         (facts,) = await fact_loader.load_file_facts([found])
         self.fact_loader.merge(fact_loader)
         return found, facts
 
-    def _fact_loader(self, outlook: Outlook) -> FactLoader:
+    def _fact_loader(self, disclosure: Disclosure) -> FactLoader:
         """Return what finds out about one thing: one whose cost tells nothing, if that matters."""
-        if outlook is not Outlook.VEILED:
+        if disclosure is not Disclosure.UNDISCLOSED:
             return FactLoader(self._content, self._rules)
         return FactLoader(self._content.exhaustive(), self._rules)
 
@@ -316,20 +329,20 @@ class AccessChecker:
 
     async def _read(
         self,
-        outlook: Outlook,
+        disclosure: Disclosure,
         read: Callable[[], Awaitable[Found]],
         *,
         ids: Facts | None = None,
-        aim: Aim = Aim.SEE,
+        action: BlockedAction = BlockedAction.READ,
         pad_calls: Callable[[], Awaitable[None]] | None = None,
     ) -> Found:
-        if outlook is Outlook.CLOSED:
-            raise Blocked if ids is None else self._blocked(ids, aim)
+        if disclosure is Disclosure.DENIED:
+            raise Blocked if ids is None else self._blocked(ids, action)
         try:
             return await read()
         except Missing as missing:
-            if outlook is Outlook.VEILED:
+            if disclosure is Disclosure.UNDISCLOSED:
                 if pad_calls is not None:
                     await pad_calls()
-                raise Blocked(aim=aim, facts=ids) from missing
+                raise Blocked(action=action, facts=ids) from missing
             raise NotFound("There is nothing under this id.") from missing

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
-from policy.rules import UNKNOWN, Facts, ItemKey, Lost, MaybeText, RuleSet
+from policy.rules import UNKNOWN, Facts, ItemKey, RuleSet, TextFact, UnknownFact
 from policy.vocabulary import RuleType
 from providers.content import ids as collab_ids
 from providers.content.ancestors import Ancestors
@@ -81,7 +81,7 @@ class FactLoader:
 
     async def load_file_facts(self, files: Sequence[File]) -> list[Facts]:
         """Return the facts of each of *files*."""
-        needs = self.rules.needs
+        needs = self.rules.rule_types
         if RuleType.FOLDER in needs:
             asked = [one.key for one in files if one.key not in self._above]
             self._above.update(await self.content.ancestors(asked))
@@ -130,7 +130,7 @@ class FactLoader:
         one cost the same calls, so that these do not tell which it was (reliability 4.3). *read*
         makes one call of the kind that facts take.
         """
-        for _ in range(self._fact_calls, len(self.rules.needs & _CALLED_FOR)):
+        for _ in range(self._fact_calls, len(self.rules.rule_types & _CALLED_FOR)):
             await read()
 
     def merge(self, other: "FactLoader") -> None:
@@ -144,9 +144,9 @@ class FactLoader:
 
     async def load_item_id_facts(self, key: Key) -> Facts:
         """Return what an id alone tells of a file: itself and its library, and where that is."""
-        site: MaybeText = UNKNOWN
-        list_id: MaybeText = UNKNOWN
-        if self.rules.needs & {RuleType.SITE_ID, RuleType.LIST_ID}:
+        site: TextFact = UNKNOWN
+        list_id: TextFact = UNKNOWN
+        if self.rules.rule_types & {RuleType.SITE_ID, RuleType.LIST_ID}:
             drive = (await self.drives({key.drive})).get(key.drive)
             if isinstance(drive, Drive):
                 site, list_id = _told(drive.site), _told(drive.list_id)
@@ -198,7 +198,7 @@ class FactLoader:
 
     def _wants(self, table: Mapping[RuleType, tuple[str, ...]]) -> frozenset[str]:
         return frozenset(
-            name for rule_type in self.rules.needs for name in table.get(rule_type, ())
+            name for rule_type in self.rules.rule_types for name in table.get(rule_type, ())
         )
 
     def _of_file(self, one: File) -> Facts:
@@ -234,13 +234,13 @@ class FactLoader:
         )
 
 
-def _told(fact: records.Fact) -> MaybeText:
+def _told(fact: records.Fact) -> TextFact:
     return UNKNOWN if fact is UNTOLD else fact
 
 
-def _above(folders: Ancestors) -> frozenset[ItemKey] | Literal[Lost.UNKNOWN]:
+def _above(folders: Ancestors) -> frozenset[ItemKey] | Literal[UnknownFact.UNKNOWN]:
     return UNKNOWN if folders is UNTOLD else frozenset((one.drive, one.item) for one in folders)
 
 
-def _label_ids(labels: Labels) -> frozenset[str] | Literal[Lost.UNKNOWN]:
+def _label_ids(labels: Labels) -> frozenset[str] | Literal[UnknownFact.UNKNOWN]:
     return UNKNOWN if labels is UNTOLD else frozenset(one.label_id for one in labels)

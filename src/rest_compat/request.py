@@ -10,27 +10,27 @@ from policy.vocabulary import Code
 from rest_compat.errors import problem
 
 
-def path(scope: Scope) -> str:
+def raw_path(scope: Scope) -> str:
     """Return the path as it was sent, percent-encoded, without the query."""
     raw: bytes | None = scope.get("raw_path")
     if raw is None:
-        return quote(scope["path"])
+        return quote(scope["raw_path"])
     return raw.split(b"?", 1)[0].decode("latin-1")
 
 
-def segments(scope: Scope) -> tuple[str, ...]:
+def path_segments(scope: Scope) -> tuple[str, ...]:
     """
     Return the path's segments, decoded one by one: `%2F` stays inside its segment.
 
     Bytes that are not UTF-8 become U+FFFD, which no id contains.
     """
-    sent = path(scope)
+    sent = raw_path(scope)
     found = sent.split("/")[1:]
     return tuple(map(unquote, found)) if "%" in sent else tuple(found)
 
 
 @dataclass(frozen=True)
-class Call:
+class RestRequest:
     """
     A request as the endpoints read it.
 
@@ -47,13 +47,13 @@ class Call:
 
     @property
     def path(self) -> str:
-        """See `path`."""
-        return path(self.scope)
+        """See `raw_path`."""
+        return raw_path(self.scope)
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """See `segments`."""
-        return segments(self.scope)
+        """See `path_segments`."""
+        return path_segments(self.scope)
 
     @cached_property
     def headers(self) -> dict[str, tuple[str, ...]]:
