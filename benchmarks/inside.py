@@ -23,12 +23,12 @@ from graph.masking import masks
 from policy.caller import Caller
 from policy.grants import Grant, validate
 from policy.vocabulary import CalendarField, EmailField
-from providers.calendar.merged_calendars import Agenda
+from providers.calendar.merged_calendars import MergedCalendars
 from providers.http.client import Upstream
-from providers.http.response import Answer
-from providers.mail.merged_mailbox import Mailbox, MailPage
-from providers.ports.calendar import CalendarPlace, EventPlace
-from providers.ports.mail import ConnectionInfo
+from providers.http.response import Response
+from providers.mail.merged_mailbox import MailPage, MergedMailbox
+from providers.ports.calendar import CalendarKey, EventKey
+from providers.ports.connection import ConnectionInfo
 from providers.registry import CalendarRegistry, MailRegistry
 from rest_compat.documents import document
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
@@ -65,7 +65,7 @@ class Recorded:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-        self._known: dict[Any, Answer] = {}
+        self._known: dict[Any, Response] = {}
 
     async def call(
         self,
@@ -74,7 +74,7 @@ class Recorded:
         params: Sequence[tuple[str, str]] = (),
         content: bytes = b"",
         **_: Any,
-    ) -> Answer:
+    ) -> Response:
         """See `providers.http.client.Upstream.call`."""
         key = (segments, tuple(params), content)
         if key not in self._known:
@@ -82,33 +82,33 @@ class Recorded:
             self._known[key] = self._answer(f"{path}?{urlencode(params)}", content)
         return self._known[key]
 
-    async def follow(self, url: str, **_: Any) -> Answer:
+    async def follow(self, url: str, **_: Any) -> Response:
         """See `providers.http.client.Upstream.follow`."""
         if url not in self._known:
             self._known[url] = self._answer(url.removeprefix(self._corpus.base), b"")
         return self._known[url]
 
-    def _answer(self, target: str, content: bytes) -> Answer:
+    def _answer(self, target: str, content: bytes) -> Response:
         reply = self._corpus.reply(target, content)
-        return Answer(200, {"content-type": reply.content_type}, reply.body)
+        return Response(200, {"content-type": reply.content_type}, reply.body)
 
 
 class KnownIds:
     """The ids of one calendar, in memory."""
 
-    async def calendar_ids(self, places: Sequence[CalendarPlace]) -> Mapping[CalendarPlace, int]:
-        """See `PublicIds`."""
+    async def calendar_ids(self, places: Sequence[CalendarKey]) -> Mapping[CalendarKey, int]:
+        """See `PublicIdStore`."""
         return {place: at for at, place in enumerate(places, 1)}
 
-    async def calendars(self, calendar_ids: Sequence[int]) -> Mapping[int, CalendarPlace]:
-        """See `PublicIds`."""
+    async def calendars(self, calendar_ids: Sequence[int]) -> Mapping[int, CalendarKey]:
+        """See `PublicIdStore`."""
         return {}
 
-    async def keep_events(self, events: Mapping[str, EventPlace]) -> None:
-        """See `PublicIds`."""
+    async def keep_events(self, events: Mapping[str, EventKey]) -> None:
+        """See `PublicIdStore`."""
 
-    async def event(self, event_id: str) -> EventPlace | None:
-        """See `PublicIds`."""
+    async def event(self, event_id: str) -> EventKey | None:
+        """See `PublicIdStore`."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Ready:
     page: MailPage
 
     async def search(self, *_: Any, **__: Any) -> MailPage:
-        """See `Mailbox.search`."""
+        """See `MergedMailbox.search`."""
         return self.page
 
 
@@ -175,8 +175,8 @@ class Inside:
             caller=self.caller,
             request_id="00000000-0000-0000-0000-000000000000",
             sealer=_KEYRING,
-            mail=Mailbox(self._mail) if page is None else cast("Mailbox", Ready(page)),
-            calendars=Agenda(self._agenda, KnownIds()),
+            mail=MergedMailbox(self._mail) if page is None else cast("MergedMailbox", Ready(page)),
+            calendars=MergedCalendars(self._agenda, KnownIds()),
             now=_now,
         )
 
@@ -219,7 +219,7 @@ class Inside:
                 kept.append(await mail.search(*args, **more))
                 return kept[-1]
 
-        mail, context.mail = context.mail, cast("Mailbox", Keeping())
+        mail, context.mail = context.mail, cast("MergedMailbox", Keeping())
         operation = self.graph.prepare_rest(document("email/list_emails"))
         await operation.run({"limit": limit}, context)
         return kept[0]

@@ -39,7 +39,7 @@ LAYERS: Mapping[str, str] = {
     "gates": "gateway.http.entry:RequestEntry.admit",
     "parameters": "rest_compat.endpoint:bind",
     "plan: variables, resolver, record to shape": "graph.execution.plan.program:Program.run",
-    "mailboxes: which one has it": "providers.mail.merged_mailbox:Mailbox.get",
+    "mailboxes: which one has it": "providers.mail.merged_mailbox:MergedMailbox.get",
     "connector: request, decode, map": (
         "providers.connectors.provider_b.outlook_mail.mailbox:Mail.get"
     ),

@@ -63,7 +63,7 @@ from graph import schema
 from graph.documents.operations import Graph
 from policy.quota import RequestCounter
 from policy.vocabulary import Surface
-from providers.http.events import Told, Watch
+from providers.http.events import CallEvent, CallListener
 from providers.http.origins import Origins
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 from rest_compat.ports import Operation
@@ -138,7 +138,7 @@ def assemble(
     counted = Metrics()
     tracing = _tracing(settings)
     last_ok = LastSuccess(database, clock=lambda: int(clock() * 1000))
-    clients.watch = _watch(
+    clients.listener = _watch(
         counted.called,
         recorder.count_upstream_call,
         last_ok.called,
@@ -334,10 +334,10 @@ def _tracing(settings: Settings) -> "Tracing | None":
     return Tracing.to(settings.traces_endpoint, share=settings.traces_share)
 
 
-def _watch(*watching: Watch) -> Watch:
+def _watch(*watching: CallListener) -> CallListener:
     """Tell each of *watching* of upstream calls."""
 
-    def called(told: Told) -> None:
+    def called(told: CallEvent) -> None:
         for watch in watching:
             watch(told)
 

@@ -9,7 +9,7 @@ from graph.masking.guards import unguarded
 from graph.scalars import JSON, Long
 from policy.gates import Connection
 from policy.grants import effective_operations
-from providers.records.mail import Record
+from providers.records.base import Record
 
 
 @strawberry.type(description="A connection on the token's resources.")

@@ -16,12 +16,12 @@ from graph.masking import masks
 from graph.request_log import RequestLog
 from policy.caller import Caller
 from policy.vocabulary import RuleType
-from providers.calendar.merged_calendars import Agenda
+from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.fingerprints import Fingerprint
 from providers.content.merged_content import MergedContent
 from providers.failures import OutcomeUnknown
-from providers.mail.merged_mailbox import Mailbox
-from providers.tasks.accounts import TaskDesk
+from providers.mail.merged_mailbox import MergedMailbox
+from providers.tasks.accounts import TaskAccounts
 
 
 class Sealer(Protocol):
@@ -105,9 +105,9 @@ class Context:
     caller: Caller
     request_id: str
     sealer: Sealer
-    mail: Mailbox
-    calendars: Agenda = field(repr=False)
-    tasks: TaskDesk = field(default_factory=TaskDesk, repr=False)
+    mail: MergedMailbox
+    calendars: MergedCalendars = field(repr=False)
+    tasks: TaskAccounts = field(default_factory=TaskAccounts, repr=False)
     content: MergedContent = field(default_factory=lambda: MergedContent(()), repr=False)
     rule_intents: RuleIntents | None = field(default=None, repr=False)
     require_all: bool = False

@@ -12,17 +12,18 @@ from typing import TypeVar, cast
 
 from aiodataloader import DataLoader
 
-from providers.mail.merged_mailbox import Mailbox
+from providers.mail.merged_mailbox import MergedMailbox
 from providers.records import mail as mail_records
+from providers.records.base import Record
 
 Key = tuple[str, frozenset[str]]
-Found = TypeVar("Found", bound=mail_records.Record)
+Found = TypeVar("Found", bound=Record)
 
 
 class Loaders:
     """Made inside the event loop, once per request; *alone*: a single root field will ask, once."""
 
-    def __init__(self, mail: Mailbox, *, alone: bool = False) -> None:
+    def __init__(self, mail: MergedMailbox, *, alone: bool = False) -> None:
         self._mail = mail
         self._alone = alone
 

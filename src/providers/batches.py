@@ -13,31 +13,31 @@ from typing import Generic, TypeVar
 from providers.failures import Throttled
 from providers.http.call import Classify
 from providers.http.client import Upstream
-from providers.http.response import Answer
+from providers.http.response import Response
 
 T = TypeVar("T")
 
-GONE = (404, 410)
+GONE_STATUSES = (404, 410)
 _PAUSE = 0.3  # seconds before what was throttled is asked for once more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch(Generic[T]):
+class BatchReader(Generic[T]):
     """
     How one kind of thing is read.
 
     Attributes:
         many: Asks for the things of these names in one call; answers for each of them.
-        one: Asks for one thing; `GONE` is an answer.
+        one: Asks for one thing; `GONE_STATUSES` is an answer.
         decode: Reads the answer that holds a thing.
         classify: Tells what another answer means.
         most: How many things one call may ask for.
     """
 
     upstream: Upstream
-    many: Callable[[Sequence[str]], Awaitable[Mapping[str, Answer]]]
-    one: Callable[[str], Awaitable[Answer]]
-    decode: Callable[[Answer], T]
+    many: Callable[[Sequence[str]], Awaitable[Mapping[str, Response]]]
+    one: Callable[[str], Awaitable[Response]]
+    decode: Callable[[Response], T]
     classify: Classify
     most: int
 
@@ -68,7 +68,7 @@ class Batch(Generic[T]):
                 found[name] = self.decode(part)
             elif throttle := self._throttle(part):
                 raise self.upstream.throttled(throttle.retry_after)
-            elif part.status not in GONE:
+            elif part.status not in GONE_STATUSES:
                 odd.append(name)
         return found | await self._singly(odd) if odd else found
 
@@ -76,6 +76,6 @@ class Batch(Generic[T]):
         answers = [(name, await self.one(name)) for name in names]
         return {name: self.decode(answer) for name, answer in answers if answer.status < 300}
 
-    def _throttle(self, part: Answer) -> Throttled | None:
+    def _throttle(self, part: Response) -> Throttled | None:
         failure = self.classify(part) if part.status >= 300 else None
         return failure if isinstance(failure, Throttled) else None

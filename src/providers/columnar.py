@@ -12,14 +12,14 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from providers.records.mail import Record
+from providers.records.base import Record
 
 R = TypeVar("R", bound=Record)
 
 Column = Callable[[Sequence[Any]], Iterable[object]]
 
 
-class Columns(Generic[R]):
+class RecordBuilder(Generic[R]):
     """How the attributes of one kind of record are read from what upstream sent."""
 
     def __init__(
@@ -66,7 +66,7 @@ def _none(_: Sequence[Any]) -> Iterable[object]:
     return _NOTHING
 
 
-def member(path: str, then: Callable[[Any], object] | None = None) -> Column:
+def attribute(path: str, then: Callable[[Any], object] | None = None) -> Column:
     """Return the column of what lies at *path* (`a.b`), perhaps turned into what it means."""
     get = attrgetter(path)
     if then is None:
@@ -74,7 +74,7 @@ def member(path: str, then: Callable[[Any], object] | None = None) -> Column:
     return lambda sent: map(then, map(get, sent))
 
 
-def each(read: Callable[[Any], object]) -> Column:
+def computed(read: Callable[[Any], object]) -> Column:
     """Return the column of what *read* makes of each thing as a whole."""
     return lambda sent: map(read, sent)
 

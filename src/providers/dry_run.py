@@ -1,9 +1,8 @@
 """
-Rehearsed requests: they read upstream as ever, and end where they would change anything there.
+Dry runs: requests that read upstream as usual and end at their first write.
 
-Every call to an upstream asks `pass_or_end` before anything of it is made. What is not surely
-harmless counts as a change, so a connector that forgets to say so ends too early and never too
-late.
+Every upstream call passes `forbid_writes` before it is made. A POST counts as a write unless its
+connector says that it is none, so a dry run may end too early, but never writes.
 """
 
 from collections.abc import Iterator
@@ -11,60 +10,60 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-READS = ("GET", "HEAD")
+READ_METHODS = ("GET", "HEAD")
 
 
 @dataclass(slots=True)
-class Rehearsal:
-    """What came of a rehearsal: *ended* is set when it got as far as its first change."""
+class DryRun:
+    """Outcome of a dry run: *ended* is True when it reached a write."""
 
     ended: bool = False
 
 
-class WouldChange(BaseException):
-    """The end of a rehearsal. No failure, so nothing that handles failures goes on after it."""
+class WriteAttempted(BaseException):
+    """Ends a dry run. Not an `Exception`, so that no handler of failures continues after it."""
 
 
-_current: ContextVar[Rehearsal | None] = ContextVar("rehearsal", default=None)
+_current: ContextVar[DryRun | None] = ContextVar("dry_run", default=None)
 
 
 @contextmanager
-def rehearsed() -> Iterator[Rehearsal]:
-    """Rehearse whatever is called inside ``with``, and end it quietly at its first change."""
-    rehearsal = Rehearsal()
-    token = _current.set(rehearsal)
+def dry_run() -> Iterator[DryRun]:
+    """Run the ``with`` block as a dry run, and leave it quietly at the first write."""
+    run = DryRun()
+    token = _current.set(run)
     try:
-        yield rehearsal
-    except WouldChange:
+        yield run
+    except WriteAttempted:
         pass
     finally:
         _current.reset(token)
 
 
-def rehearsing() -> bool:
-    """Say whether this is a rehearsal, for what upstream would tell only when it is changed."""
+def in_dry_run() -> bool:
+    """Tell whether a dry run is under way."""
     return _current.get() is not None
 
 
-def pass_or_end(method: str, *, said: bool | None) -> None:
+def forbid_writes(method: str, *, changes: bool | None) -> None:
     """
-    Let a call go out unless it is rehearsed and would change something.
+    Abort a dry run before a call that may write; see `is_write`.
 
     Raises:
-        WouldChange: It would.
+        WriteAttempted: This is a dry run, and the call may write.
     """
-    rehearsal = _current.get()
-    if rehearsal is not None and changes(method, said=said):
-        rehearsal.ended = True
-        raise WouldChange
+    run = _current.get()
+    if run is not None and is_write(method, changes=changes):
+        run.ended = True
+        raise WriteAttempted
 
 
-def changes(method: str, *, said: bool | None) -> bool:
+def is_write(method: str, *, changes: bool | None) -> bool:
     """
-    Say whether anything upstream may be different after a call.
+    Tell whether a call may change anything upstream.
 
     Args:
         method: In capitals.
-        said: What its connector says; None: it says nothing.
+        changes: What the connector declares; None: everything but GET and HEAD is a write.
     """
-    return method not in READS if said is None else said
+    return method not in READ_METHODS if changes is None else changes

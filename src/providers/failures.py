@@ -31,7 +31,7 @@ class ProviderFailure(Exception):
         self.message = detail or self.sentence
 
 
-UNNAMED_WAIT = 1  # seconds that a 429 without a time asks for; decisions 10
+DEFAULT_RETRY_AFTER_SECONDS = 1  # seconds that a 429 without a time asks for; decisions 10
 
 
 class Throttled(ProviderFailure):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from providers.failures import Broken, ProviderFailure, Throttled, TimedOut
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 
-PATIENCE = 15.0  # seconds that each may take; decisions 5.3, "Merge"
+CONNECTION_TIMEOUT_SECONDS = 15.0  # seconds that each may take; decisions 5.3, "Merge"
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class AllFailed(Broken):
         self.warnings = tuple(warnings)
 
 
-async def every(calls: Sequence[Awaitable[T]]) -> list[T | ProviderFailure]:
+async def gather_results(calls: Sequence[Awaitable[T]]) -> list[T | ProviderFailure]:
     """Await all at once; failures come back as values, anything else is raised."""
     if len(calls) == 1:  # at less cost, since it needs no task of its own
         try:
@@ -44,21 +44,21 @@ async def every(calls: Sequence[Awaitable[T]]) -> list[T | ProviderFailure]:
     return cast("list[T | ProviderFailure]", answers)
 
 
-async def in_time(answer: Awaitable[T], patience: float) -> T:
+async def with_timeout(answer: Awaitable[T], timeout_seconds: float) -> T:
     """
-    Await *answer* for *patience* seconds.
+    Await *answer* for *timeout_seconds* seconds.
 
     Raises:
         TimedOut: It takes longer.
     """
     try:
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(timeout_seconds):
             return await answer
     except TimeoutError:
         raise TimedOut from None
 
 
-def whole_failure(
+def combined_failure(
     warnings: Sequence[ConnectionWarning], *, of: str = "mailboxes"
 ) -> ProviderFailure:
     """Return what it is when all of them failed: the longest throttle, a time-out, or both."""

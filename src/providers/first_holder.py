@@ -16,7 +16,7 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 
 P = TypeVar("P")
 T = TypeVar("T")

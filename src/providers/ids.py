@@ -16,12 +16,12 @@ _BEFORE_NATIVE = MappingProxyType({code: f"{word}:" for code, word in MAIL_PREFI
 _PROVIDER_BY_PREFIX = MappingProxyType({word: code for code, word in MAIL_PREFIXES.items()})
 
 
-def join_mail(provider: str, native: str) -> str:
+def join_mail_id(provider: str, native: str) -> str:
     """Prefix *native* with its provider's word: ``providerA:18c…``."""
     return _BEFORE_NATIVE[provider] + native
 
 
-def split_mail(prefixed: str) -> tuple[str, str] | None:
+def split_mail_id(prefixed: str) -> tuple[str, str] | None:
     """
     Split a prefixed mail id.
 
@@ -42,23 +42,23 @@ _MANY_A = re.compile(rf"(?:{_PROVIDER_A.pattern}\n)*")
 _MANY_B = re.compile(rf"(?:{_PROVIDER_B.pattern}\n)*")
 
 
-def is_provider_a(native: str) -> bool:
+def is_provider_a_id(native: str) -> bool:
     """Whether *native* has the form of provider A's ids, so that it may stand in an address."""
     return _PROVIDER_A.fullmatch(native) is not None
 
 
-def is_provider_b(native: str) -> bool:
+def is_provider_b_id(native: str) -> bool:
     """Whether *native* has the form of provider B's ids, so that it may stand in an address."""
     return _PROVIDER_B.fullmatch(native) is not None
 
 
-def are_provider_a(natives: Iterable[str]) -> bool:
-    """Whether all of *natives* pass `is_provider_a`, at a fifth of its cost."""
+def are_provider_a_ids(natives: Iterable[str]) -> bool:
+    """Whether all of *natives* pass `is_provider_a_id`, at a fifth of its cost."""
     return _are(_MANY_A, [*natives])
 
 
-def are_provider_b(natives: Iterable[str]) -> bool:
-    """Whether all of *natives* pass `is_provider_b`, at a fifth of its cost."""
+def are_provider_b_ids(natives: Iterable[str]) -> bool:
+    """Whether all of *natives* pass `is_provider_b_id`, at a fifth of its cost."""
     return _are(_MANY_B, [*natives])
 
 

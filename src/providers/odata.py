@@ -7,7 +7,7 @@ import msgspec
 
 from providers.failures import Broken
 from providers.http.client import Upstream
-from providers.http.response import Answer
+from providers.http.response import Response
 
 MAX_BATCH = 20  # requests in one batch call
 
@@ -31,7 +31,7 @@ class _BatchResponses(CamelStruct):
 
 async def call_batch(
     upstream: Upstream, requests: Sequence[Mapping[str, Any]], *, changes: bool
-) -> list[Answer]:
+) -> list[Response]:
     """
     Send requests in one ``$batch`` call.
 
@@ -57,6 +57,6 @@ async def call_batch(
     return [_answer(responses[request["id"]]) for request in numbered]
 
 
-def _answer(response: BatchResponse) -> Answer:
+def _answer(response: BatchResponse) -> Response:
     headers = {name.lower(): value for name, value in (response.headers or {}).items()}
-    return Answer(response.status, headers, bytes(response.body))
+    return Response(response.status, headers, bytes(response.body))

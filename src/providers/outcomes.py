@@ -7,22 +7,22 @@ from providers.failures import Broken, OutcomeUnknown, ProviderFailure, TimedOut
 
 
 @contextmanager
-def certain() -> Iterator[None]:
+def unknown_if_ambiguous() -> Iterator[None]:
     """
     Stand around a write that must not be done twice, and around the reading of its answer.
 
     Raises:
-        OutcomeUnknown: It may have been done; see `may_be_done`.
+        OutcomeUnknown: It may have been done; see `may_have_happened`.
     """
     try:
         yield
     except ProviderFailure as failure:
-        if may_be_done(failure):
+        if may_have_happened(failure):
             raise OutcomeUnknown from failure
         raise
 
 
-def may_be_done(failure: ProviderFailure) -> bool:
+def may_have_happened(failure: ProviderFailure) -> bool:
     """
     Whether a write that failed so may have been done all the same.
 

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Generic, TypeVar
 
 from providers.failures import Broken
-from providers.http.response import Answer
+from providers.http.response import Response
 
 P = TypeVar("P")
 
 
-class Pages(AsyncIterator[P], Generic[P]):
+class PageIterator(AsyncIterator[P], Generic[P]):
     """
     The pages of one listing, asked for one by one.
 
@@ -20,8 +20,8 @@ class Pages(AsyncIterator[P], Generic[P]):
         self,
         shape: type[P],
         *,
-        first: Callable[[], Awaitable[Answer]],
-        further: Callable[[str], Awaitable[Answer]],
+        first: Callable[[], Awaitable[Response]],
+        further: Callable[[str], Awaitable[Response]],
         mark: Callable[[P], str | None],
     ) -> None:
         """

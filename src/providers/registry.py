@@ -26,13 +26,14 @@ from providers.connectors.provider_b.outlook_calendar.calendars import Calendars
 from providers.connectors.provider_b.outlook_mail.mailbox import Mail as MailB
 from providers.failures import ProviderFailure
 from providers.http.client import Credentials, Origins, Upstream
-from providers.http.response import Answer
+from providers.http.response import Response
 from providers.ports.calendar import CalendarPort
 from providers.ports.collab import CollabPort
-from providers.ports.mail import ConnectionInfo, MailPort
+from providers.ports.connection import ConnectionInfo
+from providers.ports.mail import MailPort
 from providers.ports.tasks import TaskPort
 
-Classify = Callable[[Answer], ProviderFailure | None]
+Classify = Callable[[Response], ProviderFailure | None]
 
 CLASSIFIERS: Mapping[str, Classify] = MappingProxyType(
     {
@@ -54,7 +55,7 @@ CONTENT_HOSTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")
 
 
-def upstream(origins: Origins, info: ConnectionInfo, credentials: Credentials) -> Upstream:
+def open_upstream(origins: Origins, info: ConnectionInfo, credentials: Credentials) -> Upstream:
     """
     Return the way to a connection's upstream, with its provider's reading of errors.
 

@@ -205,7 +205,7 @@ def upstream(origins, stub) -> Upstream:
 
 @pytest.fixture
 async def transport():
-    pooled = PooledTransport(places=4)
+    pooled = PooledTransport(max_connections=4)
     yield pooled
     await pooled.aclose()
 

@@ -413,7 +413,7 @@ async def test_a_failing_upstream_sees_no_more_than_it_was_offered_and_a_tenth(s
     """With the breaker out of the way: the budget alone bounds the retries."""
     stub.script = status(500)
     upstream = Upstream(origins, stub.url, connection=1)
-    health = origins.health(1, stub.url, places=8)
+    health = origins.health(1, stub.url, concurrency=8)
     health.breaker.CALLS = 10**9
     for _ in range(300):
         with pytest.raises(Broken):

@@ -25,7 +25,7 @@ async def test_no_more_connections_than_places(client, stub, transport):
 
 
 async def test_calls_that_wait_are_served_in_order(stub):
-    transport = PooledTransport(places=1)
+    transport = PooledTransport(max_connections=1)
     async with httpx.AsyncClient(transport=transport, base_url=stub.url) as client:
         await asyncio.gather(*(client.get(f"/{n}") for n in range(10)))
 
@@ -37,7 +37,7 @@ async def test_a_place_that_does_not_come_in_time_is_a_pool_timeout(stub):
         await wire.gone()
 
     stub.script = silent
-    transport = PooledTransport(places=1)
+    transport = PooledTransport(max_connections=1)
     async with httpx.AsyncClient(transport=transport, base_url=stub.url) as client:
         first = asyncio.create_task(client.get("/first", timeout=None))
         await asyncio.sleep(0.02)
@@ -226,7 +226,7 @@ async def test_a_write_on_a_stale_connection_is_not(client, stub, method):
 
 
 async def test_a_write_goes_over_a_connection_that_was_used_a_moment_ago(stub):
-    transport = PooledTransport(young_seconds=0.02)
+    transport = PooledTransport(write_reuse_seconds=0.02)
     async with httpx.AsyncClient(transport=transport, base_url=stub.url) as client:
         await client.get("/")
         await client.post("/")
@@ -461,7 +461,7 @@ async def test_cancelled_calls_leave_nothing_behind(stub, storms):
         await wire.answer(b"x" * 100_000)
 
     stub.script = script
-    transport = PooledTransport(places=10)
+    transport = PooledTransport(max_connections=10)
     async with httpx.AsyncClient(transport=transport, base_url=stub.url, timeout=None) as client:
         for storm in range(storms):
             calls = [asyncio.create_task(client.get("/")) for _ in range(30)]

@@ -99,7 +99,7 @@ async def test_one_handshake_serves_calls_in_a_row(secure, stub, server_files):
 
 async def test_cancelled_handshakes_leave_nothing_behind(secure, server_files):
     url, _ = await secure()
-    transport = PooledTransport(places=5, tls=trusting(server_files["right"]))
+    transport = PooledTransport(max_connections=5, tls=trusting(server_files["right"]))
     async with httpx.AsyncClient(transport=transport, base_url=url, timeout=5) as client:
         for storm in range(20):
             calls = [asyncio.create_task(client.get("/")) for _ in range(10)]

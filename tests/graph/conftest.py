@@ -1,4 +1,4 @@
-"""The schema-level harness: real policy, the real `Mailbox` over shelves of records, one door."""
+"""The schema-level harness: real policy and the real `MergedMailbox` over lists of records."""
 
 import base64
 import json
@@ -16,10 +16,11 @@ from graph.request_execution import respond
 from graph.schema import build
 from policy.caller import Caller
 from policy.grants import Grant, validate
-from providers.calendar.merged_calendars import Agenda
+from providers.calendar.merged_calendars import MergedCalendars
 from providers.failures import Missing
-from providers.mail.merged_mailbox import Mailbox
-from providers.ports.mail import ConnectionInfo, MailPosition, MailSlice
+from providers.mail.merged_mailbox import MergedMailbox
+from providers.ports.connection import ConnectionInfo
+from providers.ports.mail import MailPosition, MailSlice
 from providers.records import mail as mail_records
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -191,8 +192,8 @@ class World:
             caller=caller,
             request_id="req-1",
             sealer=self.sealer,
-            mail=Mailbox(usable),
-            calendars=Agenda((), MemoryIds()),
+            mail=MergedMailbox(usable),
+            calendars=MergedCalendars((), MemoryIds()),
             now=lambda: self.now,
             **changes,
         )

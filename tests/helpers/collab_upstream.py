@@ -8,7 +8,7 @@ from providers.content.ids import ItemKey, ListKey
 from providers.content.merged_content import MergedContent
 from providers.http.client import Origins
 from providers.ports.collab import CollabPort
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from sandbox import faults
 from sandbox.app import Sandbox
 from sandbox.collab import records as r
@@ -177,7 +177,7 @@ class Tenant:
             base_url=f"{BASE}/collab",
             selected_site_ids=sites,
         )
-        way = registry.upstream(self.origins, info, Held(token))
+        way = registry.open_upstream(self.origins, info, Held(token))
         return Access(info, registry.CollabRegistry().open(info, way))
 
 

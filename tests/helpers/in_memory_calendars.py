@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 from providers.failures import Missing
-from providers.ports.calendar import CalendarPlace, EventList
+from providers.ports.calendar import CalendarKey, EventList
 
 
 class MemoryIds:
-    """`PublicIds` in memory."""
+    """`PublicIdStore` in memory."""
 
     def __init__(self):
         self.places = {}
@@ -22,7 +22,7 @@ class MemoryIds:
         found = {number: place for place, number in self.places.items()}
         return {one: found[one] for one in calendar_ids if one in found}
 
-    async def keep_events(self, events):
+    async def store_events(self, events):
         self.known |= events
 
     async def event(self, event_id):
@@ -58,8 +58,8 @@ class Diary:
                 return one
         raise Missing
 
-    async def busy(self, calendar, span, *, own_answers):
-        self._called("busy", calendar, span, own_answers)
+    async def busy(self, calendar, span, *, own_responses):
+        self._called("busy", calendar, span, own_responses)
         self._fail(calendar)
         return self.busy_of.get(calendar, ())
 
@@ -77,4 +77,4 @@ class Diary:
 
 
 def place(connection, calendar):
-    return CalendarPlace(connection, calendar)
+    return CalendarKey(connection, calendar)

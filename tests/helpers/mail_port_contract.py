@@ -15,11 +15,12 @@ from providers.ports.mail import (
     Forward,
     MailChange,
     MailQuery,
-    NobodyToReplyTo,
+    NoReplyRecipient,
     Reply,
     UnsafeMessage,
 )
-from providers.records.mail import Participant, milliseconds
+from providers.records.base import to_epoch_ms
+from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example", name="Bob Brown")
 
@@ -36,7 +37,7 @@ async def test_pages_lose_and_double_nothing(account, limit):
     found = await account.every(MailQuery(limit=limit), wanted={"subject"})
 
     assert sorted(email.id for email in found) == sorted(ids)
-    ranks = [(-milliseconds(email.received_at), email.id) for email in found]
+    ranks = [(-to_epoch_ms(email.received_at), email.id) for email in found]
     assert ranks == sorted(ranks)
 
 
@@ -672,7 +673,7 @@ async def test_a_reply_to_nobody_is_refused(account):
     name = original(account, author=account.address, to=account.address, cc=None)
 
     for everyone in (False, True):
-        with pytest.raises(NobodyToReplyTo):
+        with pytest.raises(NoReplyRecipient):
             await account.port.reply(name, reply(reply_all=everyone))
 
     assert account.stored(folder="sent") == account.stored(folder="drafts") == []

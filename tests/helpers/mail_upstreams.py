@@ -9,7 +9,8 @@ from email.utils import format_datetime
 from providers import registry
 from providers.http.client import Origins
 from providers.mail import scanning
-from providers.ports.mail import ConnectionInfo, MailPort, MailQuery
+from providers.ports.connection import ConnectionInfo
+from providers.ports.mail import MailPort, MailQuery
 from sandbox import app as sandbox
 from sandbox import faults
 
@@ -219,7 +220,7 @@ async def opened_together(*providers):
             can_write=True,
             base_url=f"{BASE}/{MAILBOXES[provider]}",
         )
-        port = opener.open(info, registry.upstream(origins, info, Held(token)))
+        port = opener.open(info, registry.open_upstream(origins, info, Held(token)))
         accounts.append(Account(provider, app, port, info))
     try:
         yield accounts

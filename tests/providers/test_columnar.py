@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from providers.columnar import Columns, constant, each, member
+from providers.columnar import RecordBuilder, attribute, computed, constant
 from providers.records.mail import Attachment, Participant
 
 
@@ -14,12 +14,12 @@ class Sent:
 
 
 def test_every_attribute_is_read_by_its_column():
-    kind = Columns(
+    kind = RecordBuilder(
         Attachment,
         {
-            "id": member("address"),
-            "name": member("address", str.upper),
-            "size": each(lambda one: len(one.address)),
+            "id": attribute("address"),
+            "name": attribute("address", str.upper),
+            "size": computed(lambda one: len(one.address)),
             "is_inline": constant(True),
         },
         always=frozenset({"id"}),
@@ -34,9 +34,9 @@ def test_every_attribute_is_read_by_its_column():
 
 
 def test_what_is_not_wanted_or_is_given_is_not_read():
-    kind = Columns(
+    kind = RecordBuilder(
         Participant,
-        {"email": member("address"), "name": member("no_such_member")},
+        {"email": attribute("address"), "name": attribute("no_such_member")},
         always=frozenset({"email"}),
     )
     sent = [Sent("a"), Sent("b")]

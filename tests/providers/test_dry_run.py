@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from providers.connectors.collab.batch import BatchRequest, read_all
-from providers.dry_run import rehearsed
+from providers.dry_run import dry_run
 from providers.failures import ProviderFailure
 from providers.http.client import Origins, Upstream
 
@@ -30,7 +30,7 @@ def upstream(asked):
 
 
 async def test_reads_go_out_in_a_rehearsal(upstream, asked):
-    with rehearsed() as rehearsal:
+    with dry_run() as rehearsal:
         await upstream.call("GET", "me")
         await upstream.call("POST", "$batch", json={}, changes=False)
         async with upstream.stream("GET", "me", "photo"):
@@ -43,7 +43,7 @@ async def test_reads_go_out_in_a_rehearsal(upstream, asked):
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 async def test_a_call_that_does_not_say_what_it_does_ends_it(method, upstream, asked):
     after = False
-    with rehearsed() as rehearsal:
+    with dry_run() as rehearsal:
         await upstream.call(method, "me")
         after = True
 
@@ -53,7 +53,7 @@ async def test_a_call_that_does_not_say_what_it_does_ends_it(method, upstream, a
 
 
 async def test_a_retry_is_no_promise_that_nothing_changes(upstream, asked):
-    with rehearsed() as rehearsal:
+    with dry_run() as rehearsal:
         await upstream.call("PATCH", "me", json={}, retry=True)
 
     assert rehearsal.ended
@@ -62,7 +62,7 @@ async def test_a_retry_is_no_promise_that_nothing_changes(upstream, asked):
 
 @pytest.mark.parametrize("given", [False, True])
 async def test_streams_end_it_too(given, upstream, asked):
-    with rehearsed() as rehearsal:
+    with dry_run() as rehearsal:
         way = (
             upstream.open_stream("PUT", f"{BASE}/x", content=b"x")
             if given
@@ -76,7 +76,7 @@ async def test_streams_end_it_too(given, upstream, asked):
 
 
 async def test_what_handles_failures_does_not_go_on(upstream, asked):
-    with rehearsed() as rehearsal:
+    with dry_run() as rehearsal:
         try:
             await upstream.call("DELETE", "x")
         except Exception:  # noqa: BLE001 - as broad as anybody might be
@@ -87,7 +87,7 @@ async def test_what_handles_failures_does_not_go_on(upstream, asked):
 
 
 async def test_tasks_of_a_rehearsal_are_rehearsed(upstream, asked):
-    with rehearsed() as rehearsal:
+    with dry_run() as rehearsal:
         await asyncio.gather(
             *(upstream.call(method, "x") for method in ("GET", "POST")), return_exceptions=True
         )
@@ -101,7 +101,7 @@ async def test_what_is_not_rehearsed_goes_out_meanwhile(upstream, asked):
         await upstream.call("POST", "x", json={})
 
     outside = asyncio.create_task(real())
-    with rehearsed() as rehearsal:
+    with dry_run() as rehearsal:
         await outside
     await upstream.call("DELETE", "x")
 
@@ -120,7 +120,7 @@ async def test_what_is_not_rehearsed_goes_out_meanwhile(upstream, asked):
 )
 async def test_a_batch_is_as_harmless_as_each_of_its_calls(one, goes_out, upstream, asked):
     asks = {"read": BatchRequest(("you",)), "it": one}
-    with rehearsed() as rehearsal, suppress(ProviderFailure):  # the answer is no batch's
+    with dry_run() as rehearsal, suppress(ProviderFailure):  # the answer is no batch's
         await read_all(upstream, asks)
 
     assert rehearsal.ended is not goes_out

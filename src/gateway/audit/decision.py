@@ -105,11 +105,13 @@ def looks_like_id(surface: str | None, given: str) -> bool:
 
 
 def _mail(given: str) -> bool:
-    split = ids.split_mail(given)
+    split = ids.split_mail_id(given)
     if split is None:
         return False
     provider, native = split
-    return ids.is_provider_a(native) if provider == "PROVIDER_A" else ids.is_provider_b(native)
+    return (
+        ids.is_provider_a_id(native) if provider == "PROVIDER_A" else ids.is_provider_b_id(native)
+    )
 
 
 def _collab(given: str) -> bool:

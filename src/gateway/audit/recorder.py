@@ -24,7 +24,7 @@ from policy.vocabulary import (
     Surface,
     TaskField,
 )
-from providers.http.events import Told
+from providers.http.events import CallEvent
 from rest_compat import ports
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
@@ -72,7 +72,7 @@ def begin(door: EntryPoint, cost: int) -> RequestRecord:
     return journey
 
 
-def count_upstream_call(told: Told) -> None:
+def count_upstream_call(told: CallEvent) -> None:
     """Count a try at an upstream call for the request that made it; a `providers` watcher."""
     tally = _CURRENT.get()
     if tally is not None:

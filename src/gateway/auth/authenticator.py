@@ -24,7 +24,7 @@ from policy.grants import Grant
 from policy.refusals import Unauthenticated
 from policy.rules import Rule, RuleSet
 from policy.vocabulary import RuleAction, RuleType, UnauthorizedReason
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 
 _HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
 _MAX_COMPILED = 1024

@@ -16,21 +16,21 @@ from gateway.store.event_ids import EventIds
 from gateway.store.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
-from providers.calendar.merged_calendars import Agenda
+from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.merged_content import MergedContent
 from providers.failures import NeedsReauth, ProviderFailure
 from providers.http.client import Upstream
 from providers.http.origins import Origins
-from providers.mail.merged_mailbox import Mailbox
-from providers.ports.mail import ConnectionInfo
+from providers.mail.merged_mailbox import MergedMailbox
+from providers.ports.connection import ConnectionInfo
 from providers.registry import (
     CalendarRegistry,
     CollabRegistry,
     MailRegistry,
     TaskRegistry,
-    upstream,
+    open_upstream,
 )
-from providers.tasks.accounts import TaskDesk
+from providers.tasks.accounts import TaskAccounts
 
 if TYPE_CHECKING:
     from gateway.operations import views
@@ -121,22 +121,22 @@ class Accounts:
         self._database = database
         self._upstreams = upstreams
 
-    def mail_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Mailbox:
+    def mail_of(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedMailbox:
         """Return the mailboxes that *caller* may use, as one; none may be left."""
-        return Mailbox(
+        return MergedMailbox(
             [(one, self._mail.open(one)) for one in _usable(caller, Surface.EMAIL, surfaces)]
         )
 
-    def agenda_of(self, caller: Caller, surfaces: Container[str] = ALL) -> Agenda:
+    def agenda_of(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedCalendars:
         """Return the calendars that *caller* may use, as one; none may be left."""
         found = [
             (one, self._calendars.open(one)) for one in _usable(caller, Surface.CALENDAR, surfaces)
         ]
-        return Agenda(found, self._event_ids)
+        return MergedCalendars(found, self._event_ids)
 
-    def tasks_of(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskDesk:
+    def tasks_of(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskAccounts:
         """Return the task accounts that *caller* may use; none may be left."""
-        return TaskDesk(
+        return TaskAccounts(
             [(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS, surfaces)]
         )
 
@@ -186,7 +186,7 @@ class Accounts:
         return _result(status, detail, elapsed)
 
     def _way(self, connection: ConnectionInfo) -> Upstream:
-        return upstream(self._origins, connection, self._credentials(connection))
+        return open_upstream(self._origins, connection, self._credentials(connection))
 
     def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
         scheme = _SCHEMES.get(connection.provider, "Bearer")

@@ -16,7 +16,7 @@ from gateway.store.background import repeat, running_tasks
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 from gateway.store.timestamps import now_ms
-from providers.http.events import Told
+from providers.http.events import CallEvent
 
 STEP = 300_000  # milliseconds: `lastOkAt` is that coarse
 TICK = 30.0  # seconds between two looks at the notes
@@ -31,7 +31,7 @@ class LastSuccess:
         self._clock = clock
         self._noted: dict[int, int] = {}  # connection -> when it answered last
 
-    def called(self, told: Told) -> None:
+    def called(self, told: CallEvent) -> None:
         """Note a call that upstream answered with a success; a `providers` watcher."""
         if isinstance(told.connection, int) and told.outcome.startswith("2"):
             self._noted[told.connection] = self._clock()

@@ -31,7 +31,7 @@ from policy.caller import Caller
 from policy.quota import Charge, token_windows
 from policy.refusals import Refusal, TooManyRequests
 from policy.vocabulary import Layer
-from providers.dry_run import rehearsed
+from providers.dry_run import dry_run
 from rest_compat import ports
 from rest_compat.ledger import Ledger
 from rest_compat.router import rest_app
@@ -131,7 +131,7 @@ class DryRunner:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        with rehearsed() as rehearsal:
+        with dry_run() as rehearsal:
             await self._table(scope, receive, send)
         endpoint = self._endpoints.get((_reading(call.method), scope["state"].get("route", "")))
         if rehearsal.ended:
@@ -149,7 +149,7 @@ class DryRunner:
         async def admit(costs: Mapping[str, int]) -> Context:
             return await self.open(play, costs)
 
-        with rehearsed() as rehearsal:
+        with dry_run() as rehearsal:
             reply = await respond(
                 self._graph, orjson.dumps(request), admit=admit, request_id=REQUEST_ID
             )

@@ -17,7 +17,7 @@ from policy.remedies import changes
 from policy.remedies.changes import AddAllowRule, ExtendLifetime, PolicyChange, RemoveRule
 from policy.rules import Decision, Facts, Rule, RuleSet
 from policy.vocabulary import UnauthorizedReason
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from sqlmodel import SQLModel, col, select
 from gateway.errors import Overloaded
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import CalendarRow, EventRow
-from providers.ports.calendar import CalendarPlace, EventPlace
+from providers.ports.calendar import CalendarKey, EventKey
 
 REMEMBERED = 200_000  # events whose rows are known to be there: some 20 MB
 MOST_CALENDARS = 20_000  # whose ids are remembered
@@ -32,15 +32,15 @@ Value = TypeVar("Value")
 
 
 class EventIds:
-    """`providers.ports.calendar.PublicIds` over the tables `calendars` and `events`."""
+    """`providers.ports.calendar.PublicIdStore` over the tables `calendars` and `events`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._calendars = _Recent[CalendarPlace, int](MOST_CALENDARS)
+        self._calendars = _Recent[CalendarKey, int](MOST_CALENDARS)
         self._events = _Recent[bytes, None](REMEMBERED)
 
-    async def calendar_ids(self, places: Collection[CalendarPlace]) -> Mapping[CalendarPlace, int]:
-        """Return the id of each calendar; see `PublicIds.calendar_ids`."""
+    async def calendar_ids(self, places: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
+        """Return the id of each calendar; see `PublicIdStore.calendar_ids`."""
         found = {one: self._calendars[one] for one in places if one in self._calendars}
         unknown = [one for one in places if one not in found]
         if unknown:
@@ -52,18 +52,18 @@ class EventIds:
             found |= await self._learn(missing)
         return found
 
-    async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarPlace]:
-        """Return where calendars are; see `PublicIds.calendars`."""
-        found: dict[int, CalendarPlace] = {}
+    async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarKey]:
+        """Return where calendars are; see `PublicIdStore.calendars`."""
+        found: dict[int, CalendarKey] = {}
         async with self._reading() as session:
             for batch in _batches(list(calendar_ids)):
                 rows = await session.exec(select(CalendarRow).where(col(CalendarRow.id).in_(batch)))
-                found |= {row.id or 0: CalendarPlace(row.connection_id, row.native_id)
+                found |= {row.id or 0: CalendarKey(row.connection_id, row.native_id)
                           for row in rows}  # fmt: skip
         return found
 
-    async def keep_events(self, events: Mapping[str, EventPlace]) -> None:
-        """Remember where events are; see `PublicIds.keep_events`."""
+    async def store_events(self, events: Mapping[str, EventKey]) -> None:
+        """Remember where events are; see `PublicIdStore.store_events`."""
         new = {
             key: place
             for event_id, place in events.items()
@@ -77,8 +77,8 @@ class EventIds:
             for key in new:
                 self._events[key] = None
 
-    async def event(self, event_id: str) -> EventPlace | None:
-        """Return where an event is; see `PublicIds.event`."""
+    async def event(self, event_id: str) -> EventKey | None:
+        """Return where an event is; see `PublicIdStore.event`."""
         async with self._reading() as session:
             found = await session.exec(
                 select(EventRow, CalendarRow)
@@ -89,17 +89,17 @@ class EventIds:
         if pair is None:
             return None
         event, calendar = pair
-        place = CalendarPlace(calendar.connection_id, calendar.native_id)
-        return EventPlace(event.calendar_id, place, event.native_id)
+        place = CalendarKey(calendar.connection_id, calendar.native_id)
+        return EventKey(event.calendar_id, place, event.native_id)
 
-    async def _learn(self, places: Sequence[CalendarPlace]) -> Mapping[CalendarPlace, int]:
+    async def _learn(self, places: Sequence[CalendarKey]) -> Mapping[CalendarKey, int]:
         """Look up the rows of calendars, and remember them."""
-        found: dict[CalendarPlace, int] = {}
+        found: dict[CalendarKey, int] = {}
         async with self._reading() as session:
             for batch in _batches(places):
                 at = tuple_(col(CalendarRow.connection_id), col(CalendarRow.native_id))
                 for row in await session.exec(select(CalendarRow).where(at.in_(batch))):
-                    found[CalendarPlace(row.connection_id, row.native_id)] = row.id
+                    found[CalendarKey(row.connection_id, row.native_id)] = row.id
         for place, calendar_id in found.items():
             self._calendars[place] = calendar_id
         return found

@@ -22,7 +22,7 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from gateway.audit.decision import Decision
-from providers.http.events import Told
+from providers.http.events import CallEvent
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -120,7 +120,7 @@ class Metrics:
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
-    def called(self, told: Told) -> None:
+    def called(self, told: CallEvent) -> None:
         """Count a try at an upstream call."""
         self._upstream.labels(told.upstream, told.method, told.outcome).inc()
         self._upstream_seconds.labels(told.upstream).observe(told.ended - told.began)

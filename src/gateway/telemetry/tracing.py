@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import Span, SpanContext, SpanKind, StatusCode, TraceFlags, TraceState
 from starlette.types import Scope
 
-from providers.http.events import Told
+from providers.http.events import CallEvent
 
 _FIELDS = 4  # of a traceparent: version, trace, parent, flags
 
@@ -84,7 +84,7 @@ class Tracing:
             context.detach(token)
             span.end()
 
-    def called(self, told: Told) -> None:
+    def called(self, told: CallEvent) -> None:
         """Span an upstream call that is over."""
         behind = time.time() - time.perf_counter()
         span = self._tracer.start_span(

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from providers.records.base import Record
 from providers.records.collab import Drive, File, Permission, Row, SensitivityLabel, Site, SiteList
-from providers.records.mail import Record
 
 
 class DriveFilePageView(Record, frozen=True, kw_only=True):

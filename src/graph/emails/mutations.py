@@ -28,7 +28,12 @@ from providers.failures import (
     Throttled,
     TimedOut,
 )
-from providers.ports.mail import MailChange, NobodyToReplyTo, ReadOnlyMailbox, UnsafeMessage
+from providers.ports.mail import (
+    MailChange,
+    NoReplyRecipient,
+    ReadOnlyMailbox,
+    UnsafeMessage,
+)
 
 MAX_LABELS = 50  # per list; decisions 5.8
 MAX_LABEL = 225  # characters; decisions 5.8
@@ -170,7 +175,7 @@ def _label_problems(name: str, labels: list[str]) -> list[Detail]:
 
 
 def _require_known(email_id: str) -> None:
-    if ids.split_mail(email_id) is None:
+    if ids.split_mail_id(email_id) is None:
         raise no_email()
 
 
@@ -187,7 +192,7 @@ async def _sent(sending_: Awaitable[Done]) -> Done:
         raise no_email() from missing
     except ReadOnlyMailbox as problem:
         raise ReadOnlyConnection from problem
-    except NobodyToReplyTo as problem:
+    except NoReplyRecipient as problem:
         raise _unsendable("Nobody is left to reply to but the sending account.") from problem
     except UnsafeMessage as problem:
         raise _unsendable("The message cannot be written down safely.") from problem

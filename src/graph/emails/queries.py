@@ -102,7 +102,7 @@ async def email(
     """Read one message, also a trashed one."""
     context = info.context
     context.caller.usable_connections(Surface.EMAIL)
-    if ids.split_mail(email_id) is None:
+    if ids.split_mail_id(email_id) is None:
         raise no_email()
     fields = _with_body(
         wanted(info.raw, "Email"), keep=True if include_body is None else include_body
@@ -121,7 +121,7 @@ async def email_thread(
     """Read a conversation, oldest message first, with bodies."""
     context = info.context
     context.caller.usable_connections(Surface.EMAIL)
-    if ids.split_mail(thread_id) is None:
+    if ids.split_mail_id(thread_id) is None:
         raise no_thread()
     try:
         thread = await context.loaders.thread(thread_id, wanted(info.raw, "Email"))

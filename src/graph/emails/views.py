@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
-from providers.records.mail import Email, Participant, Record, SentMessage, Thread
+from providers.records.base import Record
+from providers.records.mail import Email, Participant, SentMessage, Thread
 
 
 class EmailPageView(Record, frozen=True, kw_only=True):

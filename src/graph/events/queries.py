@@ -27,7 +27,7 @@ from policy.vocabulary import CalendarField, CalendarOp, Code, Surface
 from providers.calendar.merged_calendars import EventPage as FoundPage
 from providers.failures import Missing
 from providers.fanout import AllFailed
-from providers.ports.calendar import EventQuery, NoSuchCalendar, NotTheirs, Span
+from providers.ports.calendar import EventNotVisible, EventQuery, NoSuchCalendar, Span
 from providers.records.calendar import Event
 
 Argument = strawberry.argument
@@ -105,7 +105,7 @@ async def calendar_event(
     )
     try:
         event = await _asked(reading)
-    except NotTheirs as hidden:
+    except EventNotVisible as hidden:
         raise OutsideCalendars(
             _NO_EVENT, code=Code.EVENT_NOT_FOUND, calendar_id=hidden.calendar_id
         ) from hidden
@@ -187,7 +187,7 @@ async def free_busy(
             calendar_ids=chosen,
             allowed=context.caller.grant.calendar_ids,
             # What the owner answered is told of attendees too, so it is hidden with them.
-            own_answers=not context.caller.hides(CalendarField.ATTENDEES),
+            own_responses=not context.caller.hides(CalendarField.ATTENDEES),
         )
     )
     return FreeBusyAnswerView(

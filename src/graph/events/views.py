@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
+from providers.records.base import Record
 from providers.records.calendar import Event, FreeBusyCalendar, NamedCalendar
-from providers.records.mail import Record
 
 
 class EventPageMetaView(Record, frozen=True):

@@ -14,9 +14,9 @@ from graph.tasks.views import TaskCommentView, TaskItemResultView, TaskOperation
 from policy.refusals import Detail, InvalidInput, NotFound, NoWritableFields
 from policy.vocabulary import Code, TaskOp
 from providers.failures import ProviderFailure
-from providers.ports.tasks import NAME, NewItem, Target
+from providers.ports.tasks import NAME_COLUMN, NewItem, TaskTarget
 from providers.records.tasks import TaskBoard, TaskItem
-from providers.tasks.accounts import Seat
+from providers.tasks.accounts import TaskAccount
 
 Argument = strawberry.argument
 
@@ -68,8 +68,8 @@ async def update_task_item(
     code = routing.code(provider, context)
     known = read_arguments.known_id(item_id, "itemId")
     given = write_arguments.fields(written.fields, required=True)
-    if given.get(NAME, "").strip():
-        write_arguments.name(given[NAME], "fields.name")
+    if given.get(NAME_COLUMN, "").strip():
+        write_arguments.name(given[NAME_COLUMN], "fields.name")
     seat, target = await _target(context, code, known, columns=True)
     accepted = write_arguments.settable(given, target.columns, context, renames=True)
     if not accepted:
@@ -118,7 +118,7 @@ async def add_task_comment(
 
 async def _target(
     context: Context, code: str, item_id: str, *, columns: bool = False
-) -> tuple[Seat, Target]:
+) -> tuple[TaskAccount, TaskTarget]:
     """Find the item that is to be changed, and see that the token may."""
     seat = routing.seat(code, context)
     routing.require_writable(seat)
@@ -127,7 +127,7 @@ async def _target(
     return seat, target
 
 
-async def _board(seat: Seat, board_id: str) -> TaskBoard:
+async def _board(seat: TaskAccount, board_id: str) -> TaskBoard:
     """Read the board of a new item; one that is not there is as one that may not be seen."""
     try:
         return await routing.told(seat.port.board(board_id, wanted=_BOARD), what="board")
@@ -148,7 +148,7 @@ def _group(group_id: str | None, board: TaskBoard) -> str | None:
     return group_id
 
 
-async def _item(info: Info, seat: Seat, item_id: str) -> TaskItem | None:
+async def _item(info: Info, seat: TaskAccount, item_id: str) -> TaskItem | None:
     """Read back what was written, as a read would show it; the write stands whatever comes."""
     context = info.context
     sight = read_arguments.sight(info, routing.boards(context, seat))

@@ -27,7 +27,7 @@ from graph.tasks.views import (
 from graph.warnings import warnings
 from policy.vocabulary import Surface, TaskField, TaskOp
 from providers.ports.tasks import BoardQuery, ItemQuery, TaskPosition
-from providers.tasks.accounts import DISPLAY_NAMES, Seat
+from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
 
 Argument = strawberry.argument
 Provider = Annotated[
@@ -195,12 +195,16 @@ def _close_side_doors(query: ItemQuery, context: Context) -> None:
             context.caller.require_visible(f"The filter {name}", field)
 
 
-def _binding(seat: Seat, filters: Mapping[str, object]) -> dict[str, object]:
+def _binding(seat: TaskAccount, filters: Mapping[str, object]) -> dict[str, object]:
     return {**filters, "connection": seat.connection.id}
 
 
 def _read_position(
-    context: Context, seat: Seat, route: str, filters: Mapping[str, object], token: str | None
+    context: Context,
+    seat: TaskAccount,
+    route: str,
+    filters: Mapping[str, object],
+    token: str | None,
 ) -> TaskPosition | None:
     if not token:
         return None
@@ -209,7 +213,7 @@ def _read_position(
 
 def _token(
     context: Context,
-    seat: Seat,
+    seat: TaskAccount,
     route: str,
     filters: Mapping[str, object],
     position: TaskPosition | None,

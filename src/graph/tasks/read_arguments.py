@@ -8,7 +8,7 @@ from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code, TaskField, TaskOp
-from providers.ports.tasks import Sight
+from providers.ports.tasks import ItemVisibility
 
 MAX_LIMIT = 200  # decisions 7.3
 USUAL_LIMIT = 50
@@ -79,11 +79,11 @@ def known_id(given: str, name: str) -> str:
     return given
 
 
-def sight(info: Info, boards: AbstractSet[str] | None) -> Sight:
+def sight(info: Info, boards: AbstractSet[str] | None) -> ItemVisibility:
     """Return what of items was selected and may be seen; *boards* None: on all boards."""
     caller = info.context.caller
     seen = wanted(info.raw, "TaskItem")
     if not caller.allows(TaskOp.VIEW_COMMENTS):
         seen -= {"comments"}
     hidden = frozenset(name for word, name in _ATTRIBUTES.items() if caller.hides(word))
-    return Sight(wanted=seen, hidden=hidden, boards=boards)
+    return ItemVisibility(wanted=seen, hidden=hidden, boards=boards)

@@ -16,7 +16,7 @@ from policy.refusals import (
 )
 from policy.vocabulary import Code, Surface
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, Refused
-from providers.tasks.accounts import DISPLAY_NAMES, Seat
+from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
 
 AUTO = "AUTO"
 
@@ -45,7 +45,7 @@ def code(provider: str | None, context: Context) -> str:
     return wanted
 
 
-def seat(wanted: str, context: Context) -> Seat:
+def seat(wanted: str, context: Context) -> TaskAccount:
     """
     Choose the account of a code, the one with the lowest id where there are several.
 
@@ -76,7 +76,7 @@ def connections(context: Context) -> tuple[Connection, ...]:
     )
 
 
-def boards(context: Context, seat: Seat) -> AbstractSet[str] | None:
+def boards(context: Context, seat: TaskAccount) -> AbstractSet[str] | None:
     """Return the boards that exist for the caller on this account; None for all."""
     scope = context.caller.grant.task_boards
     if scope is None:
@@ -86,7 +86,7 @@ def boards(context: Context, seat: Seat) -> AbstractSet[str] | None:
     )
 
 
-def require_board(context: Context, seat: Seat, board_id: str) -> None:
+def require_board(context: Context, seat: TaskAccount, board_id: str) -> None:
     """
     Let a board of the token's scope pass.
 
@@ -98,7 +98,7 @@ def require_board(context: Context, seat: Seat, board_id: str) -> None:
         raise outside(seat, board_id)
 
 
-def require_creation(context: Context, seat: Seat, board_id: str) -> None:
+def require_creation(context: Context, seat: TaskAccount, board_id: str) -> None:
     """
     Let a board pass on which the token may create items.
 
@@ -115,7 +115,7 @@ def require_creation(context: Context, seat: Seat, board_id: str) -> None:
         raise OutsideBoards(seat.connection.provider, [board_id], to_create=True)
 
 
-def require_any(context: Context, seat: Seat, board_ids: Iterable[str]) -> None:
+def require_any(context: Context, seat: TaskAccount, board_ids: Iterable[str]) -> None:
     """
     Let an item pass that is reached by one of *board_ids*.
 
@@ -127,7 +127,7 @@ def require_any(context: Context, seat: Seat, board_ids: Iterable[str]) -> None:
         raise outside(seat, *board_ids)
 
 
-def require_writable(seat: Seat) -> None:
+def require_writable(seat: TaskAccount) -> None:
     """
     Refuse writes over a connection that is known to have read scopes only.
 
@@ -139,7 +139,7 @@ def require_writable(seat: Seat) -> None:
         raise AccessDenied("The connection has read scopes only.")
 
 
-def outside(seat: Seat, *board_ids: str) -> OutsideBoards:
+def outside(seat: TaskAccount, *board_ids: str) -> OutsideBoards:
     """Say that a board, or the boards of an item, are not the token's business."""
     return OutsideBoards(seat.connection.provider, board_ids)
 
@@ -165,9 +165,9 @@ async def told(asking: Awaitable[Found], *, what: str) -> Found:
         raise ProviderFailure("The provider refused the request.") from refusal
 
 
-def _seat(usable: Iterable[Connection], context: Context) -> Seat:
+def _seat(usable: Iterable[Connection], context: Context) -> TaskAccount:
     for connection in sorted(usable, key=lambda one: one.id):
-        found = context.tasks.seat(connection.id)
+        found = context.tasks.account(connection.id)
         if found is not None:
             return found
     raise NoUsableConnection(Surface.TASKS)

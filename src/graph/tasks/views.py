@@ -1,6 +1,6 @@
 """What the task fields return: records put into the shape of the schema's types."""
 
-from providers.records.mail import Record
+from providers.records.base import Record
 from providers.records.tasks import TaskBoard, TaskItem
 
 

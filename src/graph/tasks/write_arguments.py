@@ -7,7 +7,7 @@ import msgspec
 from graph.context import Context
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
-from providers.ports.tasks import NAME
+from providers.ports.tasks import NAME_COLUMN
 from providers.records.tasks import TaskColumn
 from providers.tasks.columns import Column
 
@@ -74,8 +74,8 @@ def known(
 ) -> list[str]:
     """Return the fields of *given* that can be set at all, whoever asks."""
     settable_ = {one.id for one in columns if one.writable}
-    if renames and given.get(NAME, "").strip():
-        settable_.add(NAME)
+    if renames and given.get(NAME_COLUMN, "").strip():
+        settable_.add(NAME_COLUMN)
     return [column for column in given if column in settable_]
 
 

@@ -10,9 +10,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from providers.failures import ProviderFailure
-from providers.fanout import ConnectionWarning, every, in_time, whole_failure
-from providers.ports.calendar import CalendarPlace, CalendarPort, NoSuchCalendar, PublicIds
-from providers.ports.mail import ConnectionInfo
+from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
+from providers.ports.calendar import CalendarKey, CalendarPort, NoSuchCalendar, PublicIdStore
+from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Calendar, NamedCalendar
 
 CALENDARS = "calendars"
@@ -21,11 +21,11 @@ Connection = tuple[ConnectionInfo, CalendarPort]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CalendarSource:
     """A calendar to be read."""
 
     calendar_id: int
-    place: CalendarPlace
+    place: CalendarKey
     info: ConnectionInfo
     port: CalendarPort
     calendar: Calendar
@@ -47,16 +47,16 @@ class Target:
         return ConnectionWarning(self.info, failure, f'calendar "{self.calendar.name}"')
 
 
-class Shelf:
+class CalendarCatalogue:
     """The calendars of the accounts that a caller may use, for one request."""
 
     def __init__(
-        self, connections: Sequence[Connection], ids: PublicIds, *, patience: float
+        self, connections: Sequence[Connection], ids: PublicIdStore, *, timeout_seconds: float
     ) -> None:
-        """Take the usable connections and their ports. *patience*: seconds each may take."""
+        """Take the usable connections and their ports. *timeout_seconds*: seconds each may take."""
         self._connections = tuple(sorted(connections, key=lambda pair: pair[0].id))
         self._ids = ids
-        self._patience = patience
+        self._timeout_seconds = timeout_seconds
         self._asking = {info.id: asyncio.Lock() for info, _ in self._connections}
         self._told: dict[int, Sequence[Calendar] | ProviderFailure] = {}
 
@@ -83,7 +83,7 @@ class Shelf:
 
     async def find(
         self, *, only: Collection[int] | None = None, allowed: AbstractSet[int] | None = None
-    ) -> tuple[list[Target], list[ConnectionWarning]]:
+    ) -> tuple[list[CalendarSource], list[ConnectionWarning]]:
         """
         Find calendars, by id, and the accounts that did not tell theirs.
 
@@ -102,14 +102,14 @@ class Shelf:
             await self.require(only, allowed)
         visible = allowed if only is None else frozenset(only)
         asked = await self._holders(visible)
-        answers = await every([self._calendars(info.id, port) for info, port in asked])
+        answers = await gather_results([self._calendars(info.id, port) for info, port in asked])
         warnings = [
             ConnectionWarning(info, answer)
             for (info, _), answer in zip(asked, answers, strict=True)
             if isinstance(answer, ProviderFailure)
         ]
         if asked and len(warnings) == len(asked):
-            raise whole_failure(warnings, of=CALENDARS)
+            raise combined_failure(warnings, of=CALENDARS)
         targets = [
             one
             for one in await self._named(asked, answers)
@@ -126,7 +126,9 @@ class Shelf:
         async with self._asking[connection]:
             if connection not in self._told:
                 try:
-                    self._told[connection] = await in_time(port.calendars(), self._patience)
+                    self._told[connection] = await with_timeout(
+                        port.calendars(), self._timeout_seconds
+                    )
                 except ProviderFailure as failure:
                     self._told[connection] = failure
         told = self._told[connection]
@@ -144,7 +146,7 @@ class Shelf:
 
     async def _named(
         self, asked: Sequence[Connection], answers: Sequence[Sequence[Calendar] | ProviderFailure]
-    ) -> list[Target]:
+    ) -> list[CalendarSource]:
         """Put all calendars that were told under their ids, in the order of these."""
         found = [
             (info, port, calendar)
@@ -153,19 +155,19 @@ class Shelf:
             for calendar in answer
         ]
         ids = await self._ids.calendar_ids(
-            [CalendarPlace(info.id, calendar.id) for info, _, calendar in found]
+            [CalendarKey(info.id, calendar.id) for info, _, calendar in found]
         )
         targets = (
-            Target(ids[place], place, info, port, calendar)
+            CalendarSource(ids[place], place, info, port, calendar)
             for info, port, calendar in found
-            if (place := CalendarPlace(info.id, calendar.id)) in ids
+            if (place := CalendarKey(info.id, calendar.id)) in ids
         )
         return sorted(targets, key=lambda one: one.calendar_id)
 
 
-def _distinct(targets: Sequence[Target]) -> list[Target]:
+def _distinct(targets: Sequence[CalendarSource]) -> list[CalendarSource]:
     """Keep one of each calendar, though several connections lead to its account."""
-    found: dict[tuple[str, str, str | int, str], Target] = {}
+    found: dict[tuple[str, str, str | int, str], CalendarSource] = {}
     for one in targets:
         account = one.info.account_email.casefold() or one.info.id
         key = (one.info.provider, one.info.base_url, account, one.calendar.id)
@@ -173,7 +175,7 @@ def _distinct(targets: Sequence[Target]) -> list[Target]:
     return list(found.values())
 
 
-def _require(only: Collection[int], targets: Sequence[Target]) -> None:
+def _require(only: Collection[int], targets: Sequence[CalendarSource]) -> None:
     """Refuse a calendar that its account has no longer."""
     found = {one.calendar_id for one in targets}
     for one in only:

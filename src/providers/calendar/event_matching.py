@@ -11,7 +11,7 @@ from providers.ports.calendar import EventQuery
 from providers.records.calendar import Event
 
 
-def needed(query: EventQuery) -> frozenset[str]:
+def needed_attributes(query: EventQuery) -> frozenset[str]:
     """Name the attributes of an event that `passes` looks at, beside its times."""
     names = set(query.text_fields) if query.text else set[str]()
     if query.addresses or query.contact_email or query.contact_name:
@@ -21,12 +21,12 @@ def needed(query: EventQuery) -> frozenset[str]:
     return frozenset(names)
 
 
-def passing(events: Iterable[Event], query: EventQuery) -> list[Event]:
+def matching_events(events: Iterable[Event], query: EventQuery) -> list[Event]:
     """
     Return what the query asks for; calendars and cancelled ones are settled before.
 
     Args:
-        events: With their times and what is `needed`.
+        events: With their times and what is `needed_attributes`.
         query: What is asked for.
     """
     meets = query.span.meets

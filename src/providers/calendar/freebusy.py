@@ -9,7 +9,7 @@ from providers.records.calendar import TimePeriod
 _MINUTE = timedelta(minutes=1)
 
 
-def busy(taken: Iterable[Span], within: Span) -> tuple[Span, ...]:
+def merge_busy(taken: Iterable[Span], within: Span) -> tuple[Span, ...]:
     """Join what overlaps or touches, cut to *within*; by start, none of them empty."""
     joined: list[Span] = []
     for one in sorted(_cut(taken, within)):
@@ -20,14 +20,14 @@ def busy(taken: Iterable[Span], within: Span) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-def free(taken: Sequence[Span], within: Span) -> tuple[Span, ...]:
-    """Return what *taken*, as `busy` returns it, leaves of *within*."""
+def free_spans(taken: Sequence[Span], within: Span) -> tuple[Span, ...]:
+    """Return what *taken*, as `merge_busy` returns it, leaves of *within*."""
     edges = [within.start, *(edge for one in taken for edge in one), within.end]
     gaps = (Span(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True))
     return tuple(gap for gap in gaps if not gap.empty)
 
 
-def periods(spans: Iterable[Span]) -> tuple[TimePeriod, ...]:
+def to_periods(spans: Iterable[Span]) -> tuple[TimePeriod, ...]:
     """Write spans as callers see them."""
     return tuple(
         TimePeriod(
@@ -39,7 +39,7 @@ def periods(spans: Iterable[Span]) -> tuple[TimePeriod, ...]:
     )
 
 
-def pieces(span: Span, longest: timedelta) -> Iterator[Span]:
+def split_span(span: Span, longest: timedelta) -> Iterator[Span]:
     """Cut a span into pieces that upstream will answer, none longer than *longest*."""
     start = span.start
     while start < span.end:

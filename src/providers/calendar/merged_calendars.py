@@ -18,26 +18,32 @@ from uuid import UUID
 from msgspec import structs
 
 from providers.calendar import event_matching, freebusy
-from providers.calendar.catalogue import CALENDARS, Shelf, Target
+from providers.calendar.catalogue import CALENDARS, CalendarCatalogue, CalendarSource
 from providers.failures import Missing, ProviderFailure, TooMuch
-from providers.fanout import PATIENCE, ConnectionWarning, every, in_time, whole_failure
+from providers.fanout import (
+    CONNECTION_TIMEOUT_SECONDS,
+    ConnectionWarning,
+    combined_failure,
+    gather_results,
+    with_timeout,
+)
 from providers.ports.calendar import (
-    CalendarPlace,
+    CalendarKey,
     CalendarPort,
+    EventKey,
     EventList,
-    EventPlace,
+    EventNotVisible,
     EventQuery,
     NoSuchCalendar,
-    NotTheirs,
-    PublicIds,
+    PublicIdStore,
     Span,
 )
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Event, FreeBusyCalendar, NamedCalendar
 
 # Whole days are days of the calendar's zone upstream and UTC days here, so a range is asked for
 # with as much more on either side as zones differ from UTC.
-MARGIN = timedelta(days=1)
+TIME_ZONE_MARGIN = timedelta(days=1)
 
 # Fixed for ever: with another one every event would change its id (decisions 6.2).
 _EVENTS = UUID("6f1c1c0e-52d5-5c8e-9a2b-7b1f0a6a4d11")
@@ -58,7 +64,7 @@ class CalendarList:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPage:
     """
-    What `Agenda.events` found.
+    What `MergedCalendars.events` found.
 
     Attributes:
         events: In the order asked for, with the ids that callers know.
@@ -79,20 +85,20 @@ class FreeBusyList:
     warnings: tuple[ConnectionWarning, ...]
 
 
-class Agenda:
+class MergedCalendars:
     """The calendars a caller may use, as one."""
 
     def __init__(
         self,
         connections: Sequence[tuple[ConnectionInfo, CalendarPort]],
-        ids: PublicIds,
+        ids: PublicIdStore,
         *,
-        patience: float = PATIENCE,
+        timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
     ) -> None:
-        """Take the usable connections and their ports. *patience*: seconds each may take."""
-        self._shelf = Shelf(connections, ids, patience=patience)
+        """Take the usable connections and their ports. *timeout_seconds*: seconds each may take."""
+        self._shelf = CalendarCatalogue(connections, ids, timeout_seconds=timeout_seconds)
         self._ids = ids
-        self._patience = patience
+        self._timeout_seconds = timeout_seconds
 
     async def calendars(self, *, allowed: AbstractSet[int] | None = None) -> CalendarList:
         """
@@ -102,7 +108,7 @@ class Agenda:
             allowed: Those that exist for the caller; None for all.
 
         Raises:
-            Throttled, TimedOut, AllFailed: No account answered; see `fanout.whole_failure`.
+            Throttled, TimedOut, AllFailed: No account answered; see `fanout.combined_failure`.
         """
         targets, warnings = await self._shelf.find(allowed=allowed)
         return CalendarList(calendars=tuple(one.named for one in targets), warnings=tuple(warnings))
@@ -124,7 +130,7 @@ class Agenda:
             await self._shelf.require(only or (), query.allowed)
             return EventPage(events=(), total=0, warnings=())
         targets, warnings = await self._shelf.find(only=only, allowed=query.allowed)
-        fields = frozenset(wanted | event_matching.needed(query))
+        fields = frozenset(wanted | event_matching.needed_attributes(query))
         span = _widened(query.span)
         answers = await self._ask(
             targets,
@@ -136,8 +142,8 @@ class Agenda:
         cut_off = [target.warning(TooMuch()) for target, found in lists if not found.complete]
         found = _passing(lists, query)
         shown = found[query.offset : query.offset + query.limit]
-        await self._ids.keep_events(
-            {one: EventPlace(of.calendar_id, of.place, event.id) for one, event, of in shown}
+        await self._ids.store_events(
+            {one: EventKey(of.calendar_id, of.place, event.id) for one, event, of in shown}
         )
         return EventPage(
             events=tuple([structs.replace(event, id=one) for one, event, _ in shown]),
@@ -159,12 +165,12 @@ class Agenda:
         if at is None:
             raise Missing
         if allowed is not None and at.calendar_id not in allowed:
-            raise NotTheirs(at.calendar_id)
+            raise EventNotVisible(at.calendar_id)
         port = self._shelf.port(at.place.connection)
         if port is None:
             raise Missing
         read = port.event(at.place.calendar, at.event, wanted=wanted)
-        return structs.replace(await in_time(read, self._patience), id=event_id)
+        return structs.replace(await with_timeout(read, self._timeout_seconds), id=event_id)
 
     async def free_busy(
         self,
@@ -172,7 +178,7 @@ class Agenda:
         *,
         calendar_ids: Sequence[int] | None = None,
         allowed: AbstractSet[int] | None = None,
-        own_answers: bool = True,
+        own_responses: bool = True,
     ) -> FreeBusyList:
         """
         Say of each calendar when it is taken and when not.
@@ -181,7 +187,7 @@ class Agenda:
             span: Nothing outside is told of. When it is empty, nobody is asked.
             calendar_ids: The calendars to ask; None for all.
             allowed: Those that exist for the caller; None for all.
-            own_answers: As `CalendarPort.busy`.
+            own_responses: As `CalendarPort.merge_busy`.
 
         Raises:
             NoSuchCalendar: The first one asked for that does not exist for the caller.
@@ -193,7 +199,7 @@ class Agenda:
             return FreeBusyList(calendars=shown, warnings=tuple(warnings))
         asked = _widened(span)
         taken = await self._ask(
-            targets, lambda one: one.port.busy(one.calendar.id, asked, own_answers=own_answers)
+            targets, lambda one: one.port.busy(one.calendar.id, asked, own_responses=own_responses)
         )
         lists, failed = _parted(targets, taken, warnings, named=calendar_ids is not None)
         return FreeBusyList(
@@ -204,18 +210,20 @@ class Agenda:
     # -- asking
 
     async def _ask(
-        self, targets: Sequence[Target], read: Callable[[Target], Awaitable[T]]
+        self, targets: Sequence[CalendarSource], read: Callable[[CalendarSource], Awaitable[T]]
     ) -> list[T | ProviderFailure]:
-        return await every([in_time(read(one), self._patience) for one in targets])
+        return await gather_results(
+            [with_timeout(read(one), self._timeout_seconds) for one in targets]
+        )
 
 
 def _parted(
-    targets: Sequence[Target],
+    targets: Sequence[CalendarSource],
     answers: Sequence[T | ProviderFailure],
     warnings: Sequence[ConnectionWarning],
     *,
     named: bool,
-) -> tuple[list[tuple[Target, T]], list[ConnectionWarning]]:
+) -> tuple[list[tuple[CalendarSource, T]], list[ConnectionWarning]]:
     """
     Part what was read from what failed; *warnings* are added to the latter.
 
@@ -229,7 +237,7 @@ def _parted(
         NoSuchCalendar: One that was named is gone.
         Throttled, TimedOut, AllFailed: There were calendars to read, and none could be.
     """
-    read: list[tuple[Target, T]] = []
+    read: list[tuple[CalendarSource, T]] = []
     failed = list(warnings)
     for target, answer in zip(targets, answers, strict=True):
         if named and isinstance(answer, Missing):
@@ -239,18 +247,18 @@ def _parted(
         else:
             read.append((target, answer))
     if targets and not read:
-        raise whole_failure(failed, of=CALENDARS)
+        raise combined_failure(failed, of=CALENDARS)
     return read, failed
 
 
 def _passing(
-    lists: Sequence[tuple[Target, EventList]], query: EventQuery
-) -> list[tuple[str, Event, Target]]:
+    lists: Sequence[tuple[CalendarSource, EventList]], query: EventQuery
+) -> list[tuple[str, Event, CalendarSource]]:
     """Find what passes: in order, with the id that callers know and the calendar."""
-    found: dict[str, tuple[str, Event, Target]] = {}
+    found: dict[str, tuple[str, Event, CalendarSource]] = {}
     for target, listed in lists:
         public = _names(target.place)
-        for event in event_matching.passing(listed.events, query):
+        for event in event_matching.matching_events(listed.events, query):
             name = public(event.id)
             found[name] = name, event, target
     ordered = sorted(found.values(), key=itemgetter(0))
@@ -258,20 +266,20 @@ def _passing(
     return ordered  # what is equal stays in order
 
 
-def _start(found: tuple[str, Event, Target]) -> datetime:
+def _start(found: tuple[str, Event, CalendarSource]) -> datetime:
     return found[1].start_utc or _EPOCH
 
 
-def _day(found: tuple[str, Event, Target]) -> date:
+def _day(found: tuple[str, Event, CalendarSource]) -> date:
     return _start(found).date()
 
 
-def event_id(place: CalendarPlace, native: str) -> str:
+def event_id(place: CalendarKey, native: str) -> str:
     """Return the id of an event that callers know: the same for ever (decisions 6.2)."""
     return _names(place)(native)
 
 
-def _names(place: CalendarPlace) -> Callable[[str], str]:
+def _names(place: CalendarKey) -> Callable[[str], str]:
     """Return what names the events of a calendar, as `uuid5` does at a quarter of its cost."""
     beginning = _EVENTS.bytes + f"{place.connection}|{place.calendar}|".encode()
 
@@ -286,17 +294,17 @@ def _names(place: CalendarPlace) -> Callable[[str], str]:
 def _widened(span: Span) -> Span:
     """Widen by the margin, and to whole seconds: what upstream makes of fractions is not told."""
     earliest, latest = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-    start = span.start - MARGIN if span.start - earliest > MARGIN else earliest
-    end = span.end + MARGIN if latest - span.end > MARGIN else latest
+    start = span.start - TIME_ZONE_MARGIN if span.start - earliest > TIME_ZONE_MARGIN else earliest
+    end = span.end + TIME_ZONE_MARGIN if latest - span.end > TIME_ZONE_MARGIN else latest
     return Span(start.replace(microsecond=0), end.replace(microsecond=0))
 
 
-def _free_busy(target: Target, taken: Sequence[Span], span: Span) -> FreeBusyCalendar:
-    spans = freebusy.busy(taken, span)
-    left = () if span.empty else freebusy.free(spans, span)
+def _free_busy(target: CalendarSource, taken: Sequence[Span], span: Span) -> FreeBusyCalendar:
+    spans = freebusy.merge_busy(taken, span)
+    left = () if span.empty else freebusy.free_spans(spans, span)
     return FreeBusyCalendar(
         calendar_id=target.calendar_id,
         calendar_name=target.calendar.name,
-        busy=freebusy.periods(spans),
-        free=freebusy.periods(left),
+        busy=freebusy.to_periods(spans),
+        free=freebusy.to_periods(left),
     )

@@ -21,10 +21,10 @@ import msgspec
 
 from providers.content.ids import ItemKey
 from providers.failures import ProviderFailure, Refused, Throttled
-from providers.fanout import every
+from providers.fanout import gather_results
 from providers.ports.collab import FileQuery, InvalidCursor, Order, Page
 from providers.records import collab as records
-from providers.records.mail import milliseconds
+from providers.records.base import to_epoch_ms
 
 MOST_CHILDREN = 20_000  # of one folder, sorted here
 MOST_FOUND = 2000  # of one library, by one search
@@ -147,7 +147,7 @@ class FileLister:
         self, places: Sequence[ItemKey], query: FileQuery, wanted: AbstractSet[str]
     ) -> "_Gathered":
         """Read and sort everything."""
-        answers = await every([self._all(place, query, wanted) for place in places])
+        answers = await gather_results([self._all(place, query, wanted) for place in places])
         failures = [one for one in answers if isinstance(one, ProviderFailure)]
         if failures and len(failures) == len(places):
             raise next((one for one in failures if isinstance(one, Throttled)), failures[0])
@@ -274,7 +274,7 @@ def _value(file: records.File, order: Order) -> str | int:
 
 
 def _moment(time: datetime | None) -> int:
-    return 0 if time is None else milliseconds(time)
+    return 0 if time is None else to_epoch_ms(time)
 
 
 class _Last(msgspec.Struct, array_like=True):

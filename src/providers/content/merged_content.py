@@ -21,7 +21,12 @@ from providers.failures import (
     Missing,
     ProviderFailure,
 )
-from providers.fanout import PATIENCE, ConnectionWarning, every, whole_failure
+from providers.fanout import (
+    CONNECTION_TIMEOUT_SECONDS,
+    ConnectionWarning,
+    combined_failure,
+    gather_results,
+)
 from providers.ports.collab import (
     CollabPort,
     FileQuery,
@@ -34,7 +39,7 @@ from providers.ports.collab import (
     Share,
     Upload,
 )
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
@@ -58,7 +63,7 @@ class MergedContent:
         self,
         connections: Sequence[tuple[ConnectionInfo, CollabPort]],
         *,
-        patience: float = PATIENCE,
+        patience: float = CONNECTION_TIMEOUT_SECONDS,
         everywhere: bool = False,
     ) -> None:
         """
@@ -137,7 +142,7 @@ class MergedContent:
         found: dict[str, records.Drive] = {}
         order = {one.site: at for at, one in enumerate(sites.items)}
         asked = [pair for pair in self._routes.connections if pair[0].id in self._sites_of]
-        answers = await every(
+        answers = await gather_results(
             [port.drives(sorted(self._sites_of[info.id])) for info, port in asked]
         )
         for (info, _), answer in zip(asked, answers, strict=True):
@@ -552,7 +557,7 @@ class MergedContent:
                 hits += [one for one in page.hits[:room] if _site_of(one) not in taken]
             taken |= self._sites_of.get(info.id, frozenset())
         if not answered:
-            raise whole_failure(failed, of=OF)
+            raise combined_failure(failed, of=OF)
         page = SearchPage(
             hits=tuple(hits),
             total=total,

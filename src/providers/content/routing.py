@@ -10,14 +10,14 @@ from typing import TypeVar
 
 from providers.content.ids import ItemKey
 from providers.failures import Missing, ProviderFailure, Refused
-from providers.fanout import ConnectionWarning, every, in_time, whole_failure
+from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
 from providers.first_holder import (
     changed_nothing,
     read_from_first_holder,
     write_to_first_holder,
 )
 from providers.ports.collab import CollabPort, ReadOnlyContent
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from providers.records.collab import UNKNOWN, Unknown
 
 OF = "content connections"
@@ -66,13 +66,15 @@ class ConnectionRouter:
         self, ask: Callable[[CollabPort], Awaitable[T]]
     ) -> tuple[list[tuple[ConnectionInfo, T]], tuple[ConnectionWarning, ...]]:
         """Ask every connection at once; raise when none answers."""
-        answers = await every([in_time(ask(port), self.patience) for _, port in self.connections])
+        answers = await gather_results(
+            [with_timeout(ask(port), self.patience) for _, port in self.connections]
+        )
         pairs = list(zip((info for info, _ in self.connections), answers, strict=True))
         failed = tuple(
             ConnectionWarning(info, one) for info, one in pairs if isinstance(one, ProviderFailure)
         )
         if failed and len(failed) == len(pairs):
-            raise whole_failure(failed, of=OF)
+            raise combined_failure(failed, of=OF)
         return [(i, one) for i, one in pairs if not isinstance(one, ProviderFailure)], failed
 
     async def merged(

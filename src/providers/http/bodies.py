@@ -8,7 +8,7 @@ from providers.failures import Broken
 _PIECE = 64 * 1024  # bytes decompressed at a time
 
 
-async def decoded(
+async def decompress(
     raw: AsyncIterable[bytes], *, encoding: str, max_bytes: int | None
 ) -> AsyncIterator[bytes]:
     """

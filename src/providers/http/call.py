@@ -1,7 +1,7 @@
 """
 One call as it runs: token, place, breaker, deadline, retry, and what comes of it.
 
-From the outside in: `whole` and `streamed` bound the call in time, `_authorised` renews a refused
+From the outside in: `perform` and `stream` bound the call in time, `_authorised` renews a refused
 token, `_sent` takes a place and the breaker's leave, `_send` speaks to the transport.
 """
 
@@ -24,18 +24,18 @@ from providers.failures import (
     Unreachable,
 )
 from providers.http import errors as http_errors
-from providers.http.bodies import decoded
-from providers.http.events import Told, Watch
-from providers.http.resilience import Clock, Health, Resting
-from providers.http.response import Answer, StreamedAnswer
+from providers.http.bodies import decompress
+from providers.http.events import CallEvent, CallListener
+from providers.http.resilience import CircuitOpen, Clock, Health
+from providers.http.response import Response, StreamedResponse
 from providers.http.retry_after import parse_retry_after
 
-MAX_REFUSAL = 256 * 1024  # bytes of an answer that is only read to see what went wrong
-LONGEST_PAUSE = 0.5  # seconds before a retry; drawn from 0 to this or half the time left
+MAX_ERROR_BYTES = 256 * 1024  # bytes of an answer that is only read to see what went wrong
+MAX_RETRY_DELAY_SECONDS = 0.5  # seconds before a retry; drawn from 0 to this or half the time left
 
 _NO_BYTES = httpx.ByteStream(b"")
 
-Classify = Callable[[Answer], ProviderFailure | None]
+Classify = Callable[[Response], ProviderFailure | None]
 
 
 class Credentials(Protocol):
@@ -65,7 +65,7 @@ class Call:
 
     Attributes:
         scope: Ends the whole call.
-        fair: Whether upstream is given enough time to be blamed when that is over.
+        counts_timeout: Whether upstream is given enough time to be blamed when that is over.
         public: Whether upstream must not be a machine of this network.
         steps: Seconds per step, as the transport takes them.
         upstream: What a watcher is told it was.
@@ -87,10 +87,10 @@ class Call:
     clock: Clock
     steps: Mapping[str, float | None]
     scope: asyncio.Timeout
-    fair: bool
+    counts_timeout: bool
     public: bool
     upstream: str
-    watch: Watch | None
+    listener: CallListener | None
     connection: int | str | None
     sent: bool = False
     broken: bool = False
@@ -107,7 +107,7 @@ class Call:
         return 200 <= status < 300 or status in self.accept
 
 
-async def whole(call: Call, *, retry: bool | None) -> Answer:
+async def perform(call: Call, *, retry: bool | None) -> Response:
     """
     Make the call, perhaps twice, and read its whole answer.
 
@@ -127,12 +127,13 @@ async def whole(call: Call, *, retry: bool | None) -> Answer:
                 answer = await _authorised(call)
             except (Unreachable, TimedOut) as failure:
                 again = may_repeat or (call.repeatable and not failure.sent)
-                if isinstance(failure, Resting) or not again or not await _paused(call):
+                if isinstance(failure, CircuitOpen) or not again or not await _paused(call):
                     raise
                 answer = await _authorised(call)
             else:
                 passing = (
-                    answer.status in http_errors.PASSING and "retry-after" not in answer.headers
+                    answer.status in http_errors.TRANSIENT_STATUSES
+                    and "retry-after" not in answer.headers
                 )
                 if may_repeat and passing and await _paused(call):
                     answer = await _authorised(call)
@@ -142,8 +143,8 @@ async def whole(call: Call, *, retry: bool | None) -> Answer:
 
 
 @asynccontextmanager
-async def streamed(call: Call) -> AsyncIterator[StreamedAnswer]:
-    """Make the call once and hand out its answer while it comes; see `whole`."""
+async def stream(call: Call) -> AsyncIterator[StreamedResponse]:
+    """Make the call once and hand out its answer while it comes; see `perform`."""
     call.health.throttle.check()
     try:
         async with call.scope:
@@ -154,7 +155,7 @@ async def streamed(call: Call) -> AsyncIterator[StreamedAnswer]:
                         call.health.throttle.passed()
                         headers, encoding = _headers(response)
                         chunks = _pieces(call, response, encoding, most=call.max_bytes)
-                        yield StreamedAnswer(response.status_code, headers, chunks)
+                        yield StreamedResponse(response.status_code, headers, chunks)
                         return
                     answer = await _read(call, response)
                 if answer.status != 401 or token is None or last:
@@ -169,14 +170,16 @@ async def streamed(call: Call) -> AsyncIterator[StreamedAnswer]:
 async def _paused(call: Call) -> bool:
     """Wait a little before a retry; say whether one is allowed at all."""
     ends = call.scope.when()
-    left = LONGEST_PAUSE if ends is None else ends - asyncio.get_running_loop().time()
+    left = MAX_RETRY_DELAY_SECONDS if ends is None else ends - asyncio.get_running_loop().time()
     if left <= 0 or not call.health.budget.withdraw():
         return False
-    await call.clock.sleep(secrets.SystemRandom().uniform(0.0, min(LONGEST_PAUSE, left / 2)))
+    await call.clock.sleep(
+        secrets.SystemRandom().uniform(0.0, min(MAX_RETRY_DELAY_SECONDS, left / 2))
+    )
     return True
 
 
-async def _authorised(call: Call) -> Answer:
+async def _authorised(call: Call) -> Response:
     """
     Make the call, and once more with a new token when the old one is refused.
 
@@ -218,10 +221,10 @@ async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
     """Send once, within this connection's places and with the breaker's leave."""
     health = call.health
     call.sent = call.broken = False
-    async with health.places:
+    async with health.slots:
         health.throttle.check()
         permit = health.breaker.admit()
-        fine: bool | None = None
+        succeeded: bool | None = None
         began, outcome = time.perf_counter(), ""
         try:
             response = await _send(call, token)
@@ -232,15 +235,17 @@ async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
                 await response.aclose()
                 # It holds itself by its stream, and with it the body that was sent.
                 response.stream = _NO_BYTES
-            fine = response.status_code < 500
+            succeeded = response.status_code < 500
         finally:
-            if call.broken or (call.fair and call.scope.expired()):
-                fine = False
-            health.breaker.settle(permit, fine=fine)
-            if call.watch is not None:
+            if call.broken or (call.counts_timeout and call.scope.expired()):
+                succeeded = False
+            health.breaker.settle(permit, succeeded=succeeded)
+            if call.listener is not None:
                 ended = time.perf_counter()
                 how = _ending(call, outcome)
-                call.watch(Told(call.upstream, call.method, how, began, ended, call.connection))
+                call.listener(
+                    CallEvent(call.upstream, call.method, how, began, ended, call.connection)
+                )
 
 
 def _ending(call: Call, outcome: str) -> str:
@@ -273,19 +278,19 @@ async def _send(call: Call, token: str | None) -> httpx.Response:
         response = await call.client.send(request, stream=True)
     except (httpx.TransportError, OSError) as error:
         call.broken = True
-        call.sent = http_errors.may_have_left(request, error)
-        raise http_errors.of_error(error, sent=call.sent, reads=call.reads) from error
+        call.sent = http_errors.may_have_sent(request, error)
+        raise http_errors.failure_of_error(error, sent=call.sent, reads=call.reads) from error
     except BaseException:
-        call.sent = http_errors.may_have_left(request)
+        call.sent = http_errors.may_have_sent(request)
         raise
     call.sent = True
     return response
 
 
-async def _read(call: Call, response: httpx.Response) -> Answer:
+async def _read(call: Call, response: httpx.Response) -> Response:
     """Read the whole body; that of a refusal counts as empty when it cannot be read."""
     wanted = call.wants(response.status_code)
-    most = call.max_bytes if wanted else MAX_REFUSAL
+    most = call.max_bytes if wanted else MAX_ERROR_BYTES
     headers, encoding = _headers(response)
     try:
         body = b"".join([piece async for piece in _pieces(call, response, encoding, most=most)])
@@ -295,7 +300,7 @@ async def _read(call: Call, response: httpx.Response) -> Answer:
         if wanted:  # a write whose answer cannot be read
             raise Unreachable(sent=True) from None
         body = b""
-    return Answer(response.status_code, headers, body)
+    return Response(response.status_code, headers, body)
 
 
 async def _pieces(
@@ -304,11 +309,11 @@ async def _pieces(
     # Not `aiter_raw`: that refuses answers which were made whole, as an app's are.
     raw = cast("httpx.AsyncByteStream", response.stream)
     try:
-        async for piece in decoded(raw, encoding=encoding, max_bytes=most):
+        async for piece in decompress(raw, encoding=encoding, max_bytes=most):
             yield piece
     except (httpx.TransportError, OSError) as error:
         call.broken = True
-        raise http_errors.of_error(error, sent=True, reads=call.reads) from error
+        raise http_errors.failure_of_error(error, sent=True, reads=call.reads) from error
 
 
 def _headers(response: httpx.Response) -> tuple[Mapping[str, str], str]:
@@ -323,7 +328,7 @@ def _headers(response: httpx.Response) -> tuple[Mapping[str, str], str]:
     return headers, encoding
 
 
-def _judged(call: Call, answer: Answer) -> Answer:
+def _judged(call: Call, answer: Response) -> Response:
     """Return a wanted answer; raise what any other one means."""
     if call.wants(answer.status):
         call.health.throttle.passed()
@@ -336,10 +341,10 @@ def _judged(call: Call, answer: Answer) -> Answer:
         raise call.health.throttle.remember(wait or failure.retry_after)
     if answer.status == 429 or (answer.status == 503 and wait is not None):
         raise call.health.throttle.remember(wait)
-    raise failure or http_errors.of_status(answer.status)
+    raise failure or http_errors.failure_of_status(answer.status)
 
 
-def _classified(call: Call, answer: Answer) -> ProviderFailure | None:
+def _classified(call: Call, answer: Response) -> ProviderFailure | None:
     if call.classify is None:
         return None
     try:

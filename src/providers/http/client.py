@@ -14,21 +14,21 @@ from types import MappingProxyType
 import httpx
 import msgspec
 
-from providers.dry_run import pass_or_end
+from providers.dry_run import forbid_writes
 from providers.failures import Throttled, TimedOut
 from providers.http import call
 from providers.http.call import Call, Classify, Credentials
 from providers.http.origins import Origins
 from providers.http.resilience import Health
-from providers.http.response import Answer, StreamedAnswer
-from providers.http.urls import Root, origin_of
+from providers.http.response import Response, StreamedResponse
+from providers.http.urls import BaseUrl, origin_of
 
 __all__ = [
-    "Answer",
     "Classify",
     "Credentials",
     "Origins",
-    "StreamedAnswer",
+    "Response",
+    "StreamedResponse",
     "Upstream",
     "deadline",
 ]
@@ -42,7 +42,7 @@ STREAM_SECONDS = 300.0  # reference, budgets: uploads
 _READ_STEPS = MappingProxyType({"connect": 5.0, "read": 10.0, "write": 10.0, "pool": None})
 _OTHER_STEPS = MappingProxyType({"connect": 5.0, "read": None, "write": None, "pool": None})
 _STREAM_STEPS = MappingProxyType({"connect": 5.0, "read": 30.0, "write": 30.0, "pool": None})
-_FAIR_SECONDS = 1.0  # who gave upstream less than this cannot say that it failed
+_BLAME_SECONDS = 1.0  # who gave upstream less than this cannot say that it failed
 _ELSEWHERE = "elsewhere"  # the hosts of pre-authenticated URLs share one health per connection
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -83,7 +83,7 @@ class Upstream:
             ValueError: *base_url* is not such an URL.
         """
         self._origins = origins
-        self._root = Root.read(base_url)
+        self._root = BaseUrl.read(base_url)
         self._connection = connection
         self._name = name
         self._credentials = credentials
@@ -104,7 +104,7 @@ class Upstream:
         deadline: float | None = None,
         max_bytes: int = MAX_BYTES,
         accept: Collection[int] = (),
-    ) -> Answer:
+    ) -> Response:
         """
         Call ``base_url/segment/segment…`` and return its 2xx answer.
 
@@ -131,7 +131,7 @@ class Upstream:
         if json is not None:
             content = msgspec.json.encode(json)
             headers = {"content-type": "application/json", **headers}
-        return await call.whole(
+        return await call.perform(
             self._plan(
                 method,
                 url,
@@ -152,7 +152,7 @@ class Upstream:
         headers: Mapping[str, str] = _NONE,
         deadline: float | None = None,
         max_bytes: int = MAX_BYTES,
-    ) -> Answer:
+    ) -> Response:
         """
         GET a ``nextLink``.
 
@@ -161,7 +161,7 @@ class Upstream:
             ProviderFailure: As with `call`.
         """
         checked = self._root.check(url)
-        return await call.whole(
+        return await call.perform(
             self._plan("GET", checked, headers, None, deadline, max_bytes=max_bytes), retry=True
         )
 
@@ -175,16 +175,16 @@ class Upstream:
         deadline: float | None = None,
         max_bytes: int | None = None,
         accept: Collection[int] = (),
-    ) -> AbstractAsyncContextManager[StreamedAnswer]:
+    ) -> AbstractAsyncContextManager[StreamedResponse]:
         """
         Call as `call` does, without retries, and read the body inside ``async with``.
 
         Enter, read and leave in one task, and make no other call of this connection inside: the
         stream holds one of its places. *deadline* None: 300 seconds for everything. A body that
-        is too large, damaged or cut raises from `StreamedAnswer.chunks`.
+        is too large, damaged or cut raises from `StreamedResponse.chunks`.
         """
         url = self._root.join(segments, params)
-        return call.streamed(
+        return call.stream(
             self._plan(
                 method,
                 url,
@@ -208,7 +208,7 @@ class Upstream:
         deadline: float | None = None,
         max_bytes: int | None = None,
         accept: Collection[int] = (),
-    ) -> AbstractAsyncContextManager[StreamedAnswer]:
+    ) -> AbstractAsyncContextManager[StreamedResponse]:
         """
         Call an absolute URL that upstream gave us: a pre-authenticated download or upload.
 
@@ -228,7 +228,7 @@ class Upstream:
         """
         known = self._hosts | self._origins.own
         checked = self._root.check(url) if authorised else self._root.admit(url, known)
-        return call.streamed(
+        return call.stream(
             self._plan(
                 method,
                 checked,
@@ -260,7 +260,7 @@ class Upstream:
         authorised: bool = True,
         changes: bool | None = None,
     ) -> Call:
-        pass_or_end(method, said=changes)
+        forbid_writes(method, changes=changes)
         if seconds is None:
             reads = method in ("GET", "HEAD")
             seconds, steps = (READ_SECONDS, _READ_STEPS) if reads else (WRITE_SECONDS, steps)
@@ -285,12 +285,12 @@ class Upstream:
             clock=self._origins.clock,
             steps=steps,
             scope=asyncio.timeout(seconds),
-            fair=seconds >= _FAIR_SECONDS,
+            counts_timeout=seconds >= _BLAME_SECONDS,
             public=foreign and not self._origins.allow_private,
             upstream=self._name,
-            watch=self._origins.watch,
+            listener=self._origins.listener,
             connection=self._connection if authorised else None,
         )
 
     def _health(self, origin: str) -> Health:
-        return self._origins.health(self._connection, origin, places=self._concurrency)
+        return self._origins.health(self._connection, origin, concurrency=self._concurrency)

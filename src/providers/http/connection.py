@@ -54,12 +54,12 @@ class Exchange:
         self.status = 0  # until the head is complete
         self.until_eof = False
 
-    async def head(self, patience: float | None) -> None:
+    async def head(self, timeout_seconds: float | None) -> None:
         """Wait until status and headers are known."""
         while not self.status:
-            await self.event(patience, httpx.ReadTimeout)
+            await self.event(timeout_seconds, httpx.ReadTimeout)
 
-    async def chunk(self, patience: float | None) -> bytes | None:
+    async def chunk(self, timeout_seconds: float | None) -> bytes | None:
         """Return the next piece of the body, None at its end."""
         while True:
             if self.chunks:
@@ -70,9 +70,11 @@ class Exchange:
                 return piece
             if self.complete:
                 return None
-            await self.event(patience, httpx.ReadTimeout)
+            await self.event(timeout_seconds, httpx.ReadTimeout)
 
-    async def event(self, patience: float | None, expired: type[httpx.TimeoutException]) -> None:
+    async def event(
+        self, timeout_seconds: float | None, expired: type[httpx.TimeoutException]
+    ) -> None:
         """Wait for anything to happen; raise what broke the exchange, or *expired*."""
         if self._failure is not None:
             kind, message = self._failure
@@ -80,8 +82,8 @@ class Exchange:
         loop = asyncio.get_running_loop()
         self._waiter = waiter = loop.create_future()
         timer = None
-        if patience is not None:
-            timer = loop.call_later(patience, _expire, waiter, expired)
+        if timeout_seconds is not None:
+            timer = loop.call_later(timeout_seconds, _expire, waiter, expired)
         try:
             await waiter
         finally:
@@ -160,7 +162,7 @@ class Connection(asyncio.Protocol):
         body: AsyncIterable[bytes] | None,
         *,
         length: int | None,
-        patience: float | None,
+        timeout_seconds: float | None,
     ) -> None:
         """
         Write a request. Stops without an error when the answer comes before the body's end.
@@ -170,7 +172,7 @@ class Connection(asyncio.Protocol):
             head: Everything up to the body; with *body* None also the body itself.
             body: Sent piece by piece, as fast as upstream takes it.
             length: What Content-Length promised for *body*; None: it is sent chunked.
-            patience: Seconds that upstream may take nothing.
+            timeout_seconds: Seconds that upstream may take nothing.
         """
         self._write(head)
         if body is not None:
@@ -184,7 +186,7 @@ class Connection(asyncio.Protocol):
                 if length is not None and written > length:
                     raise httpx.LocalProtocolError("The body is longer than announced.")
                 self._write(piece if length is not None else b"%x\r\n%b\r\n" % (len(piece), piece))
-                await self._drain(exchange, patience)
+                await self._drain(exchange, timeout_seconds)
             if exchange.status:
                 return
             if length is None:
@@ -325,6 +327,6 @@ class Connection(asyncio.Protocol):
             raise httpx.WriteError("The connection broke off.")
         self._transport.write(piece)
 
-    async def _drain(self, exchange: Exchange, patience: float | None) -> None:
+    async def _drain(self, exchange: Exchange, timeout_seconds: float | None) -> None:
         while self._writing_paused and not exchange.status:
-            await exchange.event(patience, httpx.WriteTimeout)
+            await exchange.event(timeout_seconds, httpx.WriteTimeout)

@@ -19,14 +19,14 @@ from providers.failures import (
 )
 
 # Statuses after which the same call may well succeed in a moment.
-PASSING = frozenset({408, 500, 502, 503, 504})
+TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504})
 
 _REFUSALS: Mapping[int, type[Refused]] = MappingProxyType(
     {409: Conflicted, 412: Stale, 423: Locked, 507: OutOfSpace}
 )
 
 
-def of_status(status: int) -> ProviderFailure:
+def failure_of_status(status: int) -> ProviderFailure:
     """Return what a status means when the protocol has nothing to add."""
     if status in (404, 410):
         return Missing()
@@ -38,7 +38,7 @@ def of_status(status: int) -> ProviderFailure:
     return Refused(status=status) if 400 <= status < 500 else Broken(failed=True)
 
 
-def of_error(error: Exception, *, sent: bool, reads: bool) -> ProviderFailure:
+def failure_of_error(error: Exception, *, sent: bool, reads: bool) -> ProviderFailure:
     """Return what a transport error means for a read or a write of which *sent* is known."""
     if isinstance(error, httpx.TimeoutException):
         return TimedOut(sent=sent)
@@ -47,7 +47,7 @@ def of_error(error: Exception, *, sent: bool, reads: bool) -> ProviderFailure:
     return Unreachable(sent=sent)
 
 
-def may_have_left(request: httpx.Request, error: Exception | None = None) -> bool:
+def may_have_sent(request: httpx.Request, error: Exception | None = None) -> bool:
     """Whether a byte of *request* may have left; transports other than ours do not say."""
     if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
         return False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CallEvent:
     """
     One try at an upstream call, when it is over.
 
@@ -28,4 +28,4 @@ class Told:
     connection: int | str | None = None
 
 
-Watch = Callable[[Told], None]
+CallListener = Callable[[CallEvent], None]

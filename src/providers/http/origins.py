@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 
-from providers.http.events import Watch
+from providers.http.events import CallListener
 from providers.http.resilience import Clock, Health, SystemClock
-from providers.http.transport import PLACES, PooledTransport
-from providers.http.urls import origin_of, parse
+from providers.http.transport import MAX_CONNECTIONS, PooledTransport
+from providers.http.urls import origin_of, parse_url
 
 _CLIENTS = 256  # upstream names some of the origins
 
@@ -25,10 +25,10 @@ class Origins:
         apps: Mapping[str, Any] = MappingProxyType({}),
         transport: httpx.AsyncBaseTransport | None = None,
         tls: ssl.SSLContext | None = None,
-        places: int = PLACES,
+        max_connections: int = MAX_CONNECTIONS,
         allow_private: bool = False,
         clock: Clock | None = None,
-        watch: Watch | None = None,
+        listener: CallListener | None = None,
     ) -> None:
         """
         Start without any connection.
@@ -38,18 +38,18 @@ class Origins:
                 up when an origin is first called, so entries may come later.
             transport: Carries everything that no app answers; None: the pooled one.
             tls: None: certificates of certifi.
-            places: Connections per origin.
+            max_connections: Connections per origin.
             allow_private: Whether pre-authenticated URLs may lead into this network (tests).
             clock: None: the system's.
-            watch: Is told of every try at a call.
+            listener: Is told of every try at a call.
         """
         # The client's own log line holds the whole URL, search words included.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         self.clock: Clock = clock or SystemClock()
-        self.transport = transport or PooledTransport(tls=tls, places=places)
+        self.transport = transport or PooledTransport(tls=tls, max_connections=max_connections)
         self.allow_private = allow_private
         self._apps = apps
-        self.watch = watch
+        self.listener = listener
         self._clients: dict[str, httpx.AsyncClient] = {}
         self._health: dict[tuple[object, str], Health] = {}
 
@@ -70,14 +70,14 @@ class Origins:
     @property
     def own(self) -> frozenset[str]:
         """The origins that apps of this process answer for: they lead nowhere else."""
-        return frozenset(origin_of(parse(written)) for written in self._apps)
+        return frozenset(origin_of(parse_url(written)) for written in self._apps)
 
-    def health(self, connection: object, origin: str, *, places: int) -> Health:
+    def health(self, connection: object, origin: str, *, concurrency: int) -> Health:
         """Return what is known of *connection* at *origin*; *places* counts at first sight."""
         key = (connection, origin)
         health = self._health.get(key)
         if health is None:
-            health = self._health[key] = Health(self.clock, places)
+            health = self._health[key] = Health(self.clock, concurrency)
         return health
 
     def forget(self, connection: object) -> None:
@@ -96,7 +96,7 @@ class Origins:
 
     def _transport_for(self, origin: str) -> httpx.AsyncBaseTransport:
         for written, app in self._apps.items():
-            if origin_of(parse(written)) == origin:
+            if origin_of(parse_url(written)) == origin:
                 return _InProcess(app=app)
         return self.transport
 

@@ -56,15 +56,15 @@ class Endpoint:
 
 class Pool:
     """
-    At most *places* connections to one endpoint.
+    At most *max_connections* connections to one endpoint.
 
     Attributes:
         taken: How many places are in use: busy, idle, or being connected.
     """
 
-    def __init__(self, endpoint: Endpoint, *, places: int, idle_seconds: float) -> None:
+    def __init__(self, endpoint: Endpoint, *, max_connections: int, idle_seconds: float) -> None:
         self._endpoint = endpoint
-        self._places = places
+        self._max_connections = max_connections
         self._idle_seconds = idle_seconds
         self._idle: dict[Connection, None] = {}  # in the order they became idle
         self._sockets: set[Connection] = set()
@@ -86,24 +86,24 @@ class Pool:
     async def acquire(
         self,
         *,
-        connect: float | None,
-        wait: float | None,
-        youngest: float | None = None,
+        connect_seconds: float | None,
+        wait_seconds: float | None,
+        reuse_seconds: float | None = None,
         fresh: bool = False,
     ) -> tuple[Connection, bool]:
         """
         Take a connection; it comes back by itself when its exchange is over.
 
         Args:
-            connect: Seconds for a new connection, TLS included.
-            wait: Seconds to wait for a place.
-            youngest: Reuse only what became idle less than so many seconds ago.
+            connect_seconds: Seconds for a new connection, TLS included.
+            wait_seconds: Seconds to wait for a place.
+            reuse_seconds: Reuse only what became idle less than so many seconds ago.
             fresh: Reuse nothing, and close what is idle: it is probably stale too.
 
         Returns:
             The connection, and whether it has served before.
         """
-        limit = self._idle_seconds if youngest is None else youngest
+        limit = self._idle_seconds if reuse_seconds is None else reuse_seconds
         oldest = asyncio.get_running_loop().time() - limit
         while self._idle:
             connection, _ = self._idle.popitem()
@@ -111,15 +111,15 @@ class Pool:
                 return connection, True
             connection.close()
             self.taken -= 1
-        if self.taken < self._places:
+        if self.taken < self._max_connections:
             self.taken += 1
         else:
-            handed = await self._turn(wait)
+            handed = await self._turn(wait_seconds)
             if handed is not None:
                 if handed.alive and not fresh:
                     return handed, True
                 handed.close()
-        return await self._connect(connect), False
+        return await self._connect(connect_seconds), False
 
     async def aclose(self) -> None:
         """Close every connection, also the busy ones."""
@@ -141,12 +141,12 @@ class Pool:
 
     # --- places
 
-    async def _turn(self, patience: float | None) -> Connection | None:
+    async def _turn(self, timeout_seconds: float | None) -> Connection | None:
         """Wait for a place, which comes with a connection or (None) without."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[Connection | None] = loop.create_future()
         self._waiting.append(turn)
-        timer = None if patience is None else loop.call_later(patience, _expire, turn)
+        timer = None if timeout_seconds is None else loop.call_later(timeout_seconds, _expire, turn)
         try:
             return await turn
         except asyncio.CancelledError:
@@ -195,12 +195,12 @@ class Pool:
 
     # --- sockets
 
-    async def _connect(self, patience: float | None) -> Connection:
+    async def _connect(self, timeout_seconds: float | None) -> Connection:
         connection = Connection(released=self._released, lost=self._lost)
         self._sockets.add(connection)
         self._none_left.clear()
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout_seconds):
                 await self._open_socket(connection)
         except BaseException as failure:
             connection.close()

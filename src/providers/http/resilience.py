@@ -42,7 +42,7 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
-class Resting(Unreachable):
+class CircuitOpen(Unreachable):
     """The breaker is open: upstream has failed too often to be asked now."""
 
 
@@ -50,11 +50,11 @@ class Resting(Unreachable):
 class Permit:
     """Leave to make one call, to be settled once."""
 
-    era: int
+    generation: int
     probe: bool
 
 
-class Breaker:
+class CircuitBreaker:
     """
     Stops calls for a while when at least half of them fail.
 
@@ -71,7 +71,7 @@ class Breaker:
         self._clock = clock
         self._outcomes: deque[tuple[float, bool]] = deque()
         self._failures = 0
-        self._era = 0  # counts the changes between open and closed
+        self._generation = 0  # counts the changes between open and closed
         self._opened: float | None = None
         self._probing = False
 
@@ -87,36 +87,36 @@ class Breaker:
             Resting: Not now.
         """
         if self._opened is None:
-            return Permit(self._era, probe=False)
+            return Permit(self._generation, probe=False)
         if self._probing or self._clock.monotonic() < self._opened + self.REST:
-            raise Resting
+            raise CircuitOpen
         self._probing = True
-        return Permit(self._era, probe=True)
+        return Permit(self._generation, probe=True)
 
-    def settle(self, permit: Permit, *, fine: bool | None) -> None:
-        """Report how a call went; *fine* None: it was cancelled."""
-        if permit.era != self._era:
+    def settle(self, permit: Permit, *, succeeded: bool | None) -> None:
+        """Report how a call went; *succeeded* None: it was cancelled."""
+        if permit.generation != self._generation:
             return  # begun before the last change: old news
         if permit.probe:
             self._probing = False
-            if fine is not None:
-                self._change(to_open=not fine)
-        elif fine is not None:
-            self._count(fine=fine)
+            if succeeded is not None:
+                self._change(to_open=not succeeded)
+        elif succeeded is not None:
+            self._count(succeeded=succeeded)
 
-    def _count(self, *, fine: bool) -> None:
+    def _count(self, *, succeeded: bool) -> None:
         now = self._clock.monotonic()
-        self._outcomes.append((now, fine))
-        self._failures += not fine
+        self._outcomes.append((now, succeeded))
+        self._failures += not succeeded
         while self._outcomes[0][0] <= now - self.WINDOW:
-            _, was_fine = self._outcomes.popleft()
-            self._failures -= not was_fine
+            _, was_success = self._outcomes.popleft()
+            self._failures -= not was_success
         calls = len(self._outcomes)
         if calls >= self.CALLS and self._failures >= calls * self.SHARE:
             self._change(to_open=True)
 
     def _change(self, *, to_open: bool) -> None:
-        self._era += 1
+        self._generation += 1
         self._opened = self._clock.monotonic() if to_open else None
         self._outcomes.clear()
         self._failures = 0
@@ -179,9 +179,9 @@ class Throttle:
 class Health:
     """All that is known of one connection at one origin."""
 
-    def __init__(self, clock: Clock, places: int) -> None:
-        """Allow *places* calls at once."""
-        self.breaker = Breaker(clock)
+    def __init__(self, clock: Clock, concurrency: int) -> None:
+        """Allow *concurrency* calls at once."""
+        self.breaker = CircuitBreaker(clock)
         self.budget = RetryBudget()
         self.throttle = Throttle(clock)
-        self.places = asyncio.Semaphore(places)
+        self.slots = asyncio.Semaphore(concurrency)

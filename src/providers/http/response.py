@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """
     A whole answer.
 
@@ -39,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamedAnswer:
+class StreamedResponse:
     """
     An answer whose body is read while it comes.
 

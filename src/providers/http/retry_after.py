@@ -4,7 +4,7 @@ import math
 import time
 from email.utils import parsedate_to_datetime
 
-from providers.http.response import Answer
+from providers.http.response import Response
 
 MAX_SECONDS = 24 * 3600  # a longer wait than a day's quota is a mistake
 
@@ -29,7 +29,7 @@ def parse_retry_after(value: str | None, now_seconds: float) -> int | None:
     return max(1, min(math.ceil(then - now_seconds), MAX_SECONDS))
 
 
-def retry_after_seconds(answer: Answer) -> int | None:
+def retry_after_seconds(answer: Response) -> int | None:
     """Return the wait that an answer names; None when it names none, or zero seconds."""
     value = answer.headers.get("retry-after")
     return None if value == "0" else parse_retry_after(value, time.time())

@@ -15,13 +15,13 @@ from providers.http.connection import Connection, Exchange
 from providers.http.pool import Endpoint, Pool
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-PLACES = 100  # connections per origin
+MAX_CONNECTIONS = 100  # connections per origin
 IDLE_SECONDS = 60.0
 _POOLS = 256  # kept although nothing is connected; upstream names some of the origins
 
 # A request that must not be made twice goes over a connection that was used a moment ago, so that
 # it hardly ever meets one that the server is just closing.
-YOUNG_SECONDS = 5.0
+WRITE_REUSE_SECONDS = 5.0
 
 
 @functools.cache
@@ -46,23 +46,23 @@ class PooledTransport(httpx.AsyncBaseTransport):
     def __init__(
         self,
         *,
-        places: int = PLACES,
+        max_connections: int = MAX_CONNECTIONS,
         idle_seconds: float = IDLE_SECONDS,
-        young_seconds: float = YOUNG_SECONDS,
+        write_reuse_seconds: float = WRITE_REUSE_SECONDS,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """
         Start without any connection.
 
         Args:
-            places: Connections per origin.
+            max_connections: Connections per origin.
             idle_seconds: How long an unused connection is kept.
-            young_seconds: How long ago a connection may have been used to carry a write.
+            write_reuse_seconds: How long ago a connection may have been used to carry a write.
             tls: None: the certificates of certifi.
         """
-        self._places = places
+        self._max_connections = max_connections
         self._idle_seconds = idle_seconds
-        self._young_seconds = young_seconds
+        self._write_reuse_seconds = write_reuse_seconds
         self._tls = tls
         self._pools: dict[tuple[str, str, int, bool], Pool] = {}
 
@@ -83,23 +83,23 @@ class PooledTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         extensions = request.extensions
         extensions["sent"] = False
-        patience = extensions.get("timeout") or {}
+        timeouts = extensions.get("timeout") or {}
         pool = self._pool(request.url, public=bool(extensions.get("public")))
         head = _head(request)
         safe = request.method in SAFE_METHODS
         fresh = False
         while True:
             connection, reused = await pool.acquire(
-                connect=patience.get("connect"),
-                wait=patience.get("pool"),
-                youngest=None if safe else self._young_seconds,
+                connect_seconds=timeouts.get("connect"),
+                wait_seconds=timeouts.get("pool"),
+                reuse_seconds=None if safe else self._write_reuse_seconds,
                 fresh=fresh,
             )
             exchange = connection.begin(bodiless=request.method == "HEAD")
             extensions["sent"] = True
             try:
                 await _send(connection, exchange, request, head)
-                await exchange.head(patience.get("read"))
+                await exchange.head(timeouts.get("read"))
             except (httpx.ReadError, httpx.WriteError):
                 exchange.abandon()
                 if fresh or not (reused and safe and not exchange.started):
@@ -112,7 +112,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
                 return httpx.Response(
                     exchange.status,
                     headers=exchange.headers,
-                    stream=_Body(exchange, patience.get("read")),
+                    stream=_Body(exchange, timeouts.get("read")),
                 )
 
     def _pool(self, url: httpx.URL, *, public: bool) -> Pool:
@@ -126,7 +126,9 @@ class PooledTransport(httpx.AsyncBaseTransport):
             endpoint = Endpoint(host=key[1], port=key[2], tls=context, public=public)
             if len(self._pools) >= _POOLS:
                 self._pools = {key: pool for key, pool in self._pools.items() if pool.taken}
-            pool = Pool(endpoint, places=self._places, idle_seconds=self._idle_seconds)
+            pool = Pool(
+                endpoint, max_connections=self._max_connections, idle_seconds=self._idle_seconds
+            )
             self._pools[key] = pool
         return pool
 
@@ -134,15 +136,15 @@ class PooledTransport(httpx.AsyncBaseTransport):
 class _Body(httpx.AsyncByteStream):
     """The rest of an exchange, as httpx wants to read it."""
 
-    def __init__(self, exchange: Exchange, patience: float | None) -> None:
+    def __init__(self, exchange: Exchange, read_timeout: float | None) -> None:
         self._exchange = exchange
-        self._patience = patience
+        self._read_timeout = read_timeout
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        piece = await self._exchange.chunk(self._patience)
+        piece = await self._exchange.chunk(self._read_timeout)
         if piece is None:
             raise StopAsyncIteration
         return piece
@@ -165,10 +167,10 @@ async def _send(
     connection: Connection, exchange: Exchange, request: httpx.Request, head: bytes
 ) -> None:
     stream = request.stream
-    patience = (request.extensions.get("timeout") or {}).get("write")
+    timeout = (request.extensions.get("timeout") or {}).get("write")
     if isinstance(stream, httpx.ByteStream):
         content = request.content
-        await connection.send(exchange, head + content, None, length=None, patience=patience)
+        await connection.send(exchange, head + content, None, length=None, timeout_seconds=timeout)
         return
     if not isinstance(stream, httpx.AsyncByteStream):
         raise httpx.LocalProtocolError("The body cannot be read without blocking.")
@@ -178,5 +180,5 @@ async def _send(
         head,
         stream,
         length=None if declared is None else int(declared),
-        patience=patience,
+        timeout_seconds=timeout,
     )

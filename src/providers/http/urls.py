@@ -24,7 +24,7 @@ def origin_of(url: httpx.URL) -> str:
     return f"{url.scheme}://{host}:{url.port or _PORTS.get(url.scheme, 0)}"
 
 
-def parse(text: str) -> httpx.URL:
+def parse_url(text: str) -> httpx.URL:
     """
     Read an absolute http(s) URL without userinfo and fragment.
 
@@ -45,7 +45,7 @@ def parse(text: str) -> httpx.URL:
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class BaseUrl:
     """
     Where an upstream's paths begin.
 
@@ -58,14 +58,14 @@ class Root:
     prefix: str
 
     @classmethod
-    def read(cls, base_url: str) -> "Root":
+    def read(cls, base_url: str) -> "BaseUrl":
         """
         Read a base URL.
 
         Raises:
             ValueError: It is not an http(s) URL, or has userinfo, a query or a fragment.
         """
-        url = parse(base_url)
+        url = parse_url(base_url)
         if "?" in base_url:
             raise ValueError("A base URL has no query.")
         prefix = url.raw_path.decode("ascii").rstrip("/")
@@ -101,7 +101,7 @@ class Root:
             Broken: It does not lie under this root.
         """
         try:
-            url = parse(link)
+            url = parse_url(link)
         except ValueError:
             raise Broken from None
         path = url.raw_path.partition(b"?")[0].decode("ascii")
@@ -124,7 +124,7 @@ class Root:
             Broken: It lies elsewhere.
         """
         try:
-            url = parse(link)
+            url = parse_url(link)
         except ValueError:
             raise Broken from None
         if origin_of(url) == self.origin or origin_of(url) in hosts:

@@ -11,20 +11,20 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from providers.failures import Broken, OutcomeUnknown, ProviderFailure
-from providers.outcomes import may_be_done
+from providers.outcomes import may_have_happened
 from providers.records import mail as mail_records
 
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _MESSAGE_ID = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.\[\]:-]+")
 
-LOOKS = (0.0, 0.4, 0.8, 1.5)  # seconds to wait before each look: about three in all
+LOOKUP_DELAYS_SECONDS = (0.0, 0.4, 0.8, 1.5)  # seconds to wait before each look: about three in all
 
 T = TypeVar("T")
 Send = Callable[[], Awaitable[mail_records.SentMessage]]
 LookUp = Callable[[], Awaitable[mail_records.SentMessage | None]]
 
 
-async def once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> mail_records.SentMessage:
+async def send_once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> mail_records.SentMessage:
     """
     Send, unless it was sent already.
 
@@ -46,7 +46,7 @@ async def once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> mail_records
         if not is_ambiguous(failure):
             raise
         looked = _Counted(look_up)
-        found = await patiently(looked)
+        found = await poll(looked)
         if found is not None:
             return found
         if isinstance(failure, Broken) and failure.failed and looked.answers:
@@ -74,12 +74,12 @@ def is_message_id(text: str) -> bool:
 
 def is_ambiguous(failure: ProviderFailure) -> bool:
     """Whether a send that failed so is looked up: also when upstream says that it failed (5xx)."""
-    return isinstance(failure, Broken) or may_be_done(failure)
+    return isinstance(failure, Broken) or may_have_happened(failure)
 
 
-async def patiently(look_up: Callable[[], Awaitable[T | None]]) -> T | None:
+async def poll(look_up: Callable[[], Awaitable[T | None]]) -> T | None:
     """Look a few times within about three seconds; a look that fails finds nothing."""
-    for pause in LOOKS:
+    for pause in LOOKUP_DELAYS_SECONDS:
         await asyncio.sleep(pause)
         try:
             found = await look_up()

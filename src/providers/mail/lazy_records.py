@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, overload
 
-from providers.mail.scanning import Placed
+from providers.mail.scanning import Positioned
 from providers.records.mail import Email
 
-M = TypeVar("M", bound=Placed)
+M = TypeVar("M", bound=Positioned)
 
 
-class Unread(Sequence[Email], Generic[M]):
+class LazyRecords(Sequence[Email], Generic[M]):
     """
     The records of some messages, made whenever they are asked for.
 
@@ -48,6 +48,6 @@ class Unread(Sequence[Email], Generic[M]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def placed(emails: Sequence[Email]) -> Sequence[Placed]:
+def unmapped(emails: Sequence[Email]) -> Sequence[Positioned]:
     """Return what tells the places of *emails* without making them."""
-    return emails.sent if isinstance(emails, Unread) else emails
+    return emails.sent if isinstance(emails, LazyRecords) else emails

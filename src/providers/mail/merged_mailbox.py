@@ -13,17 +13,24 @@ from typing import TypeVar
 from providers import ids
 from providers.failures import Missing, ProviderFailure
 from providers.fanout import (
-    PATIENCE,
+    CONNECTION_TIMEOUT_SECONDS,
     AllFailed,
     ConnectionWarning,
-    every,
-    in_time,
-    whole_failure,
+    combined_failure,
+    gather_results,
+    with_timeout,
 )
 from providers.first_holder import read_from_first_holder, write_to_first_holder
-from providers.mail.merging import ConnectionPosition, MailPage, Slice, merge, page, prefixed
+from providers.mail.merging import (
+    ConnectionPosition,
+    MailboxSlice,
+    MailPage,
+    build_page,
+    merge_slices,
+    with_prefixed_ids,
+)
+from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
-    ConnectionInfo,
     Draft,
     Forward,
     MailChange,
@@ -34,25 +41,25 @@ from providers.ports.mail import (
 )
 from providers.records import mail as mail_records
 
-__all__ = ["AllFailed", "ConnectionPosition", "ConnectionWarning", "MailPage", "Mailbox"]
+__all__ = ["AllFailed", "ConnectionPosition", "ConnectionWarning", "MailPage", "MergedMailbox"]
 
 T = TypeVar("T")
 
 _BEGINNING = ConnectionPosition()
 
 
-class Mailbox:
+class MergedMailbox:
     """The mailboxes a caller may use, as one."""
 
     def __init__(
         self,
         connections: Sequence[tuple[ConnectionInfo, MailPort]],
         *,
-        patience: float = PATIENCE,
+        timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
     ) -> None:
-        """Take the usable connections and their ports. *patience*: seconds each may take."""
+        """Take the usable connections and their ports. *timeout_seconds*: seconds each may take."""
         self._connections = tuple(sorted(connections, key=_connection_id))
-        self._patience = patience
+        self._timeout_seconds = timeout_seconds
 
     async def search(
         self,
@@ -77,25 +84,26 @@ class Mailbox:
         distinct = self._distinct()
         before = {info.id: positions.get(info.id, _BEGINNING) for info, _ in distinct}
         asked = [(info, port) for info, port in distinct if not before[info.id].exhausted]
-        answers = await every(
+        answers = await gather_results(
             [
-                in_time(
-                    port.search(query, after=before[info.id].after, wanted=wanted), self._patience
+                with_timeout(
+                    port.search(query, after=before[info.id].after, wanted=wanted),
+                    self._timeout_seconds,
                 )
                 for info, port in asked
             ]
         )
-        slices: list[Slice] = []
+        slices: list[MailboxSlice] = []
         warnings: list[ConnectionWarning] = []
         for (info, _), answer in zip(asked, answers, strict=True):
             if isinstance(answer, ProviderFailure):
                 warnings.append(ConnectionWarning(info, answer))
             else:
-                slices.append(Slice(info, answer, before[info.id]))
+                slices.append(MailboxSlice(info, answer, before[info.id]))
         if asked and not slices:
-            raise whole_failure(warnings)
-        chosen = merge(slices, query.limit)
-        return page(chosen, slices, before, warnings=warnings, wanted=wanted)
+            raise combined_failure(warnings)
+        chosen = merge_slices(slices, query.limit)
+        return build_page(chosen, slices, before, warnings=warnings, wanted=wanted)
 
     async def get(self, email_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """
@@ -109,7 +117,7 @@ class Mailbox:
             return await port.get(native, wanted=wanted)
 
         provider, email = await self._first_holder(email_id, read)
-        return prefixed([email], provider, wanted)[0]
+        return with_prefixed_ids([email], provider, wanted)[0]
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """
@@ -124,9 +132,9 @@ class Mailbox:
 
         provider, found = await self._first_holder(thread_id, read)
         return mail_records.Thread(
-            id=ids.join_mail(provider, found.id),
+            id=ids.join_mail_id(provider, found.id),
             provider=provider,
-            messages=tuple(prefixed(found.messages, provider, wanted)),
+            messages=tuple(with_prefixed_ids(found.messages, provider, wanted)),
         )
 
     async def send(self, connection_id: int, draft: Draft) -> mail_records.SentMessage:
@@ -194,7 +202,7 @@ class Mailbox:
         return tuple(sorted(found.values(), key=_connection_id))
 
     def _candidates(self, mail_id: str) -> tuple[str, str, list[tuple[ConnectionInfo, MailPort]]]:
-        parts = ids.split_mail(mail_id)
+        parts = ids.split_mail_id(mail_id)
         if parts is None:
             raise Missing
         provider, native = parts
@@ -239,6 +247,6 @@ async def _has(port: MailPort, native: str) -> bool:
 
 def _sent(sent: mail_records.SentMessage, provider: str) -> mail_records.SentMessage:
     return mail_records.SentMessage(
-        email_id=sent.email_id and ids.join_mail(provider, sent.email_id),
-        thread_id=sent.thread_id and ids.join_mail(provider, sent.thread_id),
+        email_id=sent.email_id and ids.join_mail_id(provider, sent.email_id),
+        thread_id=sent.thread_id and ids.join_mail_id(provider, sent.thread_id),
     )

@@ -17,13 +17,14 @@ from msgspec.structs import replace
 
 from providers import ids
 from providers.fanout import ConnectionWarning
-from providers.mail.lazy_records import placed
-from providers.mail.scanning import position, whole_of
-from providers.ports.mail import ConnectionInfo, MailPosition, MailSlice
+from providers.mail.lazy_records import unmapped
+from providers.mail.scanning import end_of_millisecond, position
+from providers.ports.connection import ConnectionInfo
+from providers.ports.mail import MailPosition, MailSlice
 from providers.records import mail as mail_records
 
 Rank = tuple[int, str]
-Entry = tuple[Rank, int, "Slice"]  # rank and connection id are what the order goes by
+Entry = tuple[Rank, int, "MailboxSlice"]  # rank and connection id are what the order goes by
 
 _BEFORE_ALL: Rank = (-(2**63), "")
 
@@ -71,7 +72,7 @@ class MailPage:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class PageEnd:
     """The last email of a page: its *place* in the mailbox of *info*."""
 
     place: MailPosition
@@ -81,12 +82,16 @@ class End:
         """Return how far the mailbox of *info* is consumed when all up to here is."""
         if info.provider == self.info.provider:
             return self.place
-        comes_first = ids.join_mail(info.provider, "") < ids.join_mail(self.info.provider, "")
-        return whole_of(self.place.received_ms) if comes_first else replace(self.place, id="")
+        comes_first = ids.join_mail_id(info.provider, "") < ids.join_mail_id(self.info.provider, "")
+        return (
+            end_of_millisecond(self.place.received_ms)
+            if comes_first
+            else replace(self.place, id="")
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class MailboxSlice:
     """
     One connection's answer, ready to be merged.
 
@@ -108,18 +113,18 @@ class Slice:
 
     def place(self, count: int) -> MailPosition | None:
         """Return where the connection stands after the first *count* of its emails."""
-        return position(placed(self.answer.emails)[count - 1]) if count else self.before.after
+        return position(unmapped(self.answer.emails)[count - 1]) if count else self.before.after
 
     def entries(self) -> Iterator[Entry]:
         """Yield an entry for each of its emails, ranked as it is asked for."""
-        for one in placed(self.answer.emails):
+        for one in unmapped(self.answer.emails):
             yield self._rank(position(one)), self.info.id, self
 
     def emails(self, count: int, wanted: AbstractSet[str]) -> list[mail_records.Email]:
         """Return the first *count* of its emails, prefixed."""
-        return prefixed(self.answer.emails[:count], self.info.provider, wanted)
+        return with_prefixed_ids(self.answer.emails[:count], self.info.provider, wanted)
 
-    def moved(self, count: int, end: End | None) -> ConnectionPosition:
+    def moved(self, count: int, end: PageEnd | None) -> ConnectionPosition:
         """
         Return where the connection stands after *count* of the emails it brought.
 
@@ -140,13 +145,13 @@ class Slice:
             total_exact=exact,
         )
 
-    def _reached(self, count: int, end: End | None) -> MailPosition | None:
+    def _reached(self, count: int, end: PageEnd | None) -> MailPosition | None:
         """
         Return the furthest place up to which everything is consumed.
 
         That is the end of the page as a rule, for all mailboxes alike: page tokens say it once.
         """
-        emails = placed(self.answer.emails)
+        emails = unmapped(self.answer.emails)
         own = self.place(count)
         if count == len(emails) and self.answer.scanned_to is not None:
             own = self.answer.scanned_to
@@ -160,10 +165,10 @@ class Slice:
         return own if ahead else reached
 
     def _rank(self, place: MailPosition) -> Rank:
-        return -place.received_ms, ids.join_mail(self.info.provider, place.id)
+        return -place.received_ms, ids.join_mail_id(self.info.provider, place.id)
 
 
-def merge(slices: Sequence[Slice], limit: int) -> list[Slice]:
+def merge_slices(slices: Sequence[MailboxSlice], limit: int) -> list[MailboxSlice]:
     """
     Take the first *limit*, but nothing past the point to which every slice is known.
 
@@ -180,9 +185,9 @@ def merge(slices: Sequence[Slice], limit: int) -> list[Slice]:
     return [one for _, _, one in islice(merged, limit)]
 
 
-def page(
-    chosen: Sequence[Slice],
-    slices: Sequence[Slice],
+def build_page(
+    chosen: Sequence[MailboxSlice],
+    slices: Sequence[MailboxSlice],
     before: Mapping[int, ConnectionPosition],
     *,
     warnings: Sequence[ConnectionWarning],
@@ -192,7 +197,7 @@ def page(
     Make the page that holds *chosen*, and say where each connection stands after it.
 
     Args:
-        chosen: From `merge`.
+        chosen: From `merge_slices`.
         slices: Of the connections that answered.
         before: Where every connection stood before, by id.
         warnings: Of the connections that did not answer; their positions stay.
@@ -216,16 +221,16 @@ def page(
     )
 
 
-def _end(last: Slice, counts: Mapping[int, int]) -> End:
-    return End(position(placed(last.answer.emails)[counts[last.info.id] - 1]), last.info)
+def _end(last: MailboxSlice, counts: Mapping[int, int]) -> PageEnd:
+    return PageEnd(position(unmapped(last.answer.emails)[counts[last.info.id] - 1]), last.info)
 
 
-def prefixed(
+def with_prefixed_ids(
     emails: Iterable[mail_records.Email], provider: str, wanted: AbstractSet[str]
 ) -> list[mail_records.Email]:
     """Prefix the ids; the received time, which is always read, stays only when it is wanted."""
     dated = "received_at" in wanted
-    prefix = ids.join_mail(provider, "")
+    prefix = ids.join_mail_id(provider, "")
     return [
         replace(
             email,

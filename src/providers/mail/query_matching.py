@@ -48,9 +48,9 @@ def folder_label(query: MailQuery) -> str | None:
     return name if name in FOLDER_LABELS else None
 
 
-def needed(query: MailQuery, *, text: bool) -> frozenset[str]:
+def needed_attributes(query: MailQuery, *, text: bool) -> frozenset[str]:
     """
-    Name the attributes of `records.Email` that `passes` looks at.
+    Name the attributes of `records.Email` that `matches` looks at.
 
     Args:
         query: What is searched for.
@@ -74,18 +74,18 @@ def needed(query: MailQuery, *, text: bool) -> frozenset[str]:
 
 
 def restricts(query: MailQuery, *, text: bool) -> bool:
-    """Whether there is a message that does not pass; *text* as in `passes`."""
+    """Whether there is a message that does not pass; *text* as in `matches`."""
     asked = (query.subject, query.sender, query.recipient, query.after, query.before, query.unread)
     labelled = bool(query.label) and not folder_label(query)
     return any(asked) or labelled or query.has_attachment is not None or bool(text and query.text)
 
 
-def passes(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
+def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
     """
     Whether a message is what the query asks for; folders are the connector's business.
 
     Args:
-        email: Holds at least what `needed` names.
+        email: Holds at least what `needed_attributes` names.
         query: What is searched for.
         text: Whether the words of the query must be found; False trusts upstream.
     """
@@ -126,22 +126,22 @@ def terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term for term in split if term))
 
 
-def tellable(text: str) -> tuple[str, ...]:
+def upstream_terms(text: str) -> tuple[str, ...]:
     """
     Return the terms to ask upstream for: those of a free-text query, parted at their pictures.
 
-    No search language promises to find pictures; see `pictured`.
+    No search language promises to find pictures; see `has_emoji`.
     """
     pieces = (piece.strip() for term in terms(text) for piece in _PICTURE.split(term))
     return tuple(dict.fromkeys(piece for piece in pieces if piece))
 
 
-def pictured(text: str) -> bool:
+def has_emoji(text: str) -> bool:
     """Whether a free-text query looks for pictures, which are found here and not upstream."""
     return _PICTURE.search(text) is not None
 
 
-def unspaced(text: str) -> bool:
+def is_unspaced_script(text: str) -> bool:
     """Whether a text is in a script without blanks, in which words have no beginnings."""
     return _UNSPACED.search(text) is not None
 
@@ -153,7 +153,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def readable(markup: str) -> str:
+def html_to_text(markup: str) -> str:
     """
     Return the text that a reader of an HTML body sees, roughly.
 
@@ -206,7 +206,7 @@ def _has_words(email: mail_records.Email, text: str, fields: AbstractSet[str]) -
 
 def _found(term: str, texts: list[str], words: list[str]) -> bool:
     """Find *term* as a word or the beginning of one; without blanks, anywhere."""
-    if unspaced(term):
+    if is_unspaced_script(term):
         return any(term in text for text in texts)
     return any(f" {term}" in line for line in words)
 
@@ -217,7 +217,7 @@ def _texts(email: mail_records.Email, fields: AbstractSet[str]) -> Iterator[str]
     if "body_preview" in fields:
         yield email.body_preview or ""
     if "body" in fields:
-        yield readable(email.body or "") if email.body_type == "html" else email.body or ""
+        yield html_to_text(email.body or "") if email.body_type == "html" else email.body or ""
     if "from_" in fields and email.from_:
         yield _participant(email.from_)
     for name, people in (("to", email.to), ("cc", email.cc)):

@@ -27,7 +27,7 @@ def forward_subject(subject: str | None) -> str:
     return _prefixed(subject, "Fwd: ", ("fwd:", "fw:"))
 
 
-def answered(body: Body, original: mail_records.Email, *, hidden: AbstractSet[str]) -> Body:
+def quote_in_reply(body: Body, original: mail_records.Email, *, hidden: AbstractSet[str]) -> Body:
     """
     Put a reply before the quoted original.
 
@@ -48,11 +48,11 @@ def answered(body: Body, original: mail_records.Email, *, hidden: AbstractSet[st
     return f"{text}\n\n{attribution}\n{lines}\n", kind
 
 
-def forwarded(body: Body, original: mail_records.Email, *, hidden: AbstractSet[str]) -> Body:
+def quote_in_forward(body: Body, original: mail_records.Email, *, hidden: AbstractSet[str]) -> Body:
     """
     Put a caller's text and a short header block before the original, which keeps its form.
 
-    Args and returns are those of `answered`; the type becomes HTML when either is. Without any
+    Arguments and result as for `quote_in_reply`; the type is HTML when either is. Without any
     text of the caller's it is the original's.
     """
     text, kind = body if body[0] else ("", original.body_type)
@@ -60,11 +60,11 @@ def forwarded(body: Body, original: mail_records.Email, *, hidden: AbstractSet[s
     if "html" not in (kind, original.body_type):
         return "\n".join((text, "", *block, "", original.body or "")), "text"
     head = "<br>".join(map(escape, block))
-    own = text if kind == "html" else as_html(text)
+    own = text if kind == "html" else text_to_html(text)
     return f"{own}<br><br><div>{head}</div><br>{_as_html(original)}", "html"
 
 
-def as_html(text: str) -> str:
+def text_to_html(text: str) -> str:
     """Show plain text in HTML, line breaks kept."""
     return "<br>".join(escape(line) for line in text.splitlines())
 
@@ -99,12 +99,12 @@ def _person(one: mail_records.Participant) -> str:
 
 def _as_html(original: mail_records.Email) -> str:
     body = original.body or ""
-    return body if original.body_type == "html" else as_html(body)
+    return body if original.body_type == "html" else text_to_html(body)
 
 
 def _as_text(original: mail_records.Email) -> str:
     body = original.body or ""
     if original.body_type != "html":
         return body
-    lines = (" ".join(line.split()) for line in query_matching.readable(body).splitlines())
+    lines = (" ".join(line.split()) for line in query_matching.html_to_text(body).splitlines())
     return "\n".join(line for line in lines if line)

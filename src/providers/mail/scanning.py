@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 
 from providers.failures import Throttled, TimedOut
 from providers.ports.mail import MailPosition
-from providers.records import mail as mail_records
+from providers.records.base import EPOCH, to_epoch_ms
 
 MAX_PAGES = 5  # upstream pages per call; decisions 0
 MAX_SECONDS = 8.0  # after which no further page is begun, so that a call ends within its fifteen
@@ -25,7 +25,7 @@ _LAST_ID = "~"
 _ID = attrgetter("id")
 
 
-class Placed(Protocol):
+class Positioned(Protocol):
     """A message as far as its place in the order goes: a record, or what upstream sent."""
 
     @property
@@ -37,7 +37,7 @@ class Placed(Protocol):
         """In whole milliseconds."""
 
 
-M = TypeVar("M", bound=Placed)
+M = TypeVar("M", bound=Positioned)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Page(Generic[M]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scan(Generic[M]):
+class ScanResult(Generic[M]):
     """
     What was found.
 
@@ -75,18 +75,18 @@ class Scan(Generic[M]):
     counted: int
 
 
-def position(one: Placed) -> MailPosition:
+def position(one: Positioned) -> MailPosition:
     """Return where a message stands in its mailbox's order."""
     received = one.received_at
-    return MailPosition(0 if received is None else mail_records.milliseconds(received), one.id)
+    return MailPosition(0 if received is None else to_epoch_ms(received), one.id)
 
 
-def whole_of(received_ms: int) -> MailPosition:
+def end_of_millisecond(received_ms: int) -> MailPosition:
     """Return the position behind everything that was received in this millisecond."""
     return MailPosition(received_ms, _LAST_ID)
 
 
-def following(emails: Iterable[M], after: MailPosition | None) -> list[M]:
+def sorted_after(emails: Iterable[M], after: MailPosition | None) -> list[M]:
     """Return in order what comes strictly after a position."""
     ordered: list[M] = sorted(emails, key=_ID)
     ordered.sort(key=_received, reverse=True)  # what is equal stays in order
@@ -96,8 +96,8 @@ def following(emails: Iterable[M], after: MailPosition | None) -> list[M]:
     return [one for one in ordered if position(one).rank > start]
 
 
-def _received(one: Placed) -> datetime:
-    return one.received_at or mail_records.EPOCH
+def _received(one: Positioned) -> datetime:
+    return one.received_at or EPOCH
 
 
 async def scan(
@@ -106,7 +106,7 @@ async def scan(
     after: MailPosition | None,
     limit: int,
     keep: Callable[[Sequence[M]], Awaitable[Sequence[M]]],
-) -> Scan[M]:
+) -> ScanResult[M]:
     """
     Read pages until *limit* messages passed, all was read, or enough was read to move on.
 
@@ -135,7 +135,7 @@ async def scan(
             last = False
             break
     whole = last and len(found) <= limit
-    return Scan(
+    return ScanResult(
         emails=tuple(found[:limit]),
         scanned_to=None if whole or len(found) > limit else reader.reached,
         exhausted=whole,
@@ -170,7 +170,7 @@ class _Reader(Generic[M]):
         self.reached = self._complete
 
     def rest(self) -> list[M]:
-        ready, self._held = following(self._held, self._after), []
+        ready, self._held = sorted_after(self._held, self._after), []
         return ready
 
     def take(self, page: Page[M]) -> list[M]:
@@ -185,11 +185,11 @@ class _Reader(Generic[M]):
         if not floors:
             return []
         self._floor = min(floors)
-        complete = whole_of(self._floor + 1)
+        complete = end_of_millisecond(self._floor + 1)
         held, self._held = self._held, []
         ready: list[M] = []
         for one in held:
             (ready if position(one).rank < complete.rank else self._held).append(one)
         if self._after is None or complete.rank > self._after.rank:
             self._complete = complete
-        return following(ready, self._after)
+        return sorted_after(ready, self._after)

@@ -31,7 +31,9 @@ __all__ = [
     "authorize_url",
 ]
 
-EARLY = 300.0  # seconds before its end that a token is replaced; reference, wire protocols 3
+REFRESH_EARLY_SECONDS = (
+    300.0  # seconds before its end that a token is replaced; reference, wire protocols 3
+)
 
 # A token that is refused so soon after it was issued is not refused for its age: another refresh
 # would give the same, and do so for every call.
@@ -164,7 +166,7 @@ class ClientCredentials:
         return tokens
 
     def _ends_soon(self, tokens: Tokens) -> bool:
-        return _left(tokens.expires_at, self._clock) < EARLY
+        return _left(tokens.expires_at, self._clock) < REFRESH_EARLY_SECONDS
 
 
 class RefreshingCredentials:
@@ -200,7 +202,7 @@ class RefreshingCredentials:
         self._clock = clock or SystemClock()
         self._flight: _SingleFlight[StoredCredentials] = _SingleFlight()
         self._known: StoredCredentials | None = None
-        self._early = EARLY
+        self._early = REFRESH_EARLY_SECONDS
         self._refused_version: int | None = None  # its refresh token is dead
         self._renewed: float | None = None  # when this process got the token it knows
 
@@ -276,7 +278,7 @@ class RefreshingCredentials:
             return self._took(await self._store.load())
         self._took(new)
         self._renewed = self._clock.monotonic()
-        self._early = min(EARLY, self._left(new) / 2)
+        self._early = min(REFRESH_EARLY_SECONDS, self._left(new) / 2)
         return new
 
     async def _overtaken(self, stored: StoredCredentials) -> StoredCredentials:
@@ -298,7 +300,7 @@ class RefreshingCredentials:
     def _took(self, stored: StoredCredentials) -> StoredCredentials:
         if self._known is None or self._known.version != stored.version:
             self._renewed = None
-            self._early = EARLY
+            self._early = REFRESH_EARLY_SECONDS
         self._known = stored
         return stored
 

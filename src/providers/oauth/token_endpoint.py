@@ -19,7 +19,7 @@ import msgspec
 from providers.failures import Broken, NeedsReauth, ProviderFailure, Refused
 from providers.http.client import Upstream
 from providers.http.origins import Origins
-from providers.http.response import Answer
+from providers.http.response import Response
 
 # What the provider says when only a person can help.
 _FINAL = frozenset(
@@ -244,7 +244,7 @@ class TokenEndpoint:
             raise Broken from None
 
 
-def _denied(answer: Answer) -> ProviderFailure:
+def _denied(answer: Response) -> ProviderFailure:
     try:
         word = answer.decode(_Denied).error
     except Broken:

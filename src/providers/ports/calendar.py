@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from providers.failures import Missing
 from providers.records.calendar import Calendar, Event
 
-MOST_EVENTS = 10_000  # of one calendar and range; what lies beyond is told of in a warning
+MAX_EVENTS = 10_000  # of one calendar and range; what lies beyond is told of in a warning
 
 
 class Span(NamedTuple):
@@ -102,14 +102,14 @@ class CalendarPort(Protocol):
             Missing: The calendar has no such event.
         """
 
-    async def busy(self, calendar: str, span: Span, *, own_answers: bool) -> Sequence[Span]:
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
         """
         Return when a calendar is taken, in any order, overlapping and sticking out as it may.
 
         Args:
             calendar: Upstream's own id.
             span: In whole seconds.
-            own_answers: Whether upstream may be asked what the account's owner declined, which
+            own_responses: Whether upstream may be asked what the account's owner declined, which
                 is not busy then. Without it what was declined is busy as well.
 
         Raises:
@@ -121,38 +121,38 @@ class CalendarPort(Protocol):
         """Make one harmless read, to see whether the connection works."""
 
 
-class CalendarPlace(NamedTuple):
+class CalendarKey(NamedTuple):
     """Where a calendar is: the connection's id, and upstream's id of the calendar."""
 
     connection: int
     calendar: str
 
 
-class EventPlace(NamedTuple):
+class EventKey(NamedTuple):
     """Where an event is: the calendar's id for callers and its place, and upstream's own id."""
 
     calendar_id: int
-    place: CalendarPlace
+    place: CalendarKey
     event: str
 
 
-class PublicIds(Protocol):
+class PublicIdStore(Protocol):
     """The ids that callers know: given out once, never changed, never given to anything else."""
 
-    async def calendar_ids(self, places: Collection[CalendarPlace]) -> Mapping[CalendarPlace, int]:
+    async def calendar_ids(self, places: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
         """Return the id of each calendar, giving out new ones; one that is gone is left out."""
 
-    async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarPlace]:
+    async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarKey]:
         """Return where calendars are; an id that was never given out is left out."""
 
-    async def keep_events(self, events: Mapping[str, EventPlace]) -> None:
+    async def store_events(self, events: Mapping[str, EventKey]) -> None:
         """Remember where events are, by their UUID; what is known already stays as it is."""
 
-    async def event(self, event_id: str) -> EventPlace | None:
+    async def event(self, event_id: str) -> EventKey | None:
         """Return where an event is; None for an UUID that was never given out."""
 
 
-class NotTheirs(Missing):
+class EventNotVisible(Missing):
     """An event of a calendar that does not exist for the caller: to them, it is missing."""
 
     def __init__(self, calendar_id: int) -> None:

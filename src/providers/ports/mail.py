@@ -8,7 +8,7 @@ Every method raises members of `providers.failures` and nothing else.
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -168,7 +168,7 @@ class MailChange:
     remove_labels: tuple[str, ...] = ()
 
 
-class NobodyToReplyTo(Exception):
+class NoReplyRecipient(Exception):
     """A reply would have no recipient but the sending account itself (400, decisions 16)."""
 
 
@@ -182,7 +182,7 @@ class ReadOnlyMailbox(Exception):
 
 class MailPort(Protocol):
     """
-    One connected mailbox. Ids in and out are native; `Mailbox` prefixes them.
+    One connected mailbox. Ids in and out are native; `MergedMailbox` prefixes them.
 
     `wanted` names attributes of `records.Email`. Records carry native ids in `id` and `thread_id`,
     and always the received time, in whole milliseconds.
@@ -248,30 +248,3 @@ class MailPort(Protocol):
 
     async def probe(self) -> None:
         """Make one harmless read, to see whether the connection works."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionInfo:
-    """
-    What the graph and the connectors know of a connection. Credentials are not part of it.
-
-    Attributes:
-        kind: "email", "calendar", "tasks" or "collab".
-        provider: "PROVIDER_A", "PROVIDER_B", "COLLAB" or a task provider's code.
-        mode: "delegated" or "selected_sites" (collab only).
-        status: "active", "needs_reauth", "disabled" or "error".
-        base_url: The origin (and path prefix) of the upstream.
-    """
-
-    id: int
-    resource_id: int
-    kind: str
-    provider: str
-    mode: str | None = None
-    account_email: str = ""
-    can_write: bool = False
-    status: str = "active"
-    reconnect_url: str | None = None
-    selected_site_ids: tuple[str, ...] = ()
-    base_url: str = ""
-    granted_scopes: tuple[str, ...] = field(default_factory=tuple)

@@ -14,12 +14,12 @@ from typing import NamedTuple, Protocol
 from providers.records.tasks import TaskBoard, TaskItem
 from providers.tasks.columns import Column
 
-MOST_COMMENTS = 25  # inside an item; decisions 7.2
-NAME = "name"  # the pseudo column that renames an item; decisions 7.4
+MAX_COMMENTS = 25  # inside an item; decisions 7.2
+NAME_COLUMN = "name"  # the pseudo column that renames an item; decisions 7.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class ItemVisibility:
     """
     What is to be seen of an item.
 
@@ -119,7 +119,7 @@ class ItemSlice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class TaskTarget:
     """
     An item about to be changed.
 
@@ -146,7 +146,7 @@ class NewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedTask:
     """A new item's id, and the columns that upstream refused to set."""
 
     item_id: str
@@ -170,7 +170,7 @@ class TaskPort(Protocol):
         """
 
     async def items(
-        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: Sight
+        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: ItemVisibility
     ) -> ItemSlice:
         """
         Return items of a board after a position, in the board's order, without comments.
@@ -179,7 +179,7 @@ class TaskPort(Protocol):
             Missing: There is no such board.
         """
 
-    async def item(self, item_id: str, *, sight: Sight) -> TaskItem:
+    async def item(self, item_id: str, *, sight: ItemVisibility) -> TaskItem:
         """
         Read one item.
 
@@ -187,7 +187,7 @@ class TaskPort(Protocol):
             Missing: There is none, it was deleted, or the account may not see it.
         """
 
-    async def target(self, item_id: str, *, columns: bool = False) -> Target:
+    async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
         """
         Find out where an item is, with *columns* also what may be set; nothing of what it holds.
 
@@ -195,7 +195,7 @@ class TaskPort(Protocol):
             Missing: As `item`.
         """
 
-    async def create(self, item: NewItem) -> Created:
+    async def create(self, item: NewItem) -> CreatedTask:
         """
         Create an item once; columns that upstream refuses do not prevent it.
 
@@ -204,7 +204,7 @@ class TaskPort(Protocol):
             Missing: There is no such board.
         """
 
-    async def update(self, target: Target, fields: Mapping[str, str]) -> tuple[str, ...]:
+    async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
         """
         Set columns: column id -> the provider's JSON as a text, or plain text.
 
@@ -212,10 +212,10 @@ class TaskPort(Protocol):
             The columns that upstream refused; the others are set.
         """
 
-    async def delete(self, target: Target) -> None:
+    async def delete(self, target: TaskTarget) -> None:
         """Delete an item for good."""
 
-    async def comment(self, target: Target, body: str) -> str:
+    async def comment(self, target: TaskTarget, body: str) -> str:
         """
         Add a comment, plain text, once; return its id.
 

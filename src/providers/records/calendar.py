@@ -7,7 +7,7 @@ Source: contract, "Calendar objects"; decisions 6.
 
 from datetime import datetime
 
-from providers.records.mail import Record
+from providers.records.base import Record
 
 
 class Attendee(Record, frozen=True):
@@ -23,7 +23,7 @@ class Event(Record, frozen=True):
     One event, or one time of a series.
 
     Attributes:
-        id: Upstream's own from a connector; the UUID that callers know from `Agenda`.
+        id: Upstream's own from a connector; the UUID that callers know from `MergedCalendars`.
         start_utc, end_utc: Always there from a connector, because the order goes by them.
         status: "confirmed", "tentative" or "cancelled".
         organizer: An address.

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from providers.content import ids as collab_ids
 from providers.content.ids import ItemKey, ListKey, RowKey
-from providers.records.mail import Record
+from providers.records.base import Record
 
 
 class UnknownType(Enum):

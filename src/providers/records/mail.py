@@ -1,57 +1,8 @@
-"""
-What every connector returns: frozen records, decoded once, never changed.
+"""Mail records. Times are UTC; ids are native in a connector's records and prefixed for callers."""
 
-A GraphQL type of the same name is a view over its record, so attribute names are the snake_case of
-the schema's field names (`from_` for `from`). A member that was not wanted, or that upstream does
-not tell, is None; sequences are tuples. Times are aware, UTC. Source: contract, "Resources and
-their fields"; decisions 6, 7.2, 8.
-"""
+from datetime import datetime
 
-from datetime import UTC, datetime, timedelta
-from typing import ClassVar
-
-import msgspec
-
-NULLS = 64  # spare nulls of every record: `null_0`, `null_1` …
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """
-    Root of all records.
-
-    Attributes:
-        is_record: Tells a record from everything else; never encoded. With it come the spare
-            nulls, which `graph.execution.plan` reads in place of what a caller may not see.
-    """
-
-    is_record: ClassVar[msgspec.UnsetType] = msgspec.UNSET
-
-
-for _number in range(NULLS):
-    setattr(Record, f"null_{_number}", None)
-
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def milliseconds(moment: datetime) -> int:
-    """Return an aware time as milliseconds since the epoch, rounded down."""
-    since = moment - EPOCH
-    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
-
-
-def moment(received_ms: int) -> datetime:
-    """Return milliseconds since the epoch as UTC."""
-    return EPOCH + timedelta(0, 0, 0, received_ms)  # by keyword it would cost half as much again
-
-
-def whole_milliseconds(moment: datetime) -> datetime:
-    """Return an aware time without what lies below its milliseconds."""
-    rest = moment.microsecond % 1000
-    return moment.replace(microsecond=moment.microsecond - rest) if rest else moment
-
-
-# -- email ---------------------------------------------------------------------------------------
+from providers.records.base import Record
 
 
 class Participant(Record, frozen=True):

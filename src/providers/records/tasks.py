@@ -7,7 +7,7 @@ Ids are upstream's own. A board is whatever the provider groups its items in. So
 
 from datetime import datetime
 
-from providers.records.mail import Record
+from providers.records.base import Record
 
 
 class TaskGroup(Record, frozen=True):

@@ -1,34 +1,32 @@
-"""The task accounts of one caller, and which of them a provider's code names."""
+"""The task accounts of one caller, by connection."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from providers.ports.tasks import TaskPort
 
-# What providers are called; the codes are all that there are.
+# Provider code -> name shown to people. Every task provider has an entry.
 DISPLAY_NAMES: Mapping[str, str] = MappingProxyType(
     {"BOARDS": "Task boards", "PROJECTS": "Task projects"}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """One account: what is known of the connection, and the way to it."""
+class TaskAccount:
+    """One connection and its port."""
 
     connection: ConnectionInfo
     port: TaskPort
 
 
-class TaskDesk:
-    """The usable task accounts, lowest connection id first."""
+class TaskAccounts:
+    """The task accounts that a caller may use."""
 
-    def __init__(self, seats: Sequence[tuple[ConnectionInfo, TaskPort]] = ()) -> None:
-        self._seats = tuple(
-            Seat(connection, port) for connection, port in sorted(seats, key=lambda one: one[0].id)
-        )
+    def __init__(self, connections: Sequence[tuple[ConnectionInfo, TaskPort]] = ()) -> None:
+        self._accounts = {info.id: TaskAccount(info, port) for info, port in connections}
 
-    def seat(self, connection_id: int) -> Seat | None:
+    def account(self, connection_id: int) -> TaskAccount | None:
         """Return the account behind a connection; None when it is not usable."""
-        return next((one for one in self._seats if one.connection.id == connection_id), None)
+        return self._accounts.get(connection_id)

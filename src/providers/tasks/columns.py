@@ -81,7 +81,7 @@ class Cell:
         )
 
 
-def sources(columns: Iterable[Column]) -> Mapping[str, tuple[Column, ...]]:
+def source_columns(columns: Iterable[Column]) -> Mapping[str, tuple[Column, ...]]:
     """Return the columns that each derived field is made of: its value is of the first or all."""
     columns = tuple(columns)
     statuses = [one for one in columns if one.type == "status"]
@@ -99,18 +99,18 @@ def sources(columns: Iterable[Column]) -> Mapping[str, tuple[Column, ...]]:
     }
 
 
-def concealed(columns: Iterable[Column], hidden: AbstractSet[str]) -> frozenset[str]:
+def revealing_columns(columns: Iterable[Column], hidden: AbstractSet[str]) -> frozenset[str]:
     """Return the ids of the columns that would show something of *hidden*."""
     columns = tuple(columns)
-    made_of = sources(columns)
+    made_of = source_columns(columns)
     told = {one.id for name in hidden & DERIVED for one in made_of[name]}
     return frozenset(told | {one.id for one in columns if one.shows & hidden})
 
 
-def derived(cells: Sequence[Cell], wanted: AbstractSet[str]) -> dict[str, Any]:
+def derived_values(cells: Sequence[Cell], wanted: AbstractSet[str]) -> dict[str, Any]:
     """Return the derived fields of *wanted*, by attribute, from the cells of an item."""
     by_id = {one.column.id: one for one in cells}
-    made_of = sources(one.column for one in cells)
+    made_of = source_columns(one.column for one in cells)
     found = {name: [by_id[one.id] for one in made_of[name]] for name in wanted & DERIVED}
     return {name: _READ[name](of) for name, of in found.items()}
 

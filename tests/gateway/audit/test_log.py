@@ -18,7 +18,7 @@ from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
 from gateway.telemetry.metrics import Metrics
-from providers.http.events import Told
+from providers.http.events import CallEvent
 from rest_compat.body import ClientGone
 from rest_compat.responses import RestResponse
 
@@ -258,7 +258,7 @@ async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, wor
 
 async def test_calls_upstream_count_for_the_request_that_made_them():
     async def call(outcome):
-        recorder.count_upstream_call(Told("PROVIDER_A", "GET", outcome, 0.0, 0.0))
+        recorder.count_upstream_call(CallEvent("PROVIDER_A", "GET", outcome, 0.0, 0.0))
 
     async def request(*outcomes):
         begun = recorder.begin(EntryPoint.REST, 1)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from gateway.connections.accounts import Accounts
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 
 KINDS = {"email": "PROVIDER_A", "calendar": "PROVIDER_A", "tasks": "BOARDS", "collab": "CONTENT"}
 

@@ -13,7 +13,7 @@ from gateway.demo.world import register_client
 from gateway.settings import Settings
 from gateway.store.tables import ConnectionRow, Operator, Resource
 from providers.http.client import Upstream
-from providers.http.events import Told
+from providers.http.events import CallEvent
 from providers.http.origins import Origins
 from providers.oauth.credentials import StaticToken
 from sandbox.app import create
@@ -63,7 +63,7 @@ async def stored(database, connection):
 
 
 def answered(connection, outcome="200"):
-    return Told("PROVIDER_A", "GET", outcome, 0.0, 0.0, connection)
+    return CallEvent("PROVIDER_A", "GET", outcome, 0.0, 0.0, connection)
 
 
 async def test_the_moment_of_the_call_is_written(database, last_ok, connection, time):
@@ -132,7 +132,7 @@ async def test_only_calls_with_the_accounts_own_credentials_count(database, last
         return httpx.Response(200, content=b"x")
 
     origins = Origins(
-        transport=httpx.MockTransport(answer), watch=last_ok.called, allow_private=True
+        transport=httpx.MockTransport(answer), listener=last_ok.called, allow_private=True
     )
     way = Upstream(
         origins,

@@ -12,10 +12,10 @@ from gateway.store.database import Database
 from gateway.store.event_ids import EventIds
 from gateway.store.tables import CalendarRow, ConnectionRow, EventRow, Operator, Resource
 from providers.calendar import merged_calendars
-from providers.ports.calendar import CalendarPlace, EventPlace
+from providers.ports.calendar import CalendarKey, EventKey
 
-WORK, HOME = CalendarPlace(1, "me@a.example"), CalendarPlace(1, "home")
-OTHER = CalendarPlace(2, "home")
+WORK, HOME = CalendarKey(1, "me@a.example"), CalendarKey(1, "home")
+OTHER = CalendarKey(2, "home")
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def connection(number):
 
 def places(ids, count, calendar=WORK, calendar_id=1):
     return {
-        merged_calendars.event_id(calendar, f"{ids}-{number}"): EventPlace(
+        merged_calendars.event_id(calendar, f"{ids}-{number}"): EventKey(
             calendar_id, calendar, f"{ids}-{number}"
         )
         for number in range(count)
@@ -91,7 +91,7 @@ async def test_another_process_and_a_restart_know_the_same_ids(known, store):
 async def test_processes_that_meet_a_calendar_at_once_agree(known, store):
     elsewhere = Database.open(store)
     try:
-        wanted = [CalendarPlace(1, f"calendar {number}") for number in range(40)]
+        wanted = [CalendarKey(1, f"calendar {number}") for number in range(40)]
         found = await asyncio.gather(
             *(
                 EventIds(database).calendar_ids(wanted[at:] + wanted[:at])
@@ -110,7 +110,7 @@ async def test_an_event_that_was_kept_is_found(known, store):
     ids = EventIds(known)
     await ids.calendar_ids([WORK])
     kept = places("event", 1201)
-    await ids.keep_events(kept)
+    await ids.store_events(kept)
     elsewhere = Database.open(store)
 
     try:
@@ -126,7 +126,7 @@ async def test_an_event_that_was_kept_is_found(known, store):
 async def test_what_is_known_is_not_written_again(known, monkeypatch):
     ids = EventIds(known)
     await ids.calendar_ids([WORK])
-    await ids.keep_events(places("event", 10))
+    await ids.store_events(places("event", 10))
     written = []
     add = ids._add
 
@@ -135,9 +135,9 @@ async def test_what_is_known_is_not_written_again(known, monkeypatch):
         return await add(table, new)
 
     monkeypatch.setattr(ids, "_add", counted)
-    await ids.keep_events(places("event", 12))
-    await ids.keep_events(places("event", 12))
-    await ids.keep_events({})
+    await ids.store_events(places("event", 12))
+    await ids.store_events(places("event", 12))
+    await ids.store_events({})
 
     assert written == [2]
 
@@ -146,29 +146,29 @@ async def test_memory_is_bounded_and_forgetting_loses_nothing(known, monkeypatch
     monkeypatch.setattr(event_ids, "REMEMBERED", 5)
     monkeypatch.setattr(event_ids, "MOST_CALENDARS", 2)
     ids = EventIds(known)
-    wanted = [CalendarPlace(1, f"calendar {number}") for number in range(4)]
+    wanted = [CalendarKey(1, f"calendar {number}") for number in range(4)]
     for place in wanted:
         await ids.calendar_ids([place])
     kept = places("event", 20, wanted[0])
-    await ids.keep_events(kept)
+    await ids.store_events(kept)
 
     assert len(ids._events) == 5
     assert len(ids._calendars) == 2
     assert [(await ids.calendar_ids([one]))[one] for one in wanted] == [1, 2, 3, 4]
-    await ids.keep_events(kept)
+    await ids.store_events(kept)
     assert len(await rows(known, EventRow)) == 20
 
 
 async def test_more_calendars_than_are_remembered_are_all_named(known, monkeypatch):
     monkeypatch.setattr(event_ids, "MOST_CALENDARS", 2)
-    wanted = [CalendarPlace(1, f"calendar {number}") for number in range(5)]
+    wanted = [CalendarKey(1, f"calendar {number}") for number in range(5)]
 
     assert list((await EventIds(known).calendar_ids(wanted)).values()) == [1, 2, 3, 4, 5]
 
 
 async def test_the_calendars_of_a_connection_that_is_gone_are_left_out(known):
     ids = EventIds(known)
-    gone = CalendarPlace(99, "x")
+    gone = CalendarKey(99, "x")
 
     assert await ids.calendar_ids([gone]) == {}
     assert await ids.calendar_ids([WORK]) == {WORK: 1}
@@ -178,7 +178,7 @@ async def test_ids_of_a_removed_connection_are_never_given_out_again(known):
     ids = EventIds(known)
     await ids.calendar_ids([OTHER])
     kept = places("event", 3, OTHER)
-    await ids.keep_events(kept)
+    await ids.store_events(kept)
     async with known.writing() as session:
         await session.delete(await session.get(ConnectionRow, 2))
 
@@ -193,10 +193,10 @@ async def test_events_that_could_not_be_kept_are_tried_again(known):
     ids = EventIds(known)
     kept = places("event", 2, WORK)
 
-    await ids.keep_events(kept)  # their calendar has no row yet
+    await ids.store_events(kept)  # their calendar has no row yet
     assert await rows(known, EventRow) == []
     await ids.calendar_ids([WORK])
-    await ids.keep_events(kept)
+    await ids.store_events(kept)
 
     assert len(await rows(known, EventRow)) == 2
 
@@ -208,7 +208,7 @@ async def test_a_database_that_does_not_answer_is_told_as_overload(tmp_path):
     for call in (
         ids.calendar_ids([WORK]),
         ids.calendars([1]),
-        ids.keep_events(places("event", 1)),
+        ids.store_events(places("event", 1)),
         ids.event("00000000-0000-5000-8000-000000000000"),
     ):
         with pytest.raises(Overloaded):
@@ -219,11 +219,11 @@ async def test_a_database_that_does_not_answer_is_told_as_overload(tmp_path):
 @pytest.mark.parametrize(
     ("place", "native", "expected"),
     [
-        (CalendarPlace(1, "me@a.example"), "e1", "7eaa3706-351a-5bfc-b620-2df5140d26f5"),
-        (CalendarPlace(2, "me@a.example"), "e1", "8e7d114d-158e-5974-b3b2-8d0718d2bbe8"),
-        (CalendarPlace(1, "other"), "e1", "b300c1b3-f959-53e1-acff-04bab2b1ab62"),
+        (CalendarKey(1, "me@a.example"), "e1", "7eaa3706-351a-5bfc-b620-2df5140d26f5"),
+        (CalendarKey(2, "me@a.example"), "e1", "8e7d114d-158e-5974-b3b2-8d0718d2bbe8"),
+        (CalendarKey(1, "other"), "e1", "b300c1b3-f959-53e1-acff-04bab2b1ab62"),
         (
-            CalendarPlace(1, "me@a.example"),
+            CalendarKey(1, "me@a.example"),
             "e1_20260105T090000Z",
             "c46b348b-d9eb-5731-a6f7-79693f246ab1",
         ),

@@ -8,7 +8,8 @@ import pytest
 from gateway.secrets.keyring import Keyring
 from graph.page_tokens import MAX_LENGTH
 from providers.failures import Broken
-from providers.ports.mail import ConnectionInfo, MailPosition, MailSlice
+from providers.ports.connection import ConnectionInfo
+from providers.ports.mail import MailPosition, MailSlice
 
 PAGE = """query ($token: String, $limit: Int = 50) {
     emails(pageToken: $token, limit: $limit) {

@@ -15,7 +15,14 @@ from providers.failures import (
     Throttled,
     TimedOut,
 )
-from providers.ports.mail import Draft, Forward, MailChange, NobodyToReplyTo, Reply, UnsafeMessage
+from providers.ports.mail import (
+    Draft,
+    Forward,
+    MailChange,
+    NoReplyRecipient,
+    Reply,
+    UnsafeMessage,
+)
 from providers.records.mail import Participant
 
 RESULT = "{ success emailId threadId errorCode errorMessage }"
@@ -318,7 +325,7 @@ async def test_basic_masks_leave_forwarding_open(ask, world):
         pytest.param(TimedOut(), ("PROVIDER_TIMEOUT", 504), id="slow"),
         pytest.param(OutcomeUnknown(), ("OUTCOME_UNKNOWN", 504), id="nobody knows"),
         pytest.param(Missing(), ("NOT_FOUND", 404), id="not there"),
-        pytest.param(NobodyToReplyTo(), ("VALIDATION_ERROR", 400), id="nobody to reply to"),
+        pytest.param(NoReplyRecipient(), ("VALIDATION_ERROR", 400), id="nobody to reply to"),
         pytest.param(UnsafeMessage(), ("VALIDATION_ERROR", 400), id="not safe to write down"),
     ],
 )

@@ -10,9 +10,9 @@ from in_memory_calendars import Diary, MemoryIds
 
 from graph.request_execution import respond
 from policy.vocabulary import CalendarField
-from providers.calendar.merged_calendars import Agenda, event_id
-from providers.ports.calendar import CalendarPlace, EventList, EventPlace, Span
-from providers.ports.mail import ConnectionInfo
+from providers.calendar.merged_calendars import MergedCalendars, event_id
+from providers.ports.calendar import CalendarKey, EventKey, EventList, Span
+from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Attendee, Calendar, Event
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
@@ -90,11 +90,11 @@ class Honest(Diary):
     async def event(self, calendar, event, *, wanted):
         return pick(await super().event(calendar, event, wanted=wanted), wanted)
 
-    async def busy(self, calendar, span, *, own_answers):
+    async def busy(self, calendar, span, *, own_responses):
         return [
             Span(one.start_utc, one.end_utc)
             for one in self.events_of[calendar]
-            if not (own_answers and one.attendees[0].response == "declined")
+            if not (own_responses and one.attendees[0].response == "declined")
         ]
 
 
@@ -107,12 +107,12 @@ def pick(event, wanted):
 async def answer(graph, world, document, talk):
     diary = Honest(listed=[Calendar(id="c", name="C")], events_of={"c": [talk, LUNCH]})
     ids = MemoryIds()
-    place = CalendarPlace(3, "c")
+    place = CalendarKey(3, "c")
     known = event_id(place, "talk")
-    ids.known[known] = EventPlace(1, place, "talk")
+    ids.known[known] = EventKey(1, place, "talk")
 
     async def admit(_):
-        return replace(world.context(), calendars=Agenda([(ACCOUNT, diary)], ids))
+        return replace(world.context(), calendars=MergedCalendars([(ACCOUNT, diary)], ids))
 
     body = json.dumps({"query": document.replace("$EVENT", f'"{known}"')}).encode()
     reply = await respond(graph, body, admit=admit, request_id="req-1")

@@ -10,7 +10,8 @@ from paths import REPOSITORY
 from graph.documents.operations import CACHED_LENGTH, Graph
 from graph.execution.plan.cache import PlanCache
 from graph.schema import build
-from providers.records.mail import Email, Record
+from providers.records.base import Record
+from providers.records.mail import Email
 from rest_compat.documents import document
 from rest_compat.table import ENDPOINTS
 

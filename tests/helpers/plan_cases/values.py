@@ -23,7 +23,7 @@ from graphql import (
 )
 
 from graph.documents.coordinates import strawberry_field
-from providers.records.mail import Record
+from providers.records.base import Record
 
 MOMENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DEEPEST = 3

@@ -275,7 +275,7 @@ async def test_a_calendar_of_a_is_known_by_the_name_its_owner_gave_it():
 async def test_when_a_is_taken(given, busy):
     port, _ = open_a({"items": [a_event(**given)]})
 
-    found = await port.busy("c", WEEK, own_answers=True)
+    found = await port.busy("c", WEEK, own_responses=True)
 
     assert len(found) == busy
 
@@ -283,8 +283,8 @@ async def test_when_a_is_taken(given, busy):
 async def test_a_is_asked_for_the_owners_answers_only_when_they_may_be_told():
     port, wire = open_a({})
 
-    await port.busy("c", WEEK, own_answers=True)
-    await port.busy("c", WEEK, own_answers=False)
+    await port.busy("c", WEEK, own_responses=True)
+    await port.busy("c", WEEK, own_responses=False)
 
     times = "id,start(date,dateTime),end(date,dateTime),originalStartTime(date,dateTime)"
     assert wire.values("fields") == [
@@ -440,7 +440,7 @@ async def test_long_ranges_of_b_are_asked_for_in_pieces():
     port, wire = open_b({"value": [b_event()]})
     span = Span(START, START + timedelta(days=4000))
 
-    found = await port.busy("c", span, own_answers=True)
+    found = await port.busy("c", span, own_responses=True)
 
     starts, ends = sorted(wire.values("startDateTime")), sorted(wire.values("endDateTime"))
     assert starts == ["2026-03-01T00:00:00Z", "2031-02-28T00:00:00Z", "2036-02-27T00:00:00Z"]
@@ -467,14 +467,14 @@ async def test_long_ranges_of_b_are_asked_for_in_pieces():
 async def test_when_b_is_taken(given, busy):
     port, _ = open_b({"value": [b_event(**given)]})
 
-    assert len(await port.busy("c", WEEK, own_answers=True)) == busy
+    assert len(await port.busy("c", WEEK, own_responses=True)) == busy
 
 
 async def test_b_is_asked_for_the_owners_answers_only_when_they_may_be_told():
     port, wire = open_b({})
 
-    await port.busy("c", WEEK, own_answers=True)
-    await port.busy("c", WEEK, own_answers=False)
+    await port.busy("c", WEEK, own_responses=True)
+    await port.busy("c", WEEK, own_responses=False)
 
     assert wire.values("$select") == [
         "start,end,showAs,isCancelled,responseStatus",
@@ -533,8 +533,8 @@ BOTH = pytest.mark.parametrize(
 
 @BOTH
 async def test_no_more_is_read_than_can_be_told(monkeypatch, opener, page):
-    monkeypatch.setattr(calendar_a, "MOST_EVENTS", 2)
-    monkeypatch.setattr(calendar_b, "MOST_EVENTS", 2)
+    monkeypatch.setattr(calendar_a, "MAX_EVENTS", 2)
+    monkeypatch.setattr(calendar_b, "MAX_EVENTS", 2)
     port, wire = opener(page)
 
     found = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
@@ -543,7 +543,7 @@ async def test_no_more_is_read_than_can_be_told(monkeypatch, opener, page):
     assert len(found.events) == 2
     assert len(wire.requests) == 1
     with pytest.raises(TooMuch):
-        await port.busy("c", WEEK, own_answers=True)
+        await port.busy("c", WEEK, own_responses=True)
 
 
 @pytest.mark.parametrize("opener", [open_a, open_b])
@@ -565,7 +565,7 @@ async def test_failures_are_told_apart(opener, answer, expected):
     with pytest.raises(expected):
         await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
     with pytest.raises(expected):
-        await port.busy("c", WEEK, own_answers=True)
+        await port.busy("c", WEEK, own_responses=True)
 
 
 @pytest.mark.parametrize("opener", [open_a, open_b])

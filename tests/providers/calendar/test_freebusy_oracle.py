@@ -20,10 +20,10 @@ from in_memory_calendars import MemoryIds
 
 from providers import registry
 from providers.calendar import freebusy
-from providers.calendar.merged_calendars import Agenda
+from providers.calendar.merged_calendars import MergedCalendars
 from providers.http.client import Origins
 from providers.ports.calendar import Span
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from sandbox import app as sandbox
 from sandbox.calendar.records import Content, NewEvent, Recurrence, When, by_clock
 
@@ -68,8 +68,8 @@ def _at(minutes):
 def test_busy_and_free_agree_with_every_minute(taken, start, length):
     within = Span(_at(start), _at(start + length))
 
-    busy = freebusy.busy(taken, within)
-    free = freebusy.free(busy, within)
+    busy = freebusy.merge_busy(taken, within)
+    free = freebusy.free_spans(busy, within)
 
     covered = {
         minute
@@ -98,7 +98,7 @@ def _minutes(spans):
 def test_pieces_make_up_the_span_and_none_is_too_long(length, longest):
     span = Span(_at(0), _at(length))
 
-    pieces = list(freebusy.pieces(span, timedelta(minutes=longest)))
+    pieces = list(freebusy.split_span(span, timedelta(minutes=longest)))
 
     assert all(MINUTE <= one.end - one.start <= timedelta(minutes=longest) for one in pieces)
     assert [one.start for one in pieces[1:]] == [one.end for one in pieces[:-1]]
@@ -111,7 +111,7 @@ def test_pieces_make_up_the_span_and_none_is_too_long(length, longest):
 def test_minutes_are_rounded_down(seconds, minutes):
     end = _at(0) + timedelta(seconds=seconds)
 
-    (period,) = freebusy.periods([Span(_at(0), end)])
+    (period,) = freebusy.to_periods([Span(_at(0), end)])
 
     assert period.duration_minutes == minutes
 
@@ -225,10 +225,10 @@ async def opened(plans):
             base_url=f"{BASE}/{mailbox}",
         )
         held = Held(upstream.ground.tokens.issue(name, account, scopes))
-        way = registry.upstream(origins, info, held)
+        way = registry.open_upstream(origins, info, held)
         connections.append((info, registry.CalendarRegistry().open(info, way)))
     try:
-        yield Agenda(connections, MemoryIds())
+        yield MergedCalendars(connections, MemoryIds())
     finally:
         await origins.aclose()
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from in_memory_calendars import Diary, MemoryIds, place
 
-from providers.calendar.merged_calendars import Agenda, event_id
+from providers.calendar.merged_calendars import MergedCalendars, event_id
 from providers.failures import Broken, Missing, NeedsReauth, Throttled, TimedOut
 from providers.fanout import AllFailed
 from providers.ports.calendar import EventQuery, NoSuchCalendar, Span
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Attendee, Calendar, Event
 
 START = datetime(2026, 11, 20, tzinfo=UTC)
@@ -71,7 +71,7 @@ def second():
 
 @pytest.fixture
 def agenda(ids, first, second):
-    return Agenda([(info(2), second), (info(1), first)], ids)
+    return MergedCalendars([(info(2), second), (info(1), first)], ids)
 
 
 async def test_events_of_all_calendars_come_in_order_under_ids_of_their_own(agenda, ids):
@@ -122,7 +122,7 @@ async def test_what_a_filter_needs_is_asked_for_as_well(agenda, second):
 async def test_the_same_event_twice_is_one(ids):
     port = diary("a", events_of={"a": [event("twice"), event("twice"), event("once")]})
 
-    page = await Agenda([(info(1), port)], ids).events(query(), wanted=ALL)
+    page = await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
 
     assert sorted(titles(page)) == ["once", "twice"]
 
@@ -148,7 +148,7 @@ async def test_order_and_pages(agenda, ids, more, expected):
 
 async def test_by_day_the_order_tells_no_time(ids):
     port = diary("a", events_of={"a": [event("late", 23, 24), event("early", 1, 2)]})
-    agenda = Agenda([(info(1), port)], ids)
+    agenda = MergedCalendars([(info(1), port)], ids)
     for newest_first in (False, True):
         page = await agenda.events(query(by_day=True, newest_first=newest_first), wanted=ALL)
 
@@ -168,7 +168,7 @@ def test_pages_agree_with_one_sorted_list(entries, offset, limit):
     span = Span(hour(5), hour(50))
 
     async def ask():
-        agenda = Agenda([(info(1), port)], MemoryIds())
+        agenda = MergedCalendars([(info(1), port)], MemoryIds())
         return await agenda.events(query(span=span, offset=offset, limit=limit), wanted=ALL)
 
     page = asyncio.run(ask())
@@ -197,7 +197,7 @@ async def test_people_are_found_among_attendees_and_organisers(ids):
             ]
         },
     )
-    agenda = Agenda([(info(1), port)], ids)
+    agenda = MergedCalendars([(info(1), port)], ids)
 
     async def found(**more):
         return sorted(titles(await agenda.events(query(**more), wanted=ALL)))
@@ -239,7 +239,7 @@ async def test_a_calendar_that_does_not_exist_for_the_caller(agenda, calendar_id
 
 async def test_a_calendar_that_upstream_has_no_longer_does_not_exist(agenda, ids, first):
     await agenda.calendars()
-    later = Agenda([(info(1), diary("b"))], ids)
+    later = MergedCalendars([(info(1), diary("b"))], ids)
 
     with pytest.raises(NoSuchCalendar):
         await later.events(query(calendar_id=1), wanted=ALL)
@@ -269,7 +269,7 @@ async def test_an_account_is_asked_for_its_calendars_once_in_a_request(agenda, f
 
 async def test_a_calendar_of_a_connection_that_may_not_be_used_does_not_exist(agenda, ids, first):
     await agenda.calendars()
-    smaller = Agenda([(info(1), first)], ids)
+    smaller = MergedCalendars([(info(1), first)], ids)
 
     with pytest.raises(NoSuchCalendar):
         await smaller.events(query(calendar_id=3), wanted=ALL)
@@ -288,7 +288,7 @@ async def test_accounts_without_an_allowed_calendar_are_left_alone(agenda, first
 
 async def test_two_connections_to_one_account_are_one(ids, first):
     twice = [(info(number, account="me@x.example"), first) for number in (1, 2)]
-    agenda = Agenda(twice, ids)
+    agenda = MergedCalendars(twice, ids)
 
     both = await agenda.calendars()
     chosen = await agenda.calendars(allowed=frozenset({3, 4}))
@@ -322,7 +322,9 @@ async def test_an_event_of_another_tokens_connection_is_missing(agenda, ids, sec
     listed = await agenda.events(query(), wanted=ALL)
 
     with pytest.raises(Missing):
-        await Agenda([(info(2), second)], ids).event(listed.events[0].id, allowed=None, wanted=ALL)
+        await MergedCalendars([(info(2), second)], ids).event(
+            listed.events[0].id, allowed=None, wanted=ALL
+        )
 
 
 # -- failures
@@ -346,7 +348,7 @@ async def test_what_failed_is_left_out_and_named(agenda, first, second):
 async def test_a_calendar_asked_for_that_fails_is_no_unknown_one(agenda, ids, first, second):
     await agenda.calendars()
     second.failure = Broken()
-    later = Agenda([(info(1), first), (info(2), second)], ids)
+    later = MergedCalendars([(info(1), first), (info(2), second)], ids)
 
     with pytest.raises(AllFailed):
         await later.events(query(calendar_id=3), wanted=ALL)
@@ -391,7 +393,7 @@ async def test_when_every_calendar_fails_it_is_the_failure(agenda, first, second
 
 
 async def test_who_has_no_calendars_at_all_gets_nothing(ids):
-    for agenda in (Agenda([], ids), Agenda([(info(1), diary())], ids)):
+    for agenda in (MergedCalendars([], ids), MergedCalendars([(info(1), diary())], ids)):
         assert (await agenda.events(query(), wanted=ALL)).events == ()
         assert (await agenda.calendars()).calendars == ()
         assert (await agenda.free_busy(WEEK)).calendars == ()
@@ -403,7 +405,7 @@ async def test_patience_has_an_end(ids, first):
             await asyncio.Event().wait()
 
     asleep = Asleep(listed=[Calendar(id="z", name="Z")])
-    agenda = Agenda([(info(1), first), (info(2), asleep)], ids, patience=0.01)
+    agenda = MergedCalendars([(info(1), first), (info(2), asleep)], ids, timeout_seconds=0.01)
 
     page = await agenda.events(query(), wanted=ALL)
 
@@ -414,7 +416,7 @@ async def test_patience_has_an_end(ids, first):
 async def test_a_list_that_was_cut_off_is_told_and_shown(ids):
     port = diary("a", events_of={"a": [event("a1")]}, complete=False)
 
-    page = await Agenda([(info(1), port)], ids).events(query(), wanted=ALL)
+    page = await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
 
     assert titles(page) == ["a1"]
     assert named(page.warnings) == [(1, 'calendar "A"')]
@@ -424,7 +426,7 @@ async def test_our_own_faults_are_not_taken_for_upstreams(ids):
     port = diary("a", failure=ZeroDivisionError())
 
     with pytest.raises(ZeroDivisionError):
-        await Agenda([(info(1), port)], ids).events(query(), wanted=ALL)
+        await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
 
 
 async def test_an_empty_range_asks_for_no_events(agenda, first):

@@ -12,7 +12,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from providers.http.resilience import Breaker, Resting, RetryBudget
+from providers.http.resilience import CircuitBreaker, CircuitOpen, RetryBudget
 
 
 class Hand:
@@ -39,7 +39,7 @@ class BreakerRules(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.clock = Hand()
-        self.breaker = Breaker(self.clock)
+        self.breaker = CircuitBreaker(self.clock)
         self.outcomes: list[tuple[float, bool]] = []
         self.opened: float | None = None
         self.probe = None
@@ -53,11 +53,11 @@ class BreakerRules(RuleBasedStateMachine):
         permits = []
         for _ in range(calls):
             resting = self.opened is not None and (
-                self.probe is not None or self.clock.seconds < self.opened + Breaker.REST
+                self.probe is not None or self.clock.seconds < self.opened + CircuitBreaker.REST
             )
             try:
                 permit = self.breaker.admit()
-            except Resting:
+            except CircuitOpen:
                 assert resting
                 continue
             assert not resting
@@ -66,27 +66,29 @@ class BreakerRules(RuleBasedStateMachine):
             permits.append(permit)
         return multiple(*permits)
 
-    @rule(permit=consumes(permits), fine=st.sampled_from([True, False, False, None]))
-    def settle(self, permit, fine):
-        self.breaker.settle(permit, fine=fine)
+    @rule(permit=consumes(permits), succeeded=st.sampled_from([True, False, False, None]))
+    def settle(self, permit, succeeded):
+        self.breaker.settle(permit, succeeded=succeeded)
         if permit is self.probe:
             self.probe = None
-            if fine is not None:
+            if succeeded is not None:
                 self.outcomes = []
-                self.opened = None if fine else self.clock.seconds
-        elif self.opened is None and fine is not None and self._counts(permit):
-            self._count(fine)
+                self.opened = None if succeeded else self.clock.seconds
+        elif self.opened is None and succeeded is not None and self._counts(permit):
+            self._count(succeeded)
 
     def _counts(self, permit):
-        """Whether the permit is of this era, or this very outcome has just ended its era."""
-        era = self.breaker._era
-        return permit.era == era or (self.breaker.open and permit.era == era - 1)
+        """Whether the permit is of this generation, or its outcome just ended that one."""
+        generation = self.breaker._generation
+        return permit.generation == generation or (
+            self.breaker.open and permit.generation == generation - 1
+        )
 
-    def _count(self, fine):
+    def _count(self, succeeded):
         now = self.clock.seconds
-        self.outcomes.append((now, fine))
-        recent = [was for at, was in self.outcomes if at > now - Breaker.WINDOW]
-        if len(recent) >= Breaker.CALLS and recent.count(False) * 2 >= len(recent):
+        self.outcomes.append((now, succeeded))
+        recent = [was for at, was in self.outcomes if at > now - CircuitBreaker.WINDOW]
+        if len(recent) >= CircuitBreaker.CALLS and recent.count(False) * 2 >= len(recent):
             self.opened = now
             self.outcomes = []
 
@@ -94,7 +96,7 @@ class BreakerRules(RuleBasedStateMachine):
     @rule(target=permits)
     def storm(self):
         """Twenty failures at once."""
-        for _ in range(Breaker.CALLS):
+        for _ in range(CircuitBreaker.CALLS):
             self.settle(self.breaker.admit(), False) if not self.breaker.open else None
         return multiple()
 
@@ -107,36 +109,36 @@ TestBreaker = BreakerRules.TestCase
 TestBreaker.settings = settings(max_examples=60, stateful_step_count=40)
 
 
-def outcomes(breaker, *, fine, count):
+def outcomes(breaker, *, succeeded, count):
     for _ in range(count):
-        breaker.settle(breaker.admit(), fine=fine)
+        breaker.settle(breaker.admit(), succeeded=succeeded)
 
 
 def test_nineteen_failures_are_too_few_and_the_twentieth_opens():
-    breaker = Breaker(Hand())
-    outcomes(breaker, fine=False, count=19)
+    breaker = CircuitBreaker(Hand())
+    outcomes(breaker, succeeded=False, count=19)
     assert not breaker.open
 
-    outcomes(breaker, fine=False, count=1)
+    outcomes(breaker, succeeded=False, count=1)
     assert breaker.open
 
 
 def test_old_failures_are_forgotten():
     clock = Hand()
-    breaker = Breaker(clock)
-    outcomes(breaker, fine=False, count=19)
+    breaker = CircuitBreaker(clock)
+    outcomes(breaker, succeeded=False, count=19)
     clock.seconds = 10.0
-    outcomes(breaker, fine=False, count=19)
+    outcomes(breaker, succeeded=False, count=19)
 
     assert not breaker.open
 
 
 def test_a_cancelled_probe_makes_room_for_another():
     clock = Hand()
-    breaker = Breaker(clock)
-    outcomes(breaker, fine=False, count=20)
-    clock.seconds = Breaker.REST
-    breaker.settle(breaker.admit(), fine=None)
+    breaker = CircuitBreaker(clock)
+    outcomes(breaker, succeeded=False, count=20)
+    clock.seconds = CircuitBreaker.REST
+    breaker.settle(breaker.admit(), succeeded=None)
 
     assert breaker.open
     assert breaker.admit().probe
@@ -144,10 +146,10 @@ def test_a_cancelled_probe_makes_room_for_another():
 
 def test_an_outcome_from_before_the_rest_does_not_close():
     clock = Hand()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     early = breaker.admit()
-    outcomes(breaker, fine=False, count=20)
-    breaker.settle(early, fine=True)
+    outcomes(breaker, succeeded=False, count=20)
+    breaker.settle(early, succeeded=True)
 
     assert breaker.open
 

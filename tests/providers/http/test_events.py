@@ -15,7 +15,7 @@ BASE = "https://up.test"
 def watched(server, **options):
     told = []
     origins = Origins(transport=httpx.MockTransport(server))
-    origins.watch = told.append
+    origins.listener = told.append
     return Upstream(origins, BASE, connection=1, name="PROVIDER_A", **options), told
 
 

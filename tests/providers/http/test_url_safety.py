@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from providers.failures import Broken, Missing
 from providers.http.client import Origins, Upstream
-from providers.http.urls import Root
+from providers.http.urls import BaseUrl
 
 BASE = "https://up.test/v1.0"
 
@@ -40,7 +40,7 @@ class Recording(httpx.AsyncBaseTransport):
 @example("@evil.test")
 @example("//evil.test")
 def test_an_id_is_exactly_one_segment(text):
-    root = Root.read(BASE)
+    root = BaseUrl.read(BASE)
     try:
         url = root.join(["me", "messages", text, "body"], [])
     except Missing:
@@ -60,7 +60,7 @@ def test_an_id_is_exactly_one_segment(text):
 def test_parameters_never_leave_the_query(pairs):
     if any("\ud800" <= sign <= "\udfff" for pair in pairs for text in pair for sign in text):
         return
-    url = Root.read(BASE).join(["a"], pairs)
+    url = BaseUrl.read(BASE).join(["a"], pairs)
 
     assert url.path == "/v1.0/a"
     assert url.fragment == ""
@@ -94,7 +94,7 @@ async def test_a_segment_that_climbs_is_not_called():
 def test_a_link_stays_under_its_root(text):
     for link in (text, f"https://up.test/v1.0/{text}", f"https://up.test{text}"):
         try:
-            url = Root.read(BASE).check(link)
+            url = BaseUrl.read(BASE).check(link)
         except Broken:
             continue
         path = url.raw_path.decode()
@@ -115,7 +115,7 @@ GOOD_BASES = {
 
 @pytest.mark.parametrize(("base", "read"), GOOD_BASES.items(), ids=GOOD_BASES)
 def test_a_base_url_is_an_origin_and_a_prefix(base, read):
-    root = Root.read(base)
+    root = BaseUrl.read(base)
 
     assert (root.origin, root.prefix) == read
 
@@ -141,7 +141,7 @@ def test_a_base_url_is_an_origin_and_a_prefix(base, read):
 )
 def test_what_is_no_base_url_is_refused(base):
     with pytest.raises(ValueError, match="URL"):
-        Root.read(base)
+        BaseUrl.read(base)
 
 
 DOWNLOADS = {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.failures import Missing
-from providers.http.urls import Root
+from providers.http.urls import BaseUrl
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SEGMENTS = st.lists(TEXT.filter(lambda one: one not in ("", ".", "..")), min_size=1, max_size=3)
@@ -18,7 +18,7 @@ BASES = ("http://127.0.0.1:8000/sandbox/provider-a", "https://Upstream.example",
 
 @given(st.sampled_from(BASES), SEGMENTS, PARAMS)
 def test_an_assembled_url_is_what_httpx_reads(base, segments, params):
-    url = Root.read(base).join(segments, params)
+    url = BaseUrl.read(base).join(segments, params)
 
     read = httpx.URL(str(url))
     assert url == read
@@ -32,4 +32,4 @@ def test_an_assembled_url_is_what_httpx_reads(base, segments, params):
 
 def test_an_id_that_no_url_can_hold_is_missing():
     with pytest.raises(Missing):
-        Root.read("https://upstream.example").join(["x" * 70_000], ())
+        BaseUrl.read("https://upstream.example").join(["x" * 70_000], ())

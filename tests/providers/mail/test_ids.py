@@ -11,5 +11,5 @@ TEXTS = st.text("aZ9-_=+/ \n.", max_size=3) | st.sampled_from(["a" * 128, "a" * 
 @given(st.lists(TEXTS, max_size=4))
 @example(["9\n9"])
 def test_many_ids_are_ids_when_each_of_them_is(natives):
-    assert ids.are_provider_a(natives) is all(map(ids.is_provider_a, natives))
-    assert ids.are_provider_b(natives) is all(map(ids.is_provider_b, natives))
+    assert ids.are_provider_a_ids(natives) is all(map(ids.is_provider_a_id, natives))
+    assert ids.are_provider_b_ids(natives) is all(map(ids.is_provider_b_id, natives))

@@ -4,9 +4,9 @@ import pytest
 from mail_upstreams import LISTED, TEXT, opened_together
 
 from providers.failures import ProviderFailure
-from providers.mail.merged_mailbox import Mailbox
+from providers.mail.merged_mailbox import MergedMailbox
 from providers.ports.mail import MailQuery
-from providers.records.mail import milliseconds
+from providers.records.base import to_epoch_ms
 
 QUERIES = {
     "everything": {},
@@ -25,7 +25,7 @@ async def test_pages_lose_and_double_nothing_while_mail_arrives_and_one_mailbox_
             for prefix, account in zip(("providerA", "providerB"), accounts, strict=True)
             for number in range(12)
         )
-        mailbox = Mailbox([(account.info, account.port) for account in accounts])
+        mailbox = MergedMailbox([(account.info, account.port) for account in accounts])
         found, positions, pages, more = [], {}, 0, True
         while more:
             pages += 1
@@ -57,12 +57,12 @@ async def test_pages_are_in_order_over_both():
     async with opened_together("PROVIDER_A", "PROVIDER_B") as accounts:
         for number in range(30):
             accounts[number % 2].add(f"Mail {number}", at=number // 4)
-        mailbox = Mailbox([(account.info, account.port) for account in accounts])
+        mailbox = MergedMailbox([(account.info, account.port) for account in accounts])
 
         first = await mailbox.search(MailQuery(limit=20), positions={}, wanted=LISTED)
         second = await mailbox.search(MailQuery(limit=20), positions=first.positions, wanted=LISTED)
 
-    ranks = [(-milliseconds(one.received_at), one.id) for one in (*first.emails, *second.emails)]
+    ranks = [(-to_epoch_ms(one.received_at), one.id) for one in (*first.emails, *second.emails)]
     assert ranks == sorted(ranks)
     assert [len(first.emails), len(second.emails)] == [20, 10]
     assert (first.total, first.total_exact, first.has_more) == (30, True, True)

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from providers import ids
 from providers.failures import Broken, NeedsReauth, ProviderFailure, Throttled, TimedOut
-from providers.mail.lazy_records import Unread
-from providers.mail.merged_mailbox import AllFailed, Mailbox
-from providers.mail.scanning import whole_of
-from providers.ports.mail import ConnectionInfo, MailPosition, MailQuery, MailSlice
+from providers.mail.lazy_records import LazyRecords
+from providers.mail.merged_mailbox import AllFailed, MergedMailbox
+from providers.mail.scanning import end_of_millisecond
+from providers.ports.connection import ConnectionInfo
+from providers.ports.mail import MailPosition, MailQuery, MailSlice
 from providers.records import mail as mail_records
+from providers.records.base import from_epoch_ms, to_epoch_ms
 
 WANTED = frozenset({"subject", "received_at"})
 
@@ -31,7 +33,10 @@ def info(number, provider="PROVIDER_A", **given):
 
 def mail(received_ms, name, provider="PROVIDER_A"):
     return mail_records.Email(
-        id=name, provider=provider, received_at=mail_records.moment(received_ms), subject=name
+        id=name,
+        provider=provider,
+        received_at=from_epoch_ms(received_ms),
+        subject=name,
     )
 
 
@@ -118,7 +123,7 @@ async def test_pages_lose_and_double_nothing_while_mail_arrives_and_mailboxes_fa
         if arriving:
             shelves[0].kept.append((1_000_000, f"late-{next(arrived)}"))
 
-    mailbox = Mailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
+    mailbox = MergedMailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
     pages = await read_to_the_end(mailbox, limit, between=arrive)
 
     found = [email.id for page in pages for email in page.emails]
@@ -152,18 +157,14 @@ async def test_mailboxes_that_share_times_and_ids_lose_and_double_nothing(made, 
         for place, (provider, entries, scans, fails) in enumerate(made)
     ]
 
-    pages = await read_to_the_end(Mailbox(mailboxes), limit)
+    pages = await read_to_the_end(MergedMailbox(mailboxes), limit)
 
     expected = [
-        (ids.join_mail(one.provider, name), ms)
+        (ids.join_mail_id(one.provider, name), ms)
         for one, shelf in mailboxes
         for ms, name in shelf.kept
     ]
-    found = [
-        (email.id, mail_records.milliseconds(email.received_at))
-        for page in pages
-        for email in page.emails
-    ]
+    found = [(email.id, to_epoch_ms(email.received_at)) for page in pages for email in page.emails]
     assert sorted(found) == sorted(expected)
 
 
@@ -176,7 +177,7 @@ async def test_mailboxes_stand_where_the_page_ended():
         (info(5), Shelf([(9, "z")], fails={1: Broken()})),
     ]
 
-    page = await Mailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
+    page = await MergedMailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
 
     assert [email.id for email in page.emails] == ["providerA:a", "providerA:m"]
     assert {connection: one.after for connection, one in page.positions.items()} == {
@@ -194,9 +195,9 @@ async def test_a_mailbox_of_the_provider_that_comes_first_stands_behind_the_whol
         (info(2, "PROVIDER_B"), Shelf([(5, "a"), (1, "b")])),
     ]
 
-    page = await Mailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
+    page = await MergedMailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
 
-    assert page.positions[1].after == whole_of(5)
+    assert page.positions[1].after == end_of_millisecond(5)
     assert page.positions[2].after == MailPosition(5, "a")
 
 
@@ -207,14 +208,10 @@ async def test_pages_are_in_order_over_all_mailboxes_when_none_fails(made, limit
         for place, (entries, scans, _) in enumerate(made)
     ]
 
-    mailbox = Mailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
+    mailbox = MergedMailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
     pages = await read_to_the_end(mailbox, limit)
 
-    ranks = [
-        (-mail_records.milliseconds(email.received_at), email.id)
-        for page in pages
-        for email in page.emails
-    ]
+    ranks = [(-to_epoch_ms(email.received_at), email.id) for page in pages for email in page.emails]
     assert ranks == sorted(ranks)
     returned = 0
     for page in pages:
@@ -226,7 +223,7 @@ async def test_pages_are_in_order_over_all_mailboxes_when_none_fails(made, limit
 async def test_a_mailbox_that_is_not_read_to_its_end_holds_back_what_it_may_precede():
     slow = Shelf([(9, "a"), (8, "b"), (3, "c")], scans=2, keeps=frozenset("c"))
     other = Shelf([(9, "x"), (5, "y")])
-    mailbox = Mailbox([(info(1), slow), (info(2), other)])
+    mailbox = MergedMailbox([(info(1), slow), (info(2), other)])
 
     pages = await read_to_the_end(mailbox, 10)
 
@@ -244,10 +241,10 @@ async def test_of_many_mailboxes_only_what_is_shown_becomes_records():
                 read.extend(one.id for one in emails)
                 return emails
 
-            return msgspec.structs.replace(answer, emails=Unread(answer.emails, made))
+            return msgspec.structs.replace(answer, emails=LazyRecords(answer.emails, made))
 
     shelves = [Lazy([(ms, f"{place}-{ms:02}") for ms in range(place, 60, 3)]) for place in range(3)]
-    mailbox = Mailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
+    mailbox = MergedMailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
 
     pages = await read_to_the_end(mailbox, 7)
 
@@ -258,7 +255,7 @@ async def test_of_many_mailboxes_only_what_is_shown_becomes_records():
 
 async def test_a_failed_mailbox_is_named_and_keeps_its_place():
     broken = Shelf([(1, "a")], fails={1: NeedsReauth()})
-    mailbox = Mailbox([(info(1), broken), (info(2), Shelf([(2, "b")]))])
+    mailbox = MergedMailbox([(info(1), broken), (info(2), Shelf([(2, "b")]))])
 
     page = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
 
@@ -279,7 +276,7 @@ async def test_a_failed_mailbox_is_named_and_keeps_its_place():
     ids=["all throttled", "all late", "mixed", "broken"],
 )
 async def test_when_all_fail_the_failure_says_how(failures, raised):
-    mailbox = Mailbox(
+    mailbox = MergedMailbox(
         [(info(place), Shelf([], fails={1: one})) for place, one in enumerate(failures)]
     )
 
@@ -300,7 +297,9 @@ async def test_a_mailbox_that_does_not_answer_in_time_fails_alone():
         async def search(self, query, *, after, wanted):
             await asyncio.sleep(60)
 
-    mailbox = Mailbox([(info(1), Silent([])), (info(2), Shelf([(2, "b")]))], patience=0.01)
+    mailbox = MergedMailbox(
+        [(info(1), Silent([])), (info(2), Shelf([(2, "b")]))], timeout_seconds=0.01
+    )
 
     page = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
 
@@ -321,7 +320,7 @@ async def test_an_account_that_is_connected_twice_is_searched_once():
         for number in (1, 2)
     ]
 
-    page = await Mailbox(list(zip(same, shelves, strict=True))).search(
+    page = await MergedMailbox(list(zip(same, shelves, strict=True))).search(
         MailQuery(), positions={}, wanted=WANTED
     )
 
@@ -330,7 +329,7 @@ async def test_an_account_that_is_connected_twice_is_searched_once():
 
 
 async def test_the_received_time_is_told_only_when_it_is_wanted():
-    mailbox = Mailbox([(info(1), Shelf([(1, "a")]))])
+    mailbox = MergedMailbox([(info(1), Shelf([(1, "a")]))])
 
     page = await mailbox.search(MailQuery(), positions={}, wanted={"subject"})
 
@@ -339,7 +338,7 @@ async def test_the_received_time_is_told_only_when_it_is_wanted():
 
 async def test_nothing_is_asked_when_everything_was_read():
     shelf = Shelf([(1, "a")])
-    mailbox = Mailbox([(info(1), shelf)])
+    mailbox = MergedMailbox([(info(1), shelf)])
     first = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
 
     page = await mailbox.search(MailQuery(), positions=first.positions, wanted=WANTED)
@@ -353,6 +352,6 @@ async def test_a_bug_in_a_port_is_no_warning():
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await Mailbox([(info(1), Odd([])), (info(2), Shelf([]))]).search(
+        await MergedMailbox([(info(1), Odd([])), (info(2), Shelf([]))]).search(
             MailQuery(), positions={}, wanted=WANTED
         )

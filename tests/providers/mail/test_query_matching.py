@@ -10,7 +10,7 @@ from providers.failures import Broken, Throttled
 from providers.mail import query_matching, scanning
 from providers.mail.scanning import Page
 from providers.ports.mail import MailPosition, MailQuery
-from providers.records import mail as mail_records
+from providers.records.base import from_epoch_ms
 from providers.records.mail import Email, Participant
 
 MAIL = Email(
@@ -53,7 +53,7 @@ WORDS = {
 def test_a_word_is_found(text, found):
     query = MailQuery(text=text, text_fields=query_matching.TEXT_FIELDS)
 
-    assert query_matching.passes(MAIL, query, text=True) is found
+    assert query_matching.matches(MAIL, query, text=True) is found
 
 
 MARKUP = {
@@ -70,7 +70,7 @@ MARKUP = {
 
 @pytest.mark.parametrize(("markup", "text"), MARKUP.values(), ids=MARKUP.keys())
 def test_markup_reads_as_its_text(markup, text):
-    assert " ".join(query_matching.readable(markup).split()) == text
+    assert " ".join(query_matching.html_to_text(markup).split()) == text
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_markup_reads_as_its_text(markup, text):
     ],
 )
 def test_upstream_is_asked_for_whole_words_and_no_pictures(text, told):
-    assert query_matching.tellable(text) == told
+    assert query_matching.upstream_terms(text) == told
 
 
 @pytest.mark.parametrize(
@@ -107,16 +107,16 @@ def test_only_what_is_checked_is_needed():
         sender="a", recipient="b", subject="c", label="trash", text="x", text_fields={"subject"}
     )
 
-    assert query_matching.needed(query, text=False) == {"from_", "to", "cc", "subject"}
-    assert query_matching.needed(MailQuery(label="x", unread=True), text=True) == {
+    assert query_matching.needed_attributes(query, text=False) == {"from_", "to", "cc", "subject"}
+    assert query_matching.needed_attributes(MailQuery(label="x", unread=True), text=True) == {
         "labels",
         "is_read",
     }
-    assert query_matching.needed(MailQuery(), text=True) == frozenset()
+    assert query_matching.needed_attributes(MailQuery(), text=True) == frozenset()
 
 
 def mail(received_ms, name):
-    return Email(id=name, provider="PROVIDER_A", received_at=mail_records.moment(received_ms))
+    return Email(id=name, provider="PROVIDER_A", received_at=from_epoch_ms(received_ms))
 
 
 async def paged(entries, size, *, failing=None):

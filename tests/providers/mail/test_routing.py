@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from providers.failures import Broken, Missing, NeedsReauth, OutcomeUnknown, Throttled, Unreachable
-from providers.mail.merged_mailbox import Mailbox
-from providers.ports.mail import ConnectionInfo, Draft, Forward, MailChange, ReadOnlyMailbox, Reply
+from providers.mail.merged_mailbox import MergedMailbox
+from providers.ports.connection import ConnectionInfo
+from providers.ports.mail import Draft, Forward, MailChange, ReadOnlyMailbox, Reply
 from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
@@ -60,7 +61,7 @@ class Box:
 
 
 def mailbox(*boxes, provider="PROVIDER_A", can_write=(True, True, True)):
-    return Mailbox(
+    return MergedMailbox(
         [
             (
                 ConnectionInfo(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from providers.tasks.columns import Cell, Column, concealed, derived, sources
+from providers.tasks.columns import Cell, Column, derived_values, revealing_columns, source_columns
 
 
 def column(name, kind, title=None, **more):
@@ -29,7 +29,7 @@ BOARD = (
 
 
 def test_each_field_has_its_columns_in_the_boards_order():
-    found = {name: [one.id for one in of] for name, of in sources(BOARD).items()}
+    found = {name: [one.id for one in of] for name, of in source_columns(BOARD).items()}
 
     assert found == {
         "status": ["s1"],
@@ -43,7 +43,7 @@ def test_each_field_has_its_columns_in_the_boards_order():
 
 def test_without_a_better_column_the_next_kind_counts():
     board = [one for one in BOARD if one.id in {"p1", "t1", "l1"}]
-    found = {name: [one.id for one in of] for name, of in sources(board).items()}
+    found = {name: [one.id for one in of] for name, of in source_columns(board).items()}
 
     assert found == {
         "status": [],
@@ -66,7 +66,7 @@ def test_without_a_better_column_the_next_kind_counts():
     ],
 )
 def test_hiding_a_field_conceals_what_tells_it(hidden, told):
-    assert concealed(BOARD, hidden) == told
+    assert revealing_columns(BOARD, hidden) == told
 
 
 def test_fields_are_derived_from_cells():
@@ -79,7 +79,9 @@ def test_fields_are_derived_from_cells():
         Cell(column=BOARD[9], parts=("Bo", "Cy")),
     ]
 
-    found = derived(cells, frozenset({"status", "priority", "due_date", "assignees", "name"}))
+    found = derived_values(
+        cells, frozenset({"status", "priority", "due_date", "assignees", "name"})
+    )
 
     assert found == {
         "status": None,

@@ -187,7 +187,7 @@ async def test_more_than_can_be_read_is_told_and_never_looks_free(filled, monkey
 
     for module in (calendar_a, calendar_b):
         monkeypatch.setattr(module, "PAGE", 5)
-        monkeypatch.setattr(module, "MOST_EVENTS", 10)
+        monkeypatch.setattr(module, "MAX_EVENTS", 10)
     filled.plant(
         calendar,
         "often",

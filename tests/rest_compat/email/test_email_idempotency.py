@@ -13,7 +13,7 @@ from gateway.errors import Overloaded
 from gateway.store.database import StorageUnavailable
 from gateway.store.idempotency import IdempotencyStore
 from gateway.store.tables import IdempotencyRow
-from providers.mail.merged_mailbox import Mailbox
+from providers.mail.merged_mailbox import MergedMailbox
 
 MESSAGES = "/api/access/email/messages"
 MESSAGE = {"to": [{"email": "bo@work.example"}], "subject": "Once", "body": "b"}
@@ -299,13 +299,13 @@ async def test_a_replay_speaks_the_type_that_is_asked_for(client):
 async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
     client, world, door, monkeypatch
 ):
-    send = Mailbox.send
+    send = MergedMailbox.send
 
     async def failing(*given):
         await send(*given)
         raise RuntimeError
 
-    monkeypatch.setattr(Mailbox, "send", failing)
+    monkeypatch.setattr(MergedMailbox, "send", failing)
     first = await door.send(client)
     monkeypatch.undo()
     second = await door.send(client)
@@ -320,14 +320,14 @@ async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
 async def test_a_client_that_left_in_the_middle_sends_nothing_twice(
     client, world, door, monkeypatch
 ):
-    send, sent = Mailbox.send, asyncio.Event()
+    send, sent = MergedMailbox.send, asyncio.Event()
 
     async def hanging(*given):
         await send(*given)
         sent.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(Mailbox, "send", hanging)
+    monkeypatch.setattr(MergedMailbox, "send", hanging)
     left = asyncio.create_task(door.send(client))
     await sent.wait()
     left.cancel()

@@ -26,7 +26,7 @@ from graph.documents.coordinates import plain_attribute
 from graph.execution.plan.leaves import exact_type, is_datetime
 from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.shapes import Member, depth, shape, wrapped
-from providers.records.mail import NULLS
+from providers.records.base import SPARE_NULLS
 
 Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
@@ -89,7 +89,7 @@ class SelectionSplitter:
         return self._known[key]
 
     def _take_apart(self, owner: GraphQLObjectType, grouped: GroupedFieldSet) -> SplitSelection:
-        if len(grouped) > NULLS:  # not enough to spare: graphql-core goes through it
+        if len(grouped) > SPARE_NULLS:  # not enough to spare: graphql-core goes through it
             left = tuple(RemainingField("", key, details) for key, details in grouped.items())
             return SplitSelection(shape=None, names=(), places=(), parts=left, pure=False)
         members: list[Member] = []

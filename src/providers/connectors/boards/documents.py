@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
-from providers.ports.tasks import MOST_COMMENTS, Sight
+from providers.ports.tasks import MAX_COMMENTS, ItemVisibility
 from providers.tasks.columns import DERIVED
 
 _SETTINGS = "id title type settings_str archived"
@@ -82,7 +82,7 @@ def boards_by_id(wanted: AbstractSet[str]) -> str:
     return f"query($b:[ID!],$n:Int){{boards(ids:$b,limit:$n,state:all){{{_board(wanted)}}}}}"
 
 
-def first_page(values: "Values", sight: Sight, *, count: bool) -> str:
+def first_page(values: "Values", sight: ItemVisibility, *, count: bool) -> str:
     """Ask for the first page of a board's items; variables b, n, q, and those of *values*."""
     total = " items_count" if count else ""
     return (
@@ -92,7 +92,7 @@ def first_page(values: "Values", sight: Sight, *, count: bool) -> str:
     )
 
 
-def next_page(values: "Values", sight: Sight, *, count: bool) -> str:
+def next_page(values: "Values", sight: ItemVisibility, *, count: bool) -> str:
     """Ask for a page behind a cursor; variables c, n, and b when the total is asked for."""
     total, declared = "", ""
     if count:
@@ -110,7 +110,7 @@ FIRST_IDS = (
 NEXT_IDS = "query($c:String!,$n:Int!){next_items_page(cursor:$c,limit:$n){cursor items{id}}}"
 
 
-def item(values: "Values", sight: Sight) -> str:
+def item(values: "Values", sight: ItemVisibility) -> str:
     """Ask for one item; variables i, and those of *values*."""
     return (
         f"query($i:[ID!]{values.declared}){{items(ids:$i,limit:1)"
@@ -140,7 +140,7 @@ class Values:
 
     def __init__(
         self,
-        sight: Sight,
+        sight: ItemVisibility,
         *,
         own: Iterable[str] | None = None,
         below: Iterable[str] | None = None,
@@ -184,14 +184,13 @@ def _board(wanted: AbstractSet[str]) -> str:
     return " ".join(["id state type", *(text for name, text in _BOARD.items() if name in wanted)])
 
 
-def _item(values: Values, sight: Sight, *, alone: bool) -> str:
+def _item(values: Values, sight: ItemVisibility, *, alone: bool) -> str:
     asked = _plain(sight.wanted) + values.own
     if alone:
         asked += " board{id} parent_item{id board{id}}"
         if "comments" in sight.wanted:
             asked += (
-                f" updates(limit:{MOST_COMMENTS})"
-                "{id body text_body created_at creator{id name}}"
+                f" updates(limit:{MAX_COMMENTS}){{id body text_body created_at creator{{id name}}}}"
             )
     if "sub_items" in sight.wanted:
         asked += f" subitems{{{_plain(sight.wanted)}{values.below}}}"

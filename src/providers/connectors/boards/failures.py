@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from providers.failures import (
-    UNNAMED_WAIT,
+    DEFAULT_RETRY_AFTER_SECONDS,
     Broken,
     Locked,
     Missing,
@@ -21,7 +21,7 @@ from providers.failures import (
     Refused,
     Throttled,
 )
-from providers.http.response import Answer
+from providers.http.response import Response
 
 _USUAL_SECONDS = 30  # wire report 2.3: when nothing says how long to wait, and it is no 429
 _RESET = re.compile(r"reset in (\d{1,6})", re.IGNORECASE)
@@ -158,7 +158,7 @@ def first(found: Sequence[Problem]) -> ProviderFailure:
     return failures[0]
 
 
-def classify(answer: Answer) -> ProviderFailure | None:
+def classify(answer: Response) -> ProviderFailure | None:
     """Turn a non-2xx answer into a failure, None when its status says it all."""
     try:
         envelope = msgspec.json.decode(answer.body, type=Envelope)
@@ -168,7 +168,7 @@ def classify(answer: Answer) -> ProviderFailure | None:
     known = [one for one in found if one.code]
     if answer.status == 429:
         waits = [one.wait for one in found if one.wait is not None]
-        return Throttled(max(waits, default=UNNAMED_WAIT))
+        return Throttled(max(waits, default=DEFAULT_RETRY_AFTER_SECONDS))
     if known and answer.status < 500:
         return first(known)
     return Refused(status=403) if answer.status == 403 else None

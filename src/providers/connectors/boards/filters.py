@@ -5,7 +5,7 @@ from typing import Any
 
 from providers.connectors.boards import column_types
 from providers.ports.tasks import ItemQuery
-from providers.tasks.columns import Column, sources
+from providers.tasks.columns import Column, source_columns
 
 Rule = dict[str, Any]
 EMPTY_STATUS = "5"  # the index that a status has which was never set
@@ -37,7 +37,7 @@ def rules(query: ItemQuery, columns: Sequence[Column]) -> Rule | None:
     if query.assignee:
         people = [
             _rule(assignee.id, [query.assignee], "contains_text")
-            for assignee in sources(columns)["assignees"]
+            for assignee in source_columns(columns)["assignees"]
         ]
         if not people:
             return None
@@ -54,7 +54,7 @@ def rules(query: ItemQuery, columns: Sequence[Column]) -> Rule | None:
 
 
 def _status(wanted: str, columns: Sequence[Column]) -> Rule | None:
-    for column in sources(columns)["status"]:
+    for column in source_columns(columns)["status"]:
         indexes = [
             int(index)
             for index, text in column_types.labels(column.settings)

@@ -14,7 +14,7 @@ from providers.connectors.boards.failures import CursorGone
 from providers.connectors.boards.filters import Rule
 from providers.connectors.boards.graphql_client import Speech
 from providers.failures import Missing
-from providers.ports.tasks import ItemSlice, Sight, TaskPosition
+from providers.ports.tasks import ItemSlice, ItemVisibility, TaskPosition
 from providers.tasks.columns import Column
 
 CURSOR_SECONDS = 55 * 60  # upstream keeps them for 60 minutes
@@ -30,7 +30,7 @@ class Listing:
         speech: Speech,
         board_id: str,
         rules: Rule,
-        sight: Sight,
+        sight: ItemVisibility,
         *,
         values: documents.Values,
         own: tuple[Column, ...] | None,

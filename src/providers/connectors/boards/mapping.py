@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from providers.connectors.boards import column_types, response_types
-from providers.ports.tasks import MOST_COMMENTS, Sight
+from providers.ports.tasks import MAX_COMMENTS, ItemVisibility
 from providers.records.tasks import (
     TaskBoard,
     TaskColumnValue,
@@ -19,7 +19,7 @@ from providers.records.tasks import (
     TaskItem,
     TaskTag,
 )
-from providers.tasks.columns import DERIVED, Cell, Column, derived
+from providers.tasks.columns import DERIVED, Cell, Column, derived_values
 from providers.timestamps import parse_utc
 
 _STATES = frozenset({"active", "archived", "deleted"})
@@ -67,7 +67,7 @@ def groups(given: response_types.Board) -> tuple[TaskGroup, ...]:
 def item(
     given: response_types.Item,
     board_id: str,
-    sight: Sight,
+    sight: ItemVisibility,
     *,
     own: Iterable[Column] | None = None,
     below: Iterable[Column] | None = None,
@@ -97,12 +97,12 @@ def item(
         if "sub_items" in wanted
         else None,
         column_values=_values(cells, own) if "column_values" in wanted else None,
-        **(derived(cells, wanted) if wanted & DERIVED else {}),
+        **(derived_values(cells, wanted) if wanted & DERIVED else {}),
     )
 
 
-def _one_level(sight: Sight) -> Sight:
-    return Sight(
+def _one_level(sight: ItemVisibility) -> ItemVisibility:
+    return ItemVisibility(
         wanted=sight.wanted - {"sub_items", "comments"}, hidden=sight.hidden, boards=sight.boards
     )
 
@@ -115,7 +115,7 @@ def _values(cells: Iterable[Cell], columns: Iterable[Column] | None) -> tuple[Ta
     return tuple(known.get(column.id, Cell(column=column)).record for column in columns)
 
 
-def _cell(given: response_types.Value, sight: Sight) -> Cell:
+def _cell(given: response_types.Value, sight: ItemVisibility) -> Cell:
     named = given.column or response_types.Column(id=given.id, type=given.type)
     column = column_types.column(msgspec.structs.replace(named, id=given.id, type=given.type))
     decoded = _decoded(given.value)
@@ -128,7 +128,7 @@ def _cell(given: response_types.Value, sight: Sight) -> Cell:
     )
 
 
-def _told(value: str | None, decoded: Any, sight: Sight) -> str | None:
+def _told(value: str | None, decoded: Any, sight: ItemVisibility) -> str | None:
     """Return a value, without when it was set where that may not be seen."""
     if "updated_at" not in sight.hidden or not isinstance(decoded, Mapping):
         return value
@@ -166,7 +166,7 @@ def _comments(given: response_types.Item) -> tuple[TaskComment, ...]:
             author_name=one.creator.name if one.creator else None,
             created_at=parse_utc(one.created_at),
         )
-        for one in newest[:MOST_COMMENTS]
+        for one in newest[:MAX_COMMENTS]
     )
 
 

@@ -15,16 +15,16 @@ from providers.http.client import Upstream
 from providers.ports.tasks import (
     BoardQuery,
     BoardSlice,
-    Created,
+    CreatedTask,
     ItemQuery,
     ItemSlice,
+    ItemVisibility,
     NewItem,
-    Sight,
-    Target,
     TaskPosition,
+    TaskTarget,
 )
 from providers.records.tasks import TaskBoard, TaskItem
-from providers.tasks.columns import DERIVED, Column, concealed
+from providers.tasks.columns import DERIVED, Column, revealing_columns
 
 _ID = re.compile(r"[0-9]{1,32}")
 
@@ -51,7 +51,7 @@ class Tasks:
         return mapping.board(await self._board(board_id, wanted), wanted)
 
     async def items(
-        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: Sight
+        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: ItemVisibility
     ) -> ItemSlice:
         """Return items of a board; see `TaskPort.items`."""
         _check(board_id)
@@ -76,7 +76,7 @@ class Tasks:
         )
         return await listing.page(after, query.limit)
 
-    async def item(self, item_id: str, *, sight: Sight) -> TaskItem:
+    async def item(self, item_id: str, *, sight: ItemVisibility) -> TaskItem:
         """Read one item; see `TaskPort.item`."""
         _check(item_id)
         own = below = None
@@ -88,34 +88,34 @@ class Tasks:
         given = await self._found(documents.item(values, sight), item_id, **values.variables)
         return mapping.item(given, _board_of(given), sight, own=own, below=below)
 
-    async def target(self, item_id: str, *, columns: bool = False) -> Target:
+    async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
         """Find out where an item is; see `TaskPort.target`."""
         _check(item_id)
         document = documents.TARGET if columns else documents.PLACE
         given = await self._found(document, item_id)
         if given.board is None:
             raise Missing
-        return Target(
+        return TaskTarget(
             item_id=given.id,
             boards=(_board_of(given),),
             home=given.board.id,
             columns=column_types.columns(given.board.columns or ()),
         )
 
-    async def create(self, item: NewItem) -> Created:
+    async def create(self, item: NewItem) -> CreatedTask:
         """Create an item; see `TaskPort.create`."""
         _check(item.board_id)
         return await self._writer.create(item)
 
-    async def update(self, target: Target, fields: Mapping[str, str]) -> tuple[str, ...]:
+    async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
         """Set columns; see `TaskPort.update`."""
         return await self._writer.update(target, fields)
 
-    async def delete(self, target: Target) -> None:
+    async def delete(self, target: TaskTarget) -> None:
         """Delete an item for good."""
         await self._writer.delete(target)
 
-    async def comment(self, target: Target, body: str) -> str:
+    async def comment(self, target: TaskTarget, body: str) -> str:
         """Add a comment; see `TaskPort.comment`."""
         return await self._writer.comment(target, body)
 
@@ -144,7 +144,7 @@ class Tasks:
         return column_types.columns(board.columns or ())
 
     async def _columns_below(
-        self, columns: Iterable[Column], sight: Sight
+        self, columns: Iterable[Column], sight: ItemVisibility
     ) -> tuple[Column, ...] | None:
         """Return the columns of the sub-items, when these are wanted and there can be some."""
         if "sub_items" not in sight.wanted:
@@ -175,7 +175,7 @@ def _board_of(item: response_types.Item) -> str:
     return board.id
 
 
-def _without(sight: Sight, name: str) -> Sight:
+def _without(sight: ItemVisibility, name: str) -> ItemVisibility:
     return replace(sight, wanted=sight.wanted - {name})
 
 
@@ -183,7 +183,7 @@ def _without(sight: Sight, name: str) -> Sight:
 _SHOWN = DERIVED | {"name", "sub_items", "created_at", "updated_at"}
 
 
-def _is_selective(sight: Sight) -> bool:
+def _is_selective(sight: ItemVisibility) -> bool:
     """Say whether some columns of a type that is asked for may not be asked for."""
     if "column_values" in sight.wanted:
         return bool(sight.hidden & _SHOWN)
@@ -193,15 +193,15 @@ def _is_selective(sight: Sight) -> bool:
 
 
 def _values(
-    sight: Sight, own: Iterable[Column] | None, below: Iterable[Column] | None
+    sight: ItemVisibility, own: Iterable[Column] | None, below: Iterable[Column] | None
 ) -> documents.Values:
     return documents.Values(sight, own=_open(own, sight), below=_open(below, sight))
 
 
-def _open(columns: Iterable[Column] | None, sight: Sight) -> list[str] | None:
+def _open(columns: Iterable[Column] | None, sight: ItemVisibility) -> list[str] | None:
     """Return the ids of the columns that may be asked for; None for all."""
     if columns is None:
         return None
     several = tuple(columns)
-    closed = concealed(several, sight.hidden)
+    closed = revealing_columns(several, sight.hidden)
     return [one.id for one in several if one.id not in closed]

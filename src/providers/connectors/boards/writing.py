@@ -18,8 +18,8 @@ from providers.connectors.boards import documents
 from providers.connectors.boards.failures import ColumnRefused, first
 from providers.connectors.boards.graphql_client import Speech
 from providers.failures import Broken, ProviderFailure
-from providers.outcomes import certain
-from providers.ports.tasks import NAME, Created, NewItem, Target
+from providers.outcomes import unknown_if_ambiguous
+from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
 
 Answer = dict[str, Any]
 
@@ -45,12 +45,12 @@ class Writer:
         self._speech = speech
         self._locks = locks
 
-    async def create(self, item: NewItem) -> Created:
+    async def create(self, item: NewItem) -> CreatedTask:
         """Create an item; see `TaskPort.create`."""
         values = {column: _value(text) for column, text in item.fields.items()}
         async with self._locks.of(item.board_id):
             try:
-                return Created(await self._created(item, values), ())
+                return CreatedTask(await self._created(item, values), ())
             except ColumnRefused as refusal:
                 if not values or refusal.word == "ItemNameTooLongException":
                     raise
@@ -59,12 +59,13 @@ class Writer:
                 refused = await self._one_by_one(item.board_id, made, values)
             except ProviderFailure:  # the item is there; what it lacks is said
                 refused = tuple(values)
-        return Created(made, refused)
+        return CreatedTask(made, refused)
 
-    async def update(self, target: Target, fields: Mapping[str, str]) -> tuple[str, ...]:
+    async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
         """Set columns; see `TaskPort.update`."""
         values = {
-            column: text if column == NAME else _value(text) for column, text in fields.items()
+            column: text if column == NAME_COLUMN else _value(text)
+            for column, text in fields.items()
         }
         async with self._locks.of(target.home):
             try:
@@ -77,12 +78,12 @@ class Writer:
                 return await self._one_by_one(target.home, target.item_id, values)
         return ()
 
-    async def delete(self, target: Target) -> None:
+    async def delete(self, target: TaskTarget) -> None:
         """Delete an item."""
         async with self._locks.of(target.home):
             await self._written(documents.DELETE, i=target.item_id)
 
-    async def comment(self, target: Target, body: str) -> str:
+    async def comment(self, target: TaskTarget, body: str) -> str:
         """Add a comment: markup in it is text."""
         text = html.escape(body, quote=False).replace("\n", "<br>")
         return await self._made("create_update", documents.COMMENT, i=target.item_id, t=text)
@@ -122,7 +123,7 @@ class Writer:
         Raises:
             OutcomeUnknown: It may have been made.
         """
-        with certain():
+        with unknown_if_ambiguous():
             return _id((await self._written(document, **variables)).get(field))
 
     async def _written(self, document: str, **variables: object) -> Answer:

@@ -11,10 +11,10 @@ from typing import TypeVar
 from urllib.parse import quote, urlencode
 
 from providers.connectors.collab.failures import classify
-from providers.dry_run import changes
+from providers.dry_run import is_write
 from providers.failures import Missing, Throttled
 from providers.http.client import Upstream
-from providers.http.response import Answer
+from providers.http.response import Response
 from providers.odata import MAX_BATCH, call_batch
 
 _PAUSE = 0.3  # seconds before what failed in passing is asked for once more
@@ -46,7 +46,7 @@ class BatchRequest:
         return f"{path}?{urlencode(self.params, quote_via=quote)}" if self.params else path
 
 
-async def read_all(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Answer]:
+async def read_all(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Response]:
     """
     Make all calls, twenty at a time, and once more those that failed in passing.
 
@@ -64,7 +64,7 @@ async def read_all(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K
     return {key: answer for one in answered for key, answer in one.items()}
 
 
-async def _chunk(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Answer]:
+async def _chunk(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Response]:
     found = await _call(upstream, asks)
     again = {key: asks[key] for key, answer in found.items() if answer.status in _PASSING}
     if not again:
@@ -79,10 +79,10 @@ async def _chunk(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, 
     return found | await _call(upstream, again)
 
 
-async def _call(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Answer]:
+async def _call(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Response]:
     answers = await call_batch(
         upstream,
-        [{"method": read_all.method, "url": read_all.url} for read_all in asks.values()],
-        changes=any(changes(read_all.method, said=read_all.changes) for read_all in asks.values()),
+        [{"method": ask.method, "url": ask.url} for ask in asks.values()],
+        changes=any(is_write(ask.method, changes=ask.changes) for ask in asks.values()),
     )
     return dict(zip(asks, answers, strict=True))

@@ -29,7 +29,7 @@ from providers.ports.collab import (
     Share,
     Upload,
 )
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from providers.records import collab as records
 from providers.records.collab import Unknown
 

@@ -9,8 +9,8 @@ from providers.connectors.collab.paging import PageReader
 from providers.connectors.collab.ttl_cache import ConnectionCache
 from providers.failures import Broken, Missing, ProviderFailure, Refused
 from providers.http.client import Upstream
-from providers.http.response import Answer
-from providers.ports.mail import ConnectionInfo
+from providers.http.response import Response
+from providers.ports.connection import ConnectionInfo
 
 V1 = "v1.0"
 BETA = "beta"
@@ -57,7 +57,7 @@ def translate_refused_read(refusal: Refused) -> ProviderFailure:
     return Missing() if refusal.status in (400, 403) else refusal
 
 
-def batched_read_failure(answer: Answer) -> ProviderFailure | None:
+def batched_read_failure(answer: Response) -> ProviderFailure | None:
     """
     Say what a part of a batch of reads came to.
 

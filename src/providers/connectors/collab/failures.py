@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from providers.failures import (
-    UNNAMED_WAIT,
+    DEFAULT_RETRY_AFTER_SECONDS,
     Conflicted,
     Locked,
     Missing,
@@ -15,7 +15,7 @@ from providers.failures import (
     Stale,
     Throttled,
 )
-from providers.http.response import Answer
+from providers.http.response import Response
 from providers.http.retry_after import retry_after_seconds
 
 _THROTTLED = frozenset(
@@ -44,7 +44,7 @@ class _Envelope(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Envelope).decode
 
 
-def classify(answer: Answer) -> ProviderFailure | None:
+def classify(answer: Response) -> ProviderFailure | None:
     """Turn a non-2xx answer into a failure, None when its status says it all."""
     said = tuple(words(answer.body))
     word = said[0] if said else ""
@@ -52,7 +52,8 @@ def classify(answer: Answer) -> ProviderFailure | None:
     status = answer.status
     if status == 429 or (known & _THROTTLED and status in (400, 403, 503)):
         return Throttled(
-            retry_after_seconds(answer) or (UNNAMED_WAIT if status == 429 else _USUAL_SECONDS)
+            retry_after_seconds(answer)
+            or (DEFAULT_RETRY_AFTER_SECONDS if status == 429 else _USUAL_SECONDS)
         )
     if status >= 500 and status != 507:
         return None

@@ -17,8 +17,8 @@ import msgspec
 
 from providers.failures import Broken, Refused
 from providers.http.client import Upstream
-from providers.http.response import Answer
-from providers.http.urls import Root
+from providers.http.response import Response
+from providers.http.urls import BaseUrl
 from providers.ports.collab import InvalidCursor, Page
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class PageReader:
 
     def __init__(self, upstream: Upstream, base_url: str) -> None:
         self._upstream = upstream
-        self._root = Root.read(base_url)
+        self._root = BaseUrl.read(base_url)
 
     async def page(  # noqa: PLR0913 - facts of one collection
         self,
@@ -134,7 +134,7 @@ class PageReader:
 
     async def _turn(
         self, place: PageCursor, segments: Sequence[str], params: Params, headers: Mapping[str, str]
-    ) -> Answer:
+    ) -> Response:
         if not place.link:
             return await self._upstream.call("GET", *segments, params=params, headers=headers)
         path, _, rest = place.link.partition("?")

@@ -8,9 +8,16 @@ from typing import Any
 import msgspec
 
 from providers.connectors.projects import column_types, response_types
-from providers.ports.tasks import Sight
+from providers.ports.tasks import ItemVisibility
 from providers.records.tasks import TaskBoard, TaskComment, TaskItem
-from providers.tasks.columns import DERIVED, Cell, Column, concealed, derived, sources
+from providers.tasks.columns import (
+    DERIVED,
+    Cell,
+    Column,
+    derived_values,
+    revealing_columns,
+    source_columns,
+)
 from providers.timestamps import parse_utc
 
 # Attribute of `TaskBoard` -> what to ask for.
@@ -54,7 +61,7 @@ def board_fields(wanted: AbstractSet[str]) -> str:
     return ",".join(["gid", "archived", *asked])
 
 
-def item_fields(sight: Sight, columns: Iterable[Column]) -> str:
+def item_fields(sight: ItemVisibility, columns: Iterable[Column]) -> str:
     """
     Return what to ask for of a task.
 
@@ -89,7 +96,7 @@ def board(given: response_types.Project) -> TaskBoard:
 
 
 def item(
-    given: response_types.Task, board_id: str, sight: Sight, columns: Iterable[Column]
+    given: response_types.Task, board_id: str, sight: ItemVisibility, columns: Iterable[Column]
 ) -> TaskItem:
     """Return a task of a project as an item, with the columns of that project."""
     several, wanted = tuple(columns), sight.wanted
@@ -108,7 +115,7 @@ def item(
         web_url=given.permalink_url,
         sub_items=() if "sub_items" in wanted else None,
         column_values=tuple(cell.record for cell in cells) if "column_values" in wanted else None,
-        **(derived(cells, wanted) if wanted & DERIVED else {}),
+        **(derived_values(cells, wanted) if wanted & DERIVED else {}),
     )
 
 
@@ -122,11 +129,11 @@ def comment(given: response_types.Story) -> TaskComment:
     )
 
 
-def _asked(sight: Sight, columns: tuple[Column, ...]) -> list[Column]:
+def _asked(sight: ItemVisibility, columns: tuple[Column, ...]) -> list[Column]:
     """Return the columns whose values are wanted and may be seen."""
-    closed = concealed(columns, sight.hidden)
+    closed = revealing_columns(columns, sight.hidden)
     if "column_values" not in sight.wanted:
-        made_of = sources(columns)
+        made_of = source_columns(columns)
         ids = {one.id for name in sight.wanted & DERIVED for one in made_of[name]}
     else:
         ids = {column.id for column in columns}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from providers.connectors.projects import mapping, response_types
-from providers.ports.tasks import ItemQuery, Sight
+from providers.ports.tasks import ItemQuery, ItemVisibility
 from providers.tasks.columns import Column
 
 
@@ -14,7 +14,7 @@ def looked_at(query: ItemQuery) -> frozenset[str]:
 
 
 def matcher(
-    query: ItemQuery, board_id: str, sight: Sight, columns: Sequence[Column]
+    query: ItemQuery, board_id: str, sight: ItemVisibility, columns: Sequence[Column]
 ) -> Callable[[response_types.Task], bool] | None:
     """Return what tells whether a task matches; None when all do. The group is no matter here."""
     if not looked_at(query):

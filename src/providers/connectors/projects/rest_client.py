@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 from providers.connectors.projects import response_types
 from providers.failures import Refused
 from providers.http.client import Upstream
-from providers.outcomes import certain
+from providers.outcomes import unknown_if_ambiguous
 
 BASE = ("api", "1.0")
 PAGE = 100  # records; upstream gives no more
@@ -101,7 +101,7 @@ class Calls:
         Raises:
             OutcomeUnknown: It may have been made.
         """
-        with certain():
+        with unknown_if_ambiguous():
             answer = await self._upstream.call(
                 "POST", *BASE, *path, params=(("opt_fields", "gid"),), json={"data": data}
             )

@@ -17,16 +17,16 @@ from providers.connectors.projects.writing import Writer
 from providers.failures import Missing
 from providers.http.client import Upstream
 from providers.ports.tasks import (
-    MOST_COMMENTS,
+    MAX_COMMENTS,
     BoardQuery,
     BoardSlice,
-    Created,
+    CreatedTask,
     ItemQuery,
     ItemSlice,
+    ItemVisibility,
     NewItem,
-    Sight,
-    Target,
     TaskPosition,
+    TaskTarget,
 )
 from providers.records.tasks import TaskBoard, TaskComment, TaskGroup, TaskItem
 from providers.tasks.columns import Column
@@ -75,7 +75,7 @@ class Tasks:
         )
 
     async def items(
-        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: Sight
+        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: ItemVisibility
     ) -> ItemSlice:
         """
         Return tasks of a project; see `TaskPort.items`.
@@ -108,7 +108,7 @@ class Tasks:
             items = await self._with_sub_items(found, items, shown)
         return ItemSlice(tuple(items), position, None)
 
-    async def item(self, item_id: str, *, sight: Sight) -> TaskItem:
+    async def item(self, item_id: str, *, sight: ItemVisibility) -> TaskItem:
         """Read one task; see `TaskPort.item`."""
         boards, home = await self._place(item_id)
         seen = [board for board in boards if sight.boards is None or board in sight.boards]
@@ -127,27 +127,27 @@ class Tasks:
             made = (await self._with_sub_items([task.data], [made], sight))[0]
         return msgspec.structs.replace(made, comments=comments)
 
-    async def target(self, item_id: str, *, columns: bool = False) -> Target:
+    async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
         """Find out where a task is; see `TaskPort.target`."""
         boards, home = await self._place(item_id)
         own = await self._columns(home) if columns else ()
-        return Target(item_id=item_id, boards=boards, home=home, columns=own)
+        return TaskTarget(item_id=item_id, boards=boards, home=home, columns=own)
 
-    async def create(self, item: NewItem) -> Created:
+    async def create(self, item: NewItem) -> CreatedTask:
         """Create a task; see `TaskPort.create`."""
         _check(item.board_id)
         columns = await self._columns(item.board_id, when=bool(item.fields))
         return await self._writer.create(item, columns)
 
-    async def update(self, target: Target, fields: Mapping[str, str]) -> tuple[str, ...]:
+    async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
         """Set fields; see `TaskPort.update`."""
         return await self._writer.update(target, fields, target.columns)
 
-    async def delete(self, target: Target) -> None:
+    async def delete(self, target: TaskTarget) -> None:
         """Delete a task."""
         await self._calls.write("DELETE", "tasks", target.item_id)
 
-    async def comment(self, target: Target, body: str) -> str:
+    async def comment(self, target: TaskTarget, body: str) -> str:
         """Add a comment; see `TaskPort.comment`."""
         return await self._calls.make("tasks", target.item_id, "stories", data={"text": body})
 
@@ -209,13 +209,11 @@ class Tasks:
             fields="type,text,created_at,created_by.name",
             most=_MOST_PAGES,
         )
-        newest = deque(
-            (story for story in stories if story.type == "comment"), maxlen=MOST_COMMENTS
-        )
+        newest = deque((story for story in stories if story.type == "comment"), maxlen=MAX_COMMENTS)
         return tuple(mapping.comment(one) for one in reversed(newest))
 
     async def _with_sub_items(
-        self, tasks: list[response_types.Task], items: list[TaskItem], sight: Sight
+        self, tasks: list[response_types.Task], items: list[TaskItem], sight: ItemVisibility
     ) -> list[TaskItem]:
         """Add the sub-tasks, which are asked for only where there are some."""
         below = replace(

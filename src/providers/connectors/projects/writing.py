@@ -9,7 +9,7 @@ import msgspec
 from providers.connectors.projects import column_types
 from providers.connectors.projects.rest_client import Calls
 from providers.failures import ProviderFailure, Refused
-from providers.ports.tasks import NAME, Created, NewItem, Target
+from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
 from providers.tasks.columns import Column
 
 _REFUSALS = frozenset({400, 402, 403})  # a value, a paid feature, a field locked to others
@@ -21,7 +21,7 @@ class Writer:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    async def create(self, item: NewItem, columns: Iterable[Column]) -> Created:
+    async def create(self, item: NewItem, columns: Iterable[Column]) -> CreatedTask:
         """Create a task; see `TaskPort.create`."""
         place: dict[str, object] = {"project": item.board_id}
         if item.group_id is not None:
@@ -34,16 +34,16 @@ class Writer:
             if not parts or refusal.status not in _REFUSALS:
                 raise
         else:
-            return Created(made, ())
+            return CreatedTask(made, ())
         made = await self._calls.make("tasks", data=bare)
         try:
             refused = await self._one_by_one(made, parts)
         except ProviderFailure:  # the task is there; what it lacks is said
-            return Created(made, tuple(parts))
-        return Created(made, tuple(refused))
+            return CreatedTask(made, tuple(parts))
+        return CreatedTask(made, tuple(refused))
 
     async def update(
-        self, target: Target, fields: Mapping[str, str], columns: Iterable[Column]
+        self, target: TaskTarget, fields: Mapping[str, str], columns: Iterable[Column]
     ) -> tuple[str, ...]:
         """Set fields; see `TaskPort.update`."""
         parts = _parts(fields, columns)
@@ -92,8 +92,8 @@ def _joined(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def _part(column_id: str, text: str, column: Column | None) -> Mapping[str, Any]:
     value = _decoded(text)
     match column_id:
-        case _ if column_id == NAME:
-            return {NAME: value if isinstance(value, str) else text}
+        case _ if column_id == NAME_COLUMN:
+            return {NAME_COLUMN: value if isinstance(value, str) else text}
         case column_types.ASSIGNEE:
             return {column_types.ASSIGNEE: value or None}
         case column_types.DUE:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from providers.batches import GONE, Batch
+from providers.batches import GONE_STATUSES, BatchReader
 from providers.connectors.provider_a.failures import classify
 from providers.connectors.provider_a.gmail.response_types import Message
 from providers.failures import Broken
 from providers.http.client import Upstream
-from providers.http.response import Answer
+from providers.http.response import Response
 
 PER_CALL = 50  # more are throttled; wire report 1A.1
 ROOT = ("gmail", "v1", "users", "me")
@@ -30,11 +30,13 @@ Params = Sequence[tuple[str, str]]
 async def messages(
     upstream: Upstream, message_ids: Sequence[str], params: Params
 ) -> dict[str, Message]:
-    """Read messages by their ids; see `Batch.read`."""
-    batch = Batch(
+    """Read messages by their ids; see `BatchReader.read`."""
+    batch = BatchReader(
         upstream=upstream,
         many=lambda some: _call(upstream, some, params),
-        one=lambda name: upstream.call("GET", *ROOT, "messages", name, params=params, accept=GONE),
+        one=lambda name: upstream.call(
+            "GET", *ROOT, "messages", name, params=params, accept=GONE_STATUSES
+        ),
         decode=lambda answer: answer.decode(Message),
         classify=classify,
         most=PER_CALL,
@@ -44,7 +46,7 @@ async def messages(
 
 async def _call(
     upstream: Upstream, message_ids: Sequence[str], params: Params
-) -> dict[str, Answer]:
+) -> dict[str, Response]:
     answer = await upstream.call(
         "POST",
         "batch",
@@ -72,12 +74,12 @@ def _request(message_ids: Sequence[str], params: Params) -> bytes:
     return f"{''.join(lines)}--{_BOUNDARY}--\r\n".encode()
 
 
-def _read(answer: Answer) -> dict[int, Answer]:
+def _read(answer: Response) -> dict[int, Response]:
     """Take a multipart answer apart: each inner answer by the place of its question."""
     boundary = re.search(r'boundary="?([^";]+)', answer.headers.get("content-type", ""))
     if boundary is None:
         raise Broken
-    found: dict[int, Answer] = {}
+    found: dict[int, Response] = {}
     for piece in answer.body.split(b"--" + boundary[1].strip().encode())[1:]:
         if piece.startswith(b"--"):
             break
@@ -89,7 +91,7 @@ def _read(answer: Answer) -> dict[int, Answer]:
         code = int(status[1])
         wait = _WAIT.search(head) if code >= 300 else None
         headers = {"retry-after": wait[1].decode()} if wait else {}
-        found[int(place[1])] = Answer(code, headers, body)
+        found[int(place[1])] = Response(code, headers, body)
     return found
 
 

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from providers.failures import (
-    UNNAMED_WAIT,
+    DEFAULT_RETRY_AFTER_SECONDS,
     Conflicted,
     Missing,
     ProviderFailure,
@@ -13,7 +13,7 @@ from providers.failures import (
     Stale,
     Throttled,
 )
-from providers.http.response import Answer
+from providers.http.response import Response
 from providers.http.retry_after import retry_after_seconds
 
 _RATE_SECONDS = 60  # quotas are per minute; for a 403, which the decisions are silent about
@@ -37,13 +37,13 @@ class _Envelope(msgspec.Struct):
     error: _Error
 
 
-def classify(answer: Answer) -> ProviderFailure | None:
+def classify(answer: Response) -> ProviderFailure | None:
     """Turn a non-2xx answer into a failure, None when its status says it all."""
     word, message = _read(answer.body)
     if word in _DAY:
         return Throttled(retry_after_seconds(answer) or _DAY_SECONDS)
     if answer.status == 429:
-        return Throttled(retry_after_seconds(answer) or UNNAMED_WAIT)
+        return Throttled(retry_after_seconds(answer) or DEFAULT_RETRY_AFTER_SECONDS)
     if word in _RATE:
         return Throttled(retry_after_seconds(answer) or _RATE_SECONDS)
     if answer.status == 400 and _BAD_ID.search(message):

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeVar
 
 from providers.http.client import Upstream
-from providers.http.response import Answer
-from providers.paging import Pages
+from providers.http.response import Response
+from providers.paging import PageIterator
 
 
 class Continued(Protocol):
@@ -19,15 +19,15 @@ P = TypeVar("P", bound=Continued)
 
 def pages(
     upstream: Upstream, path: Sequence[str], params: Sequence[tuple[str, str]], shape: type[P]
-) -> Pages[P]:
+) -> PageIterator[P]:
     """Read what lies at *path*."""
 
-    def first() -> Awaitable[Answer]:
+    def first() -> Awaitable[Response]:
         return upstream.call("GET", *path, params=params)
 
-    def further(token: str) -> Awaitable[Answer]:
+    def further(token: str) -> Awaitable[Response]:
         return upstream.call("GET", *path, params=(*params, ("pageToken", token)))
 
-    return Pages(
+    return PageIterator(
         shape, first=first, further=further, mark=lambda page: page.next_page_token or None
     )

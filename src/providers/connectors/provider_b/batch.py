@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
-from providers.batches import GONE, Batch
+from providers.batches import GONE_STATUSES, BatchReader
 from providers.connectors.provider_b.failures import classify
 from providers.connectors.provider_b.memory import PREFER, ROOT
 from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.http.client import Upstream
-from providers.http.response import Answer
+from providers.http.response import Response
 from providers.odata import MAX_BATCH, call_batch
 
 Params = Sequence[tuple[str, str]]
@@ -17,12 +17,12 @@ Params = Sequence[tuple[str, str]]
 async def messages(
     upstream: Upstream, message_ids: Sequence[str], params: Params
 ) -> dict[str, Message]:
-    """Read messages by their ids; see `Batch.read`."""
-    batch = Batch(
+    """Read messages by their ids; see `BatchReader.read`."""
+    batch = BatchReader(
         upstream=upstream,
         many=lambda some: _call(upstream, some, params),
         one=lambda name: upstream.call(
-            "GET", *ROOT, "messages", name, params=params, headers=PREFER, accept=GONE
+            "GET", *ROOT, "messages", name, params=params, headers=PREFER, accept=GONE_STATUSES
         ),
         decode=lambda answer: answer.decode(Message),
         classify=classify,
@@ -33,7 +33,7 @@ async def messages(
 
 async def _call(
     upstream: Upstream, message_ids: Sequence[str], params: Params
-) -> dict[str, Answer]:
+) -> dict[str, Response]:
     query = urlencode(params)
     requests = [
         {

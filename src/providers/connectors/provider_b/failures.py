@@ -3,7 +3,7 @@
 import msgspec
 
 from providers.failures import (
-    UNNAMED_WAIT,
+    DEFAULT_RETRY_AFTER_SECONDS,
     Conflicted,
     Missing,
     ProviderFailure,
@@ -11,7 +11,7 @@ from providers.failures import (
     Stale,
     Throttled,
 )
-from providers.http.response import Answer
+from providers.http.response import Response
 from providers.http.retry_after import retry_after_seconds
 
 _THROTTLED = frozenset({"ApplicationThrottled", "TooManyRequests", "activityLimitReached"})
@@ -28,11 +28,11 @@ class _Envelope(msgspec.Struct):
     error: _Error
 
 
-def classify(answer: Answer) -> ProviderFailure | None:
+def classify(answer: Response) -> ProviderFailure | None:
     """Turn a non-2xx answer into a failure, None when its status says it all."""
     word = code(answer.body)
     if answer.status == 429:
-        return Throttled(retry_after_seconds(answer) or UNNAMED_WAIT)
+        return Throttled(retry_after_seconds(answer) or DEFAULT_RETRY_AFTER_SECONDS)
     if word in _THROTTLED:
         return Throttled(retry_after_seconds(answer) or _USUAL_SECONDS)
     if word in _MISSING:

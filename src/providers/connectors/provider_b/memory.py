@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from providers.connectors.provider_b.outlook_mail.response_types import Account, Folder
 from providers.failures import Missing
 from providers.http.client import Upstream
-from providers.ids import is_provider_b
+from providers.ids import is_provider_b_id
 
 ROOT = ("v1.0", "me")
 PREFER = {"prefer": 'IdType="ImmutableId", outlook.body-content-type="html"'}
@@ -54,4 +54,4 @@ async def _folder(upstream: Upstream, name: str) -> str:
     except Missing:
         return ""
     found = answer.decode(Folder).id
-    return found if is_provider_b(found) else ""
+    return found if is_provider_b_id(found) else ""

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from providers.connectors.provider_b.memory import ROOT
 from providers.http.client import Upstream
-from providers.http.response import Answer
-from providers.paging import Pages
+from providers.http.response import Response
+from providers.paging import PageIterator
 
 P = TypeVar("P")
 
@@ -20,11 +20,11 @@ def pages(
     shape: type[P],
     *,
     headers: Mapping[str, str],
-) -> Pages[P]:
+) -> PageIterator[P]:
     """Read what lies at *path* below the account; *headers* go along with every call."""
 
-    def first() -> Awaitable[Answer]:
+    def first() -> Awaitable[Response]:
         return upstream.call("GET", *ROOT, *path, params=params, headers=headers)
 
     further = partial(upstream.follow, headers=headers)
-    return Pages(shape, first=first, further=further, mark=attrgetter("next_link"))
+    return PageIterator(shape, first=first, further=further, mark=attrgetter("next_link"))

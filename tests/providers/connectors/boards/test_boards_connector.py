@@ -14,8 +14,15 @@ from providers.connectors.boards.failures import ColumnRefused, classify
 from providers.connectors.boards.tasks import Tasks
 from providers.connectors.boards.writing import Locks
 from providers.http.client import Origins, Upstream
-from providers.http.response import Answer
-from providers.ports.tasks import BoardQuery, ItemQuery, NewItem, Sight, Target, TaskPosition
+from providers.http.response import Response
+from providers.ports.tasks import (
+    BoardQuery,
+    ItemQuery,
+    ItemVisibility,
+    NewItem,
+    TaskPosition,
+    TaskTarget,
+)
 from sandbox.boards import schema as sandbox_schema
 
 BASE = "http://boards.example"
@@ -113,7 +120,7 @@ async def test_answers_that_are_failures(answer, kind):
     tasks, _ = opened(answer)
 
     with pytest.raises(getattr(failures, kind)) as raised:
-        await tasks.item("1", sight=Sight(wanted=frozenset({"name"})))
+        await tasks.item("1", sight=ItemVisibility(wanted=frozenset({"name"})))
 
     assert type(raised.value).__name__ == kind
 
@@ -153,7 +160,7 @@ async def test_answers_that_are_failures(answer, kind):
 )  # fmt: skip
 async def test_throttles_say_how_long_to_wait(answer, wait):
     tasks, spoken = opened(answer)
-    sight = Sight(wanted=frozenset({"name"}))
+    sight = ItemVisibility(wanted=frozenset({"name"}))
 
     for _ in range(2):
         with pytest.raises(failures.Throttled) as raised:
@@ -164,7 +171,7 @@ async def test_throttles_say_how_long_to_wait(answer, wait):
 
 
 async def test_a_write_is_refused_by_column_only_when_it_says_so():
-    target = Target(item_id="1", boards=("2",), home="2")
+    target = TaskTarget(item_id="1", boards=("2",), home="2")
     refused = {"data": {"a": None}, "errors": [error("ColumnValueException", path=["a"])]}
     both = {"data": {"a0": {"id": "1"}, "a1": None}, "errors": [error("x", path=["a1"])]}
 
@@ -204,7 +211,7 @@ async def test_what_may_have_been_made_is_told(answer):
     with pytest.raises(failures.OutcomeUnknown):
         await tasks.create(NewItem(board_id="2", name="x", fields={}))
     with pytest.raises(failures.OutcomeUnknown):
-        await tasks.comment(Target(item_id="1", boards=("2",), home="2"), "x")
+        await tasks.comment(TaskTarget(item_id="1", boards=("2",), home="2"), "x")
 
     assert len(spoken.asked) == 2
 
@@ -222,7 +229,7 @@ async def test_a_change_whose_answer_cannot_be_read_is_broken():
     tasks, spoken = opened('{"data"')
 
     with pytest.raises(failures.Broken):
-        await tasks.update(Target(item_id="1", boards=("2",), home="2"), {"a": "1"})
+        await tasks.update(TaskTarget(item_id="1", boards=("2",), home="2"), {"a": "1"})
 
     assert len(spoken.asked) == 1
 
@@ -240,7 +247,7 @@ async def test_writes_to_one_board_wait_for_each_other():
         return {"data": {"change_multiple_column_values": {"id": "1"}}}
 
     tasks, spoken = opened(slow)
-    one = [Target(item_id=str(n), boards=("2",), home="2") for n in range(4)]
+    one = [TaskTarget(item_id=str(n), boards=("2",), home="2") for n in range(4)]
     await asyncio.gather(*(tasks.update(target, {"a": "1"}) for target in one))
     assert (most, len(spoken.asked)) == (1, 4)
 
@@ -248,7 +255,7 @@ async def test_writes_to_one_board_wait_for_each_other():
 @pytest.mark.parametrize("found", ["", "x", "1 2", "1)", "-1", "１", "1" * 33, "9/9", "1\n"])
 async def test_ids_of_another_form_reach_nobody(found):
     tasks, spoken = opened({"data": {}})
-    sight = Sight(wanted=EVERYTHING)
+    sight = ItemVisibility(wanted=EVERYTHING)
 
     for call in (
         tasks.item(found, sight=sight),
@@ -323,7 +330,7 @@ def _documents():
         (True, False),
     )
     for wanted, ids, boards, count in (*single, *mixed, (frozenset(), None, None, True)):
-        sight = Sight(wanted=wanted, boards=boards)
+        sight = ItemVisibility(wanted=wanted, boards=boards)
         values = documents.Values(sight, own=ids, below=ids)
         yield documents.item(values, sight)
         yield documents.first_page(values, sight, count=count)
@@ -346,8 +353,8 @@ def test_every_document_fits_the_schema(schema):
 def test_a_classified_answer_keeps_its_words():
     body = json.dumps({"errors": [error("InvalidItemIdException")]}).encode()
 
-    assert isinstance(classify(Answer(200, {}, body)), failures.Missing)
-    assert classify(Answer(502, {}, b"<html>")) is None
+    assert isinstance(classify(Response(200, {}, body)), failures.Missing)
+    assert classify(Response(502, {}, b"<html>")) is None
 
 
 class Shelf:
@@ -385,7 +392,7 @@ class Shelf:
 async def _listed(shelf, after=None, limit=4):
     upstream = Upstream(Origins(apps={BASE: shelf}), BASE, connection=1, classify=classify)
     page = await Tasks(upstream, Locks()).items(
-        "2", ItemQuery(limit=limit), after=after, sight=Sight(wanted=frozenset({"name"}))
+        "2", ItemQuery(limit=limit), after=after, sight=ItemVisibility(wanted=frozenset({"name"}))
     )
     return [item.id for item in page.items], page.position
 

@@ -25,9 +25,9 @@ from providers.failures import (
     Throttled,
 )
 from providers.http.client import Origins
-from providers.http.response import Answer
+from providers.http.response import Response
 from providers.ports.collab import SearchQuery, Share, Upload
-from providers.ports.mail import ConnectionInfo
+from providers.ports.connection import ConnectionInfo
 from providers.records.collab import UNKNOWN
 
 BASE = "https://upstream.example/collab"
@@ -47,7 +47,7 @@ class Upstream:
         info = ConnectionInfo(
             id=1, resource_id=1, kind="collab", provider="COLLAB", mode="delegated", base_url=BASE
         )
-        way = registry.upstream(origins, info, Held("token"))
+        way = registry.open_upstream(origins, info, Held("token"))
         self.port = registry.CollabRegistry().open(info, way)
 
     def _respond(self, request):
@@ -387,7 +387,7 @@ def refusal(status, *codes, **headers):
     error = {}
     for code in reversed(codes):
         error = {"code": code, "message": "x", **({"innerError": error} if error else {})}
-    return Answer(status, headers, json.dumps({"error": error}).encode())
+    return Response(status, headers, json.dumps({"error": error}).encode())
 
 
 @pytest.mark.parametrize(
@@ -439,4 +439,4 @@ def test_the_status_says_the_rest(answer):
 
 def test_a_body_that_is_no_error_says_nothing():
     for body in (b"", b"[]", b"{", b'{"error": 5}', b'{"error": {"code": 5}}', b"\xff"):
-        assert classify(Answer(400, {}, body)).word == ""
+        assert classify(Response(400, {}, body)).word == ""

@@ -8,7 +8,14 @@ from providers import failures
 from providers.connectors.projects.failures import classify
 from providers.connectors.projects.tasks import Tasks
 from providers.http.client import Origins, Upstream
-from providers.ports.tasks import BoardQuery, ItemQuery, NewItem, Sight, Target, TaskPosition
+from providers.ports.tasks import (
+    BoardQuery,
+    ItemQuery,
+    ItemVisibility,
+    NewItem,
+    TaskPosition,
+    TaskTarget,
+)
 
 BASE = "http://projects.example"
 NAME = frozenset({"name"})
@@ -67,7 +74,7 @@ async def test_comments_are_the_newest_of_a_tasks_stories():
     ]  # fmt: skip
     tasks, routes = opened(**{"7": {"data": {"gid": "7"}}}, stories=paged(stories, 100))
 
-    item = await tasks.item("7", sight=Sight(wanted=frozenset({"comments"})))
+    item = await tasks.item("7", sight=ItemVisibility(wanted=frozenset({"comments"})))
 
     assert [comment.id for comment in item.comments] == [str(n) for n in range(149, 99, -2)]
     assert item.comments[0].author_name is None
@@ -79,7 +86,7 @@ async def test_sub_tasks_are_asked_for_only_where_there_are_some():
     tasks, routes = opened(
         tasks={"data": found}, subtasks={"data": [{"gid": "3", "name": "below"}]}
     )
-    sight = Sight(wanted=frozenset({"sub_items", "name"}))
+    sight = ItemVisibility(wanted=frozenset({"sub_items", "name"}))
 
     page = await tasks.items("9", ItemQuery(), after=None, sight=sight)
 
@@ -93,7 +100,7 @@ async def test_every_task_comes_once_whatever_the_limit(limit):
     found, position = [], None
     while True:
         page = await tasks.items(
-            "9", ItemQuery(limit=limit), after=position, sight=Sight(wanted=NAME)
+            "9", ItemQuery(limit=limit), after=position, sight=ItemVisibility(wanted=NAME)
         )
         found += [item.id for item in page.items]
         position = page.position
@@ -109,7 +116,7 @@ async def test_a_filter_loses_and_doubles_nothing(limit):
     query = ItemQuery(text="t1", limit=limit)
     found, position = [], None
     while True:
-        page = await tasks.items("9", query, after=position, sight=Sight(wanted=NAME))
+        page = await tasks.items("9", query, after=position, sight=ItemVisibility(wanted=NAME))
         found += [item.id for item in page.items]
         position = page.position
         if position is None:
@@ -147,7 +154,7 @@ async def test_a_workspace_that_is_gone_ends_the_list():
 @pytest.mark.parametrize("found", ["", "x", "1/2", "..", "me", "１", "1" * 33])
 async def test_ids_of_another_form_reach_nobody(found):
     tasks, routes = opened()
-    sight = Sight(wanted=NAME)
+    sight = ItemVisibility(wanted=NAME)
 
     for call in (
         tasks.item(found, sight=sight),
@@ -178,7 +185,7 @@ async def test_a_new_task_that_may_be_there_is_told(answer):
     with pytest.raises(failures.OutcomeUnknown):
         await tasks.create(NewItem(board_id="9", name="x", fields={}))
     with pytest.raises(failures.OutcomeUnknown):
-        await tasks.comment(Target(item_id="7", boards=("9",), home="9"), "x")
+        await tasks.comment(TaskTarget(item_id="7", boards=("9",), home="9"), "x")
 
     assert routes.asked == ["POST tasks", "POST tasks/7/stories"]
 
@@ -239,6 +246,6 @@ async def test_a_fields_text_becomes_the_providers_value(given, sent):
         await send({"type": "http.response.body", "body": b'{"data":{"gid":"7"}}'})
 
     tasks = Tasks(Upstream(Origins(apps={BASE: upstream}), BASE, connection=1))
-    refused = await tasks.update(Target(item_id="7", boards=("9",), home="9"), given)
+    refused = await tasks.update(TaskTarget(item_id="7", boards=("9",), home="9"), given)
 
     assert (refused, bodies) == ((), [{"data": sent}])

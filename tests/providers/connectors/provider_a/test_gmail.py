@@ -10,7 +10,7 @@ from providers.connectors.provider_a.gmail.response_types import Message
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled
 from providers.mail import delivery
 from providers.ports.mail import Draft, Forward, MailChange, MailQuery, Reply
-from providers.records import mail as mail_records
+from providers.records.base import EPOCH
 from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example")
@@ -351,7 +351,7 @@ async def test_what_was_sent_is_named_again_when_it_is_looked_up(account_a):
 
 
 async def test_an_outcome_that_cannot_be_found_out_is_unknown(account_a, monkeypatch):
-    monkeypatch.setattr(delivery, "LOOKS", (0, 0))
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_a.fault(kind="reset", match="send", method="POST")
 
     with pytest.raises(OutcomeUnknown):
@@ -364,7 +364,7 @@ async def test_an_outcome_that_cannot_be_found_out_is_unknown(account_a, monkeyp
 
 
 async def test_what_upstream_says_has_failed_and_does_not_have_was_not_sent(account_a, monkeypatch):
-    monkeypatch.setattr(delivery, "LOOKS", (0, 0))
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_a.fault(kind="500", match="send", method="POST")
 
     with pytest.raises(Broken):
@@ -422,7 +422,7 @@ async def test_headers_of_raw_letters_are_forwarded_as_they_read(account_a):
 def test_a_received_time_that_is_none_is_the_beginning(date):
     message = Message(id="1", internal_date=date)
 
-    assert (message.received_ms, message.received_at) == (0, mail_records.EPOCH)
+    assert (message.received_ms, message.received_at) == (0, EPOCH)
 
 
 async def test_a_letter_that_is_nested_beyond_reason_is_not_forwarded(account_a):

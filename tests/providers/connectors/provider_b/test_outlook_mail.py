@@ -301,7 +301,7 @@ async def test_a_draft_whose_answer_was_lost_is_sent_all_the_same(account_b):
 
 
 async def test_a_draft_that_was_never_made_was_surely_not_sent(account_b, monkeypatch):
-    monkeypatch.setattr(delivery, "LOOKS", (0, 0))
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_b.fault(kind="500", match="/messages", method="POST")
 
     with pytest.raises(Unreachable) as caught:
@@ -312,7 +312,7 @@ async def test_a_draft_that_was_never_made_was_surely_not_sent(account_b, monkey
 
 
 async def test_a_draft_left_by_an_earlier_try_is_the_one_that_is_sent(account_b, monkeypatch):
-    monkeypatch.setattr(delivery, "LOOKS", (0, 0))
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_b.fault(kind="reset", match="/send", method="POST", count=1)
     with pytest.raises(OutcomeUnknown):
         await account_b.port.send(DRAFT)

@@ -11,7 +11,7 @@ from providers.connectors.collab.paging import ODataPage
 from providers.content import ids as collab_ids
 from providers.content.ids import ItemKey, is_part
 from providers.failures import Missing, ProviderFailure, Refused
-from providers.http.response import Answer
+from providers.http.response import Response
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
@@ -75,7 +75,7 @@ class LabelReader:
         return found
 
 
-def _read(answer: Answer) -> tuple[records.FileLabel, ...] | Unknown:
+def _read(answer: Response) -> tuple[records.FileLabel, ...] | Unknown:
     """
     Say which labels an answer tells.
 

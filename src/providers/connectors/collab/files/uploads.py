@@ -31,8 +31,8 @@ from providers.failures import (
     Unreachable,
 )
 from providers.http.client import deadline
-from providers.http.response import Answer
-from providers.outcomes import may_be_done
+from providers.http.response import Response
+from providers.outcomes import may_have_happened
 from providers.ports.collab import MAX_UPLOAD, Upload, UploadTooLarge, UploadTruncated
 from providers.records import collab as records
 
@@ -88,7 +88,7 @@ class FileUploader:
             )
             return self._stored(answer, parent)
         except ProviderFailure as failure:
-            if not may_be_done(failure):
+            if not may_have_happened(failure):
                 raise
             # Another's file of this name may have been there before: that one is not ours.
             if upload.conflict == "fail" and await self._surely_absent(parent, upload.name):
@@ -143,7 +143,7 @@ class FileUploader:
 
     # -- what came of it
 
-    def _stored(self, answer: Answer, parent: ItemKey) -> records.File:
+    def _stored(self, answer: Response, parent: ItemKey) -> records.File:
         found = mapping.file(answer.decode(response_types.Item), _BRIEF, within=parent.drive)
         if found is None:
             raise Broken
@@ -215,7 +215,7 @@ class _Session:
     desk: ConnectionContext
     url: str
 
-    async def put(self, piece: bytes, start: int, size: int) -> Answer:
+    async def put(self, piece: bytes, start: int, size: int) -> Response:
         """Send a slice, and once more what upstream says it lacks of it."""
         try:
             return await self._put(piece, start, size)
@@ -230,7 +230,7 @@ class _Session:
         with suppress(ProviderFailure):
             await self._send("DELETE")
 
-    async def _put(self, piece: bytes, start: int, size: int) -> Answer:
+    async def _put(self, piece: bytes, start: int, size: int) -> Response:
         headers = {
             "content-range": f"bytes {start}-{start + len(piece) - 1}/{size}",
             "content-type": "application/octet-stream",
@@ -249,7 +249,7 @@ class _Session:
 
     async def _send(
         self, method: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> Answer:
+    ) -> Response:
         try:
             async with self.desk.upstream.open_stream(
                 method,
@@ -260,7 +260,7 @@ class _Session:
                 max_bytes=1024 * 1024,
             ) as answer:
                 body = b"".join([piece async for piece in answer.chunks])
-                return Answer(answer.status, answer.headers, body)
+                return Response(answer.status, answer.headers, body)
         except (NeedsReauth, Missing) as failure:  # of the session, not of the connection
             raise Broken from failure
 

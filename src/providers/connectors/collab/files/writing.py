@@ -9,8 +9,8 @@ from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
 from providers.content.ids import ROOT, ItemKey
 from providers.failures import Broken, Missing, Refused
-from providers.http.response import Answer
-from providers.outcomes import certain
+from providers.http.response import Response
+from providers.outcomes import unknown_if_ambiguous
 from providers.ports.collab import InvalidDestination, Share
 from providers.records import collab as records
 
@@ -34,7 +34,7 @@ class FileWriter:
         body: dict[str, Any] = {"name": name, "folder": {}, CONFLICT: "fail"}
         if description:  # upstream keeps it in some libraries only; wire report 6, 30
             body["description"] = description
-        with certain():
+        with unknown_if_ambiguous():
             answer = await self._call("POST", parent, "children", json=body)
             return self._told(answer, within=parent.drive)
 
@@ -76,7 +76,7 @@ class FileWriter:
             raise Refused("The provider knows no commenters.", status=400, word="notSupported")
         if share.type in _LINKS:
             body = {"type": "view" if role == "read" else "edit", "scope": _LINKS[share.type]}
-            with certain():
+            with unknown_if_ambiguous():
                 link = await self._call("POST", key, "createLink", json=body)
                 return link.decode(response_types.Permission).id or None
         invitation = {
@@ -86,7 +86,7 @@ class FileWriter:
             "sendInvitation": share.notify,
             **({"message": share.message} if share.message else {}),
         }
-        with certain():
+        with unknown_if_ambiguous():
             answer = await self._call("POST", key, "invite", json=invitation)
             given = answer.decode(ODataPage[response_types.Permission]).value
         if any(one.error is not None for one in given):  # told inside of a success; 1D.4
@@ -112,7 +112,7 @@ class FileWriter:
         *rest: str,
         json: object = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """
         Make a change once; an answer that cannot be read is for the caller to judge.
 
@@ -121,18 +121,18 @@ class FileWriter:
         """
         await self._places.admit_drive(key.drive)
         where = ("root",) if key.item == ROOT else ("items", key.item)
-        with certain():
+        with unknown_if_ambiguous():
             return await self._desk.upstream.call(
                 method, V1, "drives", key.drive, *where, *rest, json=json, headers=headers or {}
             )
 
-    def _told(self, answer: Answer, *, within: str) -> records.File:
+    def _told(self, answer: Response, *, within: str) -> records.File:
         found = mapping.file(answer.decode(response_types.Item), _BRIEF, within=within)
         if found is None:
             raise Broken
         return found
 
-    def _same(self, answer: Answer, key: ItemKey) -> records.File:
+    def _same(self, answer: Response, key: ItemKey) -> records.File:
         found = self._told(answer, within=key.drive)
         if found.key != key:
             raise Missing

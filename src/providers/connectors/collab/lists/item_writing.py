@@ -11,8 +11,8 @@ from providers.connectors.collab.lists.items import RowReader
 from providers.connectors.collab.lists.lists import ListReader
 from providers.content.ids import ListKey, RowKey, is_number
 from providers.failures import Broken, ProviderFailure, Refused
-from providers.http.response import Answer
-from providers.outcomes import certain
+from providers.http.response import Response
+from providers.outcomes import unknown_if_ambiguous
 from providers.ports.collab import InvalidFields
 from providers.records import collab as records
 
@@ -44,7 +44,7 @@ class RowWriter:
         check(columns, fields, creating=True)
         body = {"fields": _typed({name: one for name, one in fields.items() if one is not None})}
         part = await self._rows.part(key, wanted, hidden)
-        with certain():
+        with unknown_if_ambiguous():
             answer = await self._call("POST", *_address(key), json=body)
             made = answer.decode(response_types.ListItem)
             if not is_number(made.id):
@@ -100,7 +100,7 @@ class RowWriter:
         json: object = None,
         headers: Mapping[str, str] | None = None,
         item: bool = False,
-    ) -> Answer:
+    ) -> Response:
         """
         Make a change once; an answer that cannot be read is for the caller to judge.
 
@@ -110,7 +110,7 @@ class RowWriter:
         """
         where = segments if item else (*segments, "items")
         try:
-            with certain():
+            with unknown_if_ambiguous():
                 return await self._desk.upstream.call(
                     method, V1, *where, json=json, headers=headers or {}
                 )

@@ -17,7 +17,7 @@ from email.utils import format_datetime, getaddresses
 from urllib.parse import quote
 
 from providers.connectors.provider_a.gmail.addresses import decoded
-from providers.mail.delivery import CONTROL, is_message_id
+from providers.mail.delivery import CONTROL_CHARACTERS, is_message_id
 from providers.ports.mail import UnsafeMessage
 from providers.records.mail import Participant
 
@@ -89,7 +89,10 @@ def write(letter: Letter) -> bytes:
 def usable(people: Iterable[Participant]) -> list[Participant]:
     """Return those of an original's people that can be written to, their names cleaned."""
     cleaned = (
-        Participant(email=person.email, name=CONTROL.sub(" ", person.name) if person.name else None)
+        Participant(
+            email=person.email,
+            name=CONTROL_CHARACTERS.sub(" ", person.name) if person.name else None,
+        )
         for person in people
     )
     return [one for one in cleaned if _is_writable(one.email)]
@@ -97,7 +100,7 @@ def usable(people: Iterable[Participant]) -> list[Participant]:
 
 def cleaned(text: str) -> str:
     """Replace what may not stand in a header by blanks."""
-    return CONTROL.sub(" ", text)
+    return CONTROL_CHARACTERS.sub(" ", text)
 
 
 # -- headers
@@ -135,7 +138,7 @@ def _mailbox(one: Participant) -> str:
 
 
 def _name(one: Participant) -> str:
-    if CONTROL.search(one.name or ""):
+    if CONTROL_CHARACTERS.search(one.name or ""):
         raise UnsafeMessage
     return " ".join((one.name or "").split())
 
@@ -160,7 +163,7 @@ def _is_writable(address: str) -> bool:
 
 
 def _text(value: str) -> str:
-    if CONTROL.search(value):
+    if CONTROL_CHARACTERS.search(value):
         raise UnsafeMessage
     if not _is_plain(value) or value != " ".join(value.split()):
         return _encoded(value)

@@ -8,7 +8,7 @@ from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail.response_types import Label, Labels
 from providers.failures import Conflicted, Missing
 from providers.http.client import Upstream
-from providers.ids import is_provider_a
+from providers.ids import is_provider_a_id
 from providers.mail.query_matching import fold
 
 KEPT_SECONDS = 600.0  # wire report 1A.0
@@ -41,7 +41,7 @@ class LabelBook:
         if anew or not self.fresh:
             answer = await upstream.call("GET", *ROOT, "labels")
             labels = answer.decode(Labels).labels
-            self.names = {label.id: _shown(label) for label in labels if is_provider_a(label.id)}
+            self.names = {label.id: _shown(label) for label in labels if is_provider_a_id(label.id)}
             self.read_at = self.clock()
         return self.names
 

@@ -12,10 +12,10 @@ from providers.connectors.provider_a.gmail.sending import Sender
 from providers.connectors.provider_a.memory import Memory
 from providers.failures import Broken, Missing, ProviderFailure, Throttled, TimedOut
 from providers.http.client import Upstream
-from providers.ids import is_provider_a
+from providers.ids import is_provider_a_id
 from providers.mail import query_matching, scanning
+from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
-    ConnectionInfo,
     Draft,
     Forward,
     MailChange,
@@ -50,7 +50,7 @@ class Mail:
             return _NOTHING
         asked = search(query, after)
         text = asked.trust is not Trust.UPSTREAM
-        sieve = query_matching.needed(query, text=text)
+        sieve = query_matching.needed_attributes(query, text=text)
         # Elsewhere a count is of what does not pass, or of what only hidden fields match.
         told = asked.narrow and not text
         # The dearest parts are fetched for the survivors alone when there will be many others.
@@ -71,7 +71,7 @@ class Mail:
             if not query_matching.restricts(query, text=text):
                 return messages
             emails = zip(messages, await reader.emails(messages, sieve), strict=True)
-            return [one for one, email in emails if query_matching.passes(email, query, text=text)]
+            return [one for one, email in emails if query_matching.matches(email, query, text=text)]
 
         found = await scanning.scan(reader.pages(listed), after=after, limit=query.limit, keep=keep)
         total, exact = found.counted, found.exhausted
@@ -193,7 +193,7 @@ class Mail:
 
 
 def _check(native: str) -> None:
-    if not is_provider_a(native):
+    if not is_provider_a_id(native):
         raise Missing
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from html import unescape
 
-from providers.columnar import Columns, constant, each, member
+from providers.columnar import RecordBuilder, attribute, computed, constant
 from providers.connectors.provider_a.gmail import addresses, charsets, dates
 from providers.connectors.provider_a.gmail.response_types import Message, Opened, Part
-from providers.ids import are_provider_a
+from providers.ids import are_provider_a_ids
 from providers.records import mail as mail_records
 
 PROVIDER = "PROVIDER_A"
@@ -86,7 +86,7 @@ def well_formed(messages: Iterable[Message]) -> bool:
     """Whether upstream's ids are ids, so that they may be handed on."""
     found = [message.id for message in messages]
     found += [thread for message in messages if (thread := message.thread_id) is not None]
-    return are_provider_a(found)
+    return are_provider_a_ids(found)
 
 
 def _subject(head: Mapping[str, str]) -> str | None:
@@ -159,17 +159,17 @@ _HEADED: Mapping[str, Callable[[Mapping[str, str]], object]] = {
     "sent_at": lambda head: dates.read(head.get("date", "")),
     "importance": _importance,
 }
-_EMAILS = Columns(
+_EMAILS = RecordBuilder(
     mail_records.Email,
     {
-        "id": member("message.id"),
+        "id": attribute("message.id"),
         "provider": constant(PROVIDER),
-        "thread_id": member("message.thread_id"),
-        "body_preview": member("message.snippet", unescape),
-        "body_type": each(_body_type),
-        "received_at": member("message.received_at"),
-        "is_read": member("message.label_ids", lambda labels: HIDDEN_LABEL not in labels),
-        "has_attachments": member(
+        "thread_id": attribute("message.thread_id"),
+        "body_preview": attribute("message.snippet", unescape),
+        "body_type": computed(_body_type),
+        "received_at": attribute("message.received_at"),
+        "is_read": attribute("message.label_ids", lambda labels: HIDDEN_LABEL not in labels),
+        "has_attachments": attribute(
             "leaves.files", lambda files: not all(file.is_inline for file in files)
         ),
     },

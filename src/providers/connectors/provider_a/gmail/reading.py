@@ -14,11 +14,11 @@ from providers.connectors.provider_a.memory import Memory
 from providers.connectors.provider_a.paging import pages
 from providers.failures import Broken
 from providers.http.client import Upstream
-from providers.http.response import Answer
-from providers.ids import is_provider_a
+from providers.http.response import Response
+from providers.ids import is_provider_a_id
 from providers.mail import scanning
-from providers.mail.lazy_records import Unread
-from providers.paging import Pages
+from providers.mail.lazy_records import LazyRecords
+from providers.paging import PageIterator
 
 MOST_IDS = 500  # per call; wire report 1A.1
 _OUT_OF_SIGHT = frozenset({"DRAFT", "TRASH", "SPAM"})
@@ -63,7 +63,7 @@ class Reader:
         """Return the pages of a search, newest first."""
         return Scanned(self, listed)
 
-    def listings(self, params: Sequence[tuple[str, str]]) -> Pages[Listing]:
+    def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[Listing]:
         """Return one page of ids after the other, as upstream gives them."""
         return pages(self._upstream, (*ROOT, "messages"), params, Listing)
 
@@ -84,12 +84,14 @@ class Reader:
             raise Broken
         return messages
 
-    async def emails(self, messages: Sequence[Message], wanted: AbstractSet[str]) -> Unread[Opened]:
+    async def emails(
+        self, messages: Sequence[Message], wanted: AbstractSet[str]
+    ) -> LazyRecords[Opened]:
         """Make records of messages that were fetched for *wanted*, and fetch what did not fit."""
         opened = await self._opened(messages, wanted)
         labels = await self._labels(opened) if "labels" in wanted else {}
         bodies = await self._large_bodies(opened) if "body" in wanted else {}
-        return Unread(
+        return LazyRecords(
             opened, lambda some: mapping.emails(some, wanted, labels=labels, bodies=bodies)
         )
 
@@ -163,7 +165,7 @@ class Scanned(AsyncIterator[scanning.Page[Message]]):
 
     async def _list(self) -> None:
         listing = await anext(self._listings)
-        self._ids = [message.id for message in listing.messages if is_provider_a(message.id)]
+        self._ids = [message.id for message in listing.messages if is_provider_a_id(message.id)]
         self._last = not listing.next_page_token
         reader = self._reader
         reader.estimate = max(reader.estimate, listing.result_size_estimate)
@@ -183,7 +185,7 @@ def _params(listed: Listed) -> Sequence[tuple[str, str]]:
     return params
 
 
-def decoded(answer: Answer) -> Message:
+def decoded(answer: Response) -> Message:
     """
     Read the answer that is a message.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from providers.records import mail as mail_records
+from providers.records.base import from_epoch_ms
 
 _ADDRESSED = frozenset({"to", "cc", "bcc", "reply-to", "from"})
 
@@ -126,7 +126,7 @@ class Message(Wire):
     @property
     def received_at(self) -> datetime:
         """The received time, 1970 when it cannot be read."""
-        return mail_records.moment(self.received_ms)
+        return from_epoch_ms(self.received_ms)
 
 
 class Opened(NamedTuple):

@@ -14,7 +14,7 @@ from enum import Enum, auto
 
 from providers.mail import query_matching
 from providers.ports.mail import MailPosition, MailQuery
-from providers.records import mail as mail_records
+from providers.records.base import to_epoch_ms
 
 _OPERATOR = {"subject": "subject", "from_": "from", "to": "to", "cc": "cc"}
 _PROSE = frozenset({"body", "body_preview"})
@@ -87,7 +87,7 @@ def _trust(query: MailQuery) -> Trust:
     if not query.text:
         return Trust.UPSTREAM
     if query.text_fields >= query_matching.TEXT_FIELDS and query.text_beyond:
-        return Trust.CANDIDATES if query_matching.pictured(query.text) else Trust.UPSTREAM
+        return Trust.CANDIDATES if query_matching.has_emoji(query.text) else Trust.UPSTREAM
     return Trust.FIELDS if query.text_fields.isdisjoint(_PROSE) else Trust.SCAN
 
 
@@ -100,7 +100,7 @@ def _narrow(query: MailQuery) -> bool:
         exact
         and not query.subject
         and query.has_attachment is not False
-        and not query_matching.pictured(query.text or "")
+        and not query_matching.has_emoji(query.text or "")
     )
 
 
@@ -111,7 +111,7 @@ def _is_exact(query: MailQuery) -> bool:
 
 def _phrases(query: MailQuery, trust: Trust) -> tuple[str, ...]:
     """Return what to ask upstream for, term by term; "" for what it may not or cannot be asked."""
-    terms = query_matching.tellable(query.text or "")
+    terms = query_matching.upstream_terms(query.text or "")
     if trust is Trust.SCAN:
         return ("",) * len(terms)
     if trust is Trust.FIELDS and not _PEOPLE.isdisjoint(query.text_fields):
@@ -121,7 +121,7 @@ def _phrases(query: MailQuery, trust: Trust) -> tuple[str, ...]:
 
 def _whole_words(term: str) -> str:
     """Leave out the last word, which may be the beginning of one; without blanks any may be."""
-    return "" if query_matching.unspaced(term) else term.rpartition(" ")[0]
+    return "" if query_matching.is_unspaced_script(term) else term.rpartition(" ")[0]
 
 
 def _words(query: MailQuery, trust: Trust, phrases: Iterable[str]) -> Iterator[str]:
@@ -160,7 +160,7 @@ def _times(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
 
 
 def _seconds(moment: datetime) -> int:
-    return mail_records.milliseconds(moment) // 1000
+    return to_epoch_ms(moment) // 1000
 
 
 def _any(operators: list[str], value: str) -> str:

@@ -21,9 +21,9 @@ from providers.connectors.provider_a.gmail.response_types import Listing, Messag
 from providers.connectors.provider_a.memory import Memory
 from providers.failures import Refused
 from providers.http.client import Upstream
-from providers.ids import is_provider_a
+from providers.ids import is_provider_a_id
 from providers.mail import delivery, quoting
-from providers.ports.mail import Draft, Forward, NobodyToReplyTo, Reply
+from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply
 from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
@@ -65,7 +65,7 @@ class Sender:
         body = (reply.body, reply.body_type)
         if reply.quote:
             emails = await Reader(self._upstream, self._memory).emails([message], _QUOTED)
-            body = quoting.answered(body, emails[0], hidden=reply.hidden)
+            body = quoting.quote_in_reply(body, emails[0], hidden=reply.hidden)
         subject = addresses.decoded(message.payload.header("subject"))
         own = _message_ids(message.payload.header("message-id"))[:1]
         letter = Letter(
@@ -92,7 +92,7 @@ class Sender:
             max_bytes=2 * MOST_BYTES,
         )
         email, files = original_message.read(answer.decode(original_message.Raw))
-        text, kind = quoting.forwarded(
+        text, kind = quoting.quote_in_forward(
             (forward.body, forward.body_type), email, hidden=forward.hidden
         )
         subject = "" if "subject" in forward.hidden else email.subject
@@ -133,7 +133,7 @@ class Sender:
         async def look_up() -> mail_records.SentMessage | None:
             return await self._sent_as(letter.message_id)
 
-        return await delivery.once(post, look_up, maybe_sent=maybe_sent)
+        return await delivery.send_once(post, look_up, maybe_sent=maybe_sent)
 
     async def _post(self, raw: bytes, thread_id: str | None) -> mail_records.SentMessage:
         if len(raw) > JSON_BYTES and thread_id is None:
@@ -191,7 +191,7 @@ def recipients(
         to += _others(original_to, seen)
     cc = _others(addresses.read(head.get("cc", "")), seen) if reply_all else []
     if not to and not cc:
-        raise NobodyToReplyTo
+        raise NoReplyRecipient
     return (to, cc) if to else (cc, [])
 
 
@@ -223,5 +223,5 @@ def _message_ids(header: str) -> list[str]:
 
 def _named(sent: Reference) -> mail_records.SentMessage:
     """Take over the ids that are ids; a message that was sent is never reported as failed."""
-    names = [one if one and is_provider_a(one) else None for one in (sent.id, sent.thread_id)]
+    names = [one if one and is_provider_a_id(one) else None for one in (sent.id, sent.thread_id)]
     return mail_records.SentMessage(email_id=names[0], thread_id=names[1])

@@ -9,8 +9,8 @@ from providers.connectors.provider_a.google_calendar.response_types import Entri
 from providers.connectors.provider_a.paging import P, pages
 from providers.failures import TooMuch
 from providers.http.client import Upstream
-from providers.paging import Pages
-from providers.ports.calendar import MOST_EVENTS, EventList, Span
+from providers.paging import PageIterator
+from providers.ports.calendar import MAX_EVENTS, EventList, Span
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 
@@ -56,14 +56,14 @@ class Calendars:
         )
         return mapping.event(answer.decode(Event), wanted)
 
-    async def busy(self, calendar: str, span: Span, *, own_answers: bool) -> Sequence[Span]:
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
         """
         Return when a calendar is taken; see `CalendarPort.busy`.
 
         Upstream's own question for this counts whole days by the calendar's clock, and so would
         contradict the events that callers see.
         """
-        params = requested_fields.busy(own_answers=own_answers)
+        params = requested_fields.busy(own_responses=own_responses)
         found, complete = await self._listed(calendar, span, params)
         if not complete:
             raise TooMuch  # the rest would look free
@@ -91,13 +91,13 @@ class Calendars:
         found: list[Event] = []
         async for page in self._pages(("calendars", calendar, "events"), options, Events):
             found += page.items
-            if len(found) >= MOST_EVENTS and page.next_page_token:
+            if len(found) >= MAX_EVENTS and page.next_page_token:
                 return found, False
         return found, True
 
     def _pages(
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
-    ) -> Pages[P]:
+    ) -> PageIterator[P]:
         return pages(self._upstream, (*ROOT, *path), params, shape)
 
 

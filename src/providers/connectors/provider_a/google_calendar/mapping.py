@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 
-from providers.columnar import Columns, constant, each, member
+from providers.columnar import RecordBuilder, attribute, computed, constant
 from providers.connectors.provider_a.google_calendar.response_types import (
     Entry,
     Event,
@@ -144,20 +144,20 @@ def _is_recurring(one: Event) -> bool:
     return bool(one.recurring_event_id or one.recurrence)
 
 
-_EVENTS = Columns(
+_EVENTS = RecordBuilder(
     EventRecord,
     {
-        "id": member("id"),
-        "title": member("summary", lambda summary: summary or ""),
-        "description": member("description"),
-        "location": member("location"),
-        "all_day": each(_is_all_day),
-        "status": each(_status),
-        "organizer": member("organizer", _organizer),
-        "attendees": member("attendees", _attendees),
-        "join_url": each(_join_url),
+        "id": attribute("id"),
+        "title": attribute("summary", lambda summary: summary or ""),
+        "description": attribute("description"),
+        "location": attribute("location"),
+        "all_day": computed(_is_all_day),
+        "status": computed(_status),
+        "organizer": attribute("organizer", _organizer),
+        "attendees": attribute("attendees", _attendees),
+        "join_url": computed(_join_url),
         "labels": constant(()),  # upstream has colours and no names for them
-        "is_recurring_event": each(_is_recurring),
+        "is_recurring_event": computed(_is_recurring),
     },
     always=frozenset({"id"}),
 )

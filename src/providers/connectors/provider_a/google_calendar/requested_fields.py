@@ -37,10 +37,10 @@ def events(wanted: AbstractSet[str]) -> Params:
     return (("fields", f"items({_mask(wanted)}),nextPageToken"), ("timeZone", "UTC"))
 
 
-def busy(*, own_answers: bool) -> Params:
-    """Return what says when somebody is taken; *own_answers*: and what the owner declined."""
+def busy(*, own_responses: bool) -> Params:
+    """Return what says when somebody is taken; *own_responses*: and what the owner declined."""
     members = ",".join((*_ALWAYS, "transparency"))
-    if not own_answers:
+    if not own_responses:
         return (("fields", f"items({members}),nextPageToken"), ("timeZone", "UTC"))
     # Of many attendees, the owner is the one who is told of.
     own = "attendees(responseStatus,self)"

@@ -12,9 +12,9 @@ from providers.connectors.provider_b.outlook_calendar.response_types import Entr
 from providers.connectors.provider_b.paging import P, pages
 from providers.failures import Broken, TooMuch
 from providers.http.client import Upstream
-from providers.ids import is_provider_b
-from providers.paging import Pages
-from providers.ports.calendar import MOST_EVENTS, EventList, Span
+from providers.ids import is_provider_b_id
+from providers.paging import PageIterator
+from providers.ports.calendar import MAX_EVENTS, EventList, Span
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 
@@ -38,7 +38,7 @@ class Calendars:
         found: list[Calendar] = []
         async for page in self._pages(("calendars",), selected_fields.CALENDARS, Entries):
             found += [mapping.calendar(one) for one in page.value]
-        if not all(is_provider_b(one.id) for one in found):
+        if not all(is_provider_b_id(one.id) for one in found):
             raise Broken
         return found
 
@@ -66,9 +66,9 @@ class Calendars:
         )
         return mapping.event(answer.decode(Event), wanted)
 
-    async def busy(self, calendar: str, span: Span, *, own_answers: bool) -> Sequence[Span]:
-        """Return when a calendar is taken; see `CalendarPort.busy`."""
-        params = selected_fields.busy(own_answers=own_answers)
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
+        """Return when a calendar is taken; see `CalendarPort.merge_busy`."""
+        params = selected_fields.busy(own_responses=own_responses)
         found, complete = await self._view(calendar, span, params)
         if not complete:
             raise TooMuch  # the rest would look free
@@ -90,7 +90,7 @@ class Calendars:
         What lies over the edge of two questions comes twice.
         """
         parts = await asyncio.gather(
-            *(self._piece(calendar, piece, params) for piece in freebusy.pieces(span, LONGEST))
+            *(self._piece(calendar, piece, params) for piece in freebusy.split_span(span, LONGEST))
         )
         return [one for found, _ in parts for one in found], all(whole for _, whole in parts)
 
@@ -107,13 +107,13 @@ class Calendars:
         )
         async for page in self._pages(("calendars", calendar, "calendarView"), options, Events):
             found += page.value
-            if len(found) >= MOST_EVENTS and page.next_link:
+            if len(found) >= MAX_EVENTS and page.next_link:
                 return found, False
         return found, True
 
     def _pages(
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
-    ) -> Pages[P]:
+    ) -> PageIterator[P]:
         return pages(self._upstream, path, params, shape, headers=PREFER)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
-from providers.columnar import Columns, each, member
+from providers.columnar import RecordBuilder, attribute, computed
 from providers.connectors.provider_b.outlook_calendar.response_types import (
     Attendee,
     Entry,
@@ -114,22 +114,22 @@ def _join_url(one: Event) -> str | None:
     return url or one.online_meeting_url or None
 
 
-_EVENTS = Columns(
+_EVENTS = RecordBuilder(
     EventRecord,
     {
-        "id": member("id"),
-        "title": member("subject", lambda subject: subject or ""),
-        "description": member("body", lambda body: (body.content or None) if body else None),
-        "location": member(
+        "id": attribute("id"),
+        "title": attribute("subject", lambda subject: subject or ""),
+        "description": attribute("body", lambda body: (body.content or None) if body else None),
+        "location": attribute(
             "location", lambda place: (place.display_name or None) if place else None
         ),
-        "all_day": member("is_all_day", bool),
-        "status": each(_status),
-        "organizer": member("organizer", _organizer),
-        "attendees": member("attendees", _attendees),
-        "join_url": each(_join_url),
-        "labels": member("categories", lambda names: names or ()),
-        "is_recurring_event": member("type", _SERIES.__contains__),
+        "all_day": attribute("is_all_day", bool),
+        "status": computed(_status),
+        "organizer": attribute("organizer", _organizer),
+        "attendees": attribute("attendees", _attendees),
+        "join_url": computed(_join_url),
+        "labels": attribute("categories", lambda names: names or ()),
+        "is_recurring_event": attribute("type", _SERIES.__contains__),
     },
     always=frozenset({"id"}),
 )

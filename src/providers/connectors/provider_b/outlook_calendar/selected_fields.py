@@ -34,7 +34,7 @@ def event(wanted: AbstractSet[str], *, of_list: bool = False) -> Params:
     return (("$select", ",".join((*_ALWAYS, *cancelled, *names))),)
 
 
-def busy(*, own_answers: bool) -> Params:
-    """Return what says when somebody is taken; *own_answers*: and what the owner declined."""
-    own = ("responseStatus",) if own_answers else ()
+def busy(*, own_responses: bool) -> Params:
+    """Return what says when somebody is taken; *own_responses*: and what the owner declined."""
+    own = ("responseStatus",) if own_responses else ()
     return (("$select", ",".join(("start", "end", "showAs", "isCancelled", *own))),)

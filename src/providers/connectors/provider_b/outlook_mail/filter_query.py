@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from providers.mail import query_matching
 from providers.ports.mail import MailPosition, MailQuery
-from providers.records import mail as mail_records
+from providers.records.base import from_epoch_ms, to_epoch_ms
 
 _PROPERTY = {"subject": "subject", "body": "body", "from_": "from", "to": "to", "cc": "cc"}
 _UNSAFE = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
@@ -52,7 +52,7 @@ def checks_text(query: MailQuery) -> bool:
     all mail is looked at.
     """
     text = query.text or ""
-    return bool(text) and ("body" not in query.text_fields or query_matching.pictured(text))
+    return bool(text) and ("body" not in query.text_fields or query_matching.has_emoji(text))
 
 
 def search(query: MailQuery, after: MailPosition | None) -> str:
@@ -106,14 +106,14 @@ def filtered(
 def _asks_for_words(query: MailQuery) -> bool:
     fields = query.text_fields
     askable = "body" in fields or "body_preview" not in fields
-    return askable and bool(query_matching.tellable(query.text or ""))
+    return askable and bool(query_matching.upstream_terms(query.text or ""))
 
 
 def _words(query: MailQuery) -> Iterator[str]:
     if not query.text or not _asks_for_words(query):
         return
     names = [name for field, name in _PROPERTY.items() if field in query.text_fields]
-    for term in query_matching.tellable(query.text):
+    for term in query_matching.upstream_terms(query.text):
         # A star asks for beginnings of words; inside quotes it would be a letter.
         value = f"{term}*" if _SIMPLE.fullmatch(term) else _quoted(term)
         yield _any(names, value)
@@ -131,7 +131,7 @@ def _days(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
     """Bound the received day, a day wider on each side, since upstream drops the time of day."""
     ends = [] if query.before is None else [query.before]
     if after is not None:
-        ends.append(mail_records.moment(after.received_ms))
+        ends.append(from_epoch_ms(after.received_ms))
     day = timedelta(days=1)
     if query.after is not None and query.after.year > 1900:
         yield f"received>={query.after - day:%Y-%m-%d}"
@@ -141,9 +141,9 @@ def _days(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
 
 def _dates(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
     """Bound the received time in whole seconds, outwards: upstream compares what it hides."""
-    start = _BEGINNING if query.after is None else _instant(mail_records.milliseconds(query.after))
+    start = _BEGINNING if query.after is None else _instant(to_epoch_ms(query.after))
     yield f"receivedDateTime ge {start}"
-    ends = [] if query.before is None else [mail_records.milliseconds(query.before)]
+    ends = [] if query.before is None else [to_epoch_ms(query.before)]
     if after is not None:
         ends.append(after.received_ms)
     if ends:
@@ -151,7 +151,7 @@ def _dates(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
 
 
 def _instant(milliseconds: int) -> str:
-    return f"{mail_records.moment(milliseconds // 1000 * 1000):%Y-%m-%dT%H:%M:%SZ}".zfill(20)
+    return f"{from_epoch_ms(milliseconds // 1000 * 1000):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _literal(text: str) -> str:

@@ -8,14 +8,14 @@ from providers.connectors.provider_b.outlook_mail import filter_query, mapping, 
 from providers.connectors.provider_b.outlook_mail.reading import Place, Reader, most
 from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.connectors.provider_b.outlook_mail.sending import Sender
-from providers.dry_run import rehearsing
+from providers.dry_run import in_dry_run
 from providers.failures import Missing, ProviderFailure, Stale, Throttled, TimedOut
 from providers.http.client import Upstream
-from providers.ids import is_provider_b
+from providers.ids import is_provider_b_id
 from providers.mail import query_matching, scanning
-from providers.mail.lazy_records import Unread
+from providers.mail.lazy_records import LazyRecords
+from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
-    ConnectionInfo,
     Draft,
     Forward,
     MailChange,
@@ -129,12 +129,12 @@ class Mail:
     ) -> MailSlice:
         """Search: everything found is ordered here, then the details of one page are fetched."""
         text = filter_query.checks_text(query_)
-        sieve = query_matching.needed(query_, text=text)
+        sieve = query_matching.needed_attributes(query_, text=text)
         reader = Reader(self._upstream, await self._place(query_))
         found, reached = await reader.searched(filter_query.search(query_, after), sieve)
         passing = [
             one
-            for one in _passing(scanning.following(found, after), query_, sieve, text=text)
+            for one in _passing(scanning.sorted_after(found, after), query_, sieve, text=text)
             if reached is None or scanning.position(one).rank < reached.rank
         ]
         if reached is not None and after is not None and reached.rank <= after.rank:
@@ -158,7 +158,7 @@ class Mail:
         folders = await self._memory.folders(self._upstream) if in_all else ()
         out_of_sight = tuple(folder for folder in folders if folder)
         asked = filter_query.filtered(query_, after, out_of_sight=out_of_sight)
-        sieve = query_matching.needed(query_, text=True)
+        sieve = query_matching.needed_attributes(query_, text=True)
         scanned = frozenset(sieve | wanted if asked.narrow else sieve)
         reader = Reader(self._upstream, place)
 
@@ -192,7 +192,7 @@ class Mail:
         """Make records of messages, fetching what is wanted beyond what their search brought."""
         if not selected_fields.brought(wanted) <= have:
             messages = await reader.details(messages, wanted)
-        return Unread(messages, lambda some: mapping.emails(some, wanted))
+        return LazyRecords(messages, lambda some: mapping.emails(some, wanted))
 
     async def _place(self, query_: MailQuery) -> Place:
         folder = query_matching.folder_label(query_)
@@ -219,7 +219,7 @@ class Mail:
 
     async def _foreseen(self, message_id: str) -> None:
         """In a rehearsal, see that a message is there; else the first change would tell."""
-        if rehearsing():
+        if in_dry_run():
             await self._message(message_id, _STATE)
 
     async def _untrashed(self, message_id: str) -> Message:
@@ -257,11 +257,11 @@ class Mail:
 def _passing(
     messages: Sequence[Message], query_: MailQuery, sieve: AbstractSet[str], *, text: bool
 ) -> Sequence[Message]:
-    """Return what passes a query; *sieve* is what that looks at, see `matching.needed`."""
+    """Return what passes a query; *sieve* is what that looks at, see `needed_attributes`."""
     if not query_matching.restricts(query_, text=text):
         return messages
     emails = zip(messages, mapping.emails(messages, sieve), strict=True)
-    return [one for one, email in emails if query_matching.passes(email, query_, text=text)]
+    return [one for one, email in emails if query_matching.matches(email, query_, text=text)]
 
 
 def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
@@ -276,7 +276,7 @@ def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
 
 
 def _check(native: str) -> None:
-    if not is_provider_b(native):
+    if not is_provider_b_id(native):
         raise Missing
 
 

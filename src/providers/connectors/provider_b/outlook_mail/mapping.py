@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 
-from providers.columnar import Column, Columns, constant, each, member
+from providers.columnar import Column, RecordBuilder, attribute, computed, constant
 from providers.connectors.provider_b.outlook_mail.response_types import (
     Address,
     Attachment,
     Body,
     Message,
 )
-from providers.ids import are_provider_b
+from providers.ids import are_provider_b_ids
 from providers.records import mail as mail_records
 from providers.records.mail import Attachment as Attached
 from providers.records.mail import Participant
@@ -40,7 +40,7 @@ def well_formed(messages: Iterable[Message]) -> bool:
     """Whether upstream's ids are ids, so that they may be handed on."""
     found = [message.id for message in messages]
     found += [thread for message in messages if (thread := message.conversation_id) is not None]
-    return are_provider_b(found)
+    return are_provider_b_ids(found)
 
 
 def recipients(people: Iterable[Participant]) -> list[dict[str, dict[str, str]]]:
@@ -111,27 +111,27 @@ def _importance(stated: str | None) -> str:
     return word if word in ("low", "high") else "normal"
 
 
-_EMAILS = Columns(
+_EMAILS = RecordBuilder(
     mail_records.Email,
     {
-        "id": member("id"),
+        "id": attribute("id"),
         "provider": constant(PROVIDER),
-        "thread_id": member("conversation_id"),
-        "subject": member("subject"),
-        "from_": each(_author),
+        "thread_id": attribute("conversation_id"),
+        "subject": attribute("subject"),
+        "from_": computed(_author),
         "to": _people("to_recipients"),
         "cc": _people("cc_recipients"),
         "bcc": _people("bcc_recipients"),
-        "body_preview": member("body_preview"),
-        "body": member("body", _text),
-        "body_type": member("body", _body_type),
-        "sent_at": member("sent_date_time", parse_utc),
-        "received_at": member("received_at"),
-        "is_read": member("is_read", bool),
-        "has_attachments": member("has_attachments", bool),
-        "attachments": member("attachments", _attachments),
-        "labels": member("categories", lambda names: names or ()),
-        "importance": member("importance", _importance),
+        "body_preview": attribute("body_preview"),
+        "body": attribute("body", _text),
+        "body_type": attribute("body", _body_type),
+        "sent_at": attribute("sent_date_time", parse_utc),
+        "received_at": attribute("received_at"),
+        "is_read": attribute("is_read", bool),
+        "has_attachments": attribute("has_attachments", bool),
+        "attachments": attribute("attachments", _attachments),
+        "labels": attribute("categories", lambda names: names or ()),
+        "importance": attribute("importance", _importance),
     },
     always=frozenset({"id", "provider", "thread_id", "received_at", "is_read", "has_attachments"}),
 )

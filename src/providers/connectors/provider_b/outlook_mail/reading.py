@@ -13,7 +13,7 @@ from providers.connectors.provider_b.paging import pages
 from providers.failures import Broken, Refused
 from providers.http.client import Upstream
 from providers.mail import scanning
-from providers.paging import Pages
+from providers.paging import PageIterator
 from providers.ports.mail import MailPosition
 from providers.records import mail as mail_records
 
@@ -76,7 +76,7 @@ class Reader:
         whole = not more and len(messages) < MOST_FOUND
         floor = min((message.received_ms for message in messages), default=0)
         found = {one.id: one for one in self.in_sight(messages)}
-        return list(found.values()), None if whole else scanning.whole_of(floor + 1)
+        return list(found.values()), None if whole else scanning.end_of_millisecond(floor + 1)
 
     async def details(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
@@ -103,7 +103,7 @@ class Reader:
             raise Broken
         return shown
 
-    def listings(self, params: Sequence[tuple[str, str]]) -> Pages[Listing]:
+    def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[Listing]:
         """Return one page after the other of the place, as upstream gives them."""
         return pages(self._upstream, self._place.path, params, Listing, headers=PREFER)
 
@@ -160,7 +160,7 @@ class Filtered(AsyncIterator[scanning.Page[Message]]):
             last=listing.next_link is None,
         )
 
-    def _filtered(self, text: str, *options: tuple[str, str]) -> Pages[Listing]:
+    def _filtered(self, text: str, *options: tuple[str, str]) -> PageIterator[Listing]:
         return self._reader.listings((("$filter", text), *options, *self._params))
 
 

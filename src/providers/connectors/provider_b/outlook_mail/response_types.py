@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from providers.odata import CamelStruct
-from providers.records import mail as mail_records
+from providers.records.base import from_epoch_ms, to_epoch_ms, truncate_to_ms
 from providers.timestamps import parse_utc
 
 
@@ -61,13 +61,13 @@ class Message(CamelStruct):
         if not self.received_date_time:
             return None
         read = parse_utc(self.received_date_time)
-        return mail_records.moment(0) if read is None else mail_records.whole_milliseconds(read)
+        return from_epoch_ms(0) if read is None else truncate_to_ms(read)
 
     @property
     def received_ms(self) -> int:
         """The received time in whole milliseconds, 0 when there is none."""
         received = self.received_at
-        return 0 if received is None else mail_records.milliseconds(received)
+        return 0 if received is None else to_epoch_ms(received)
 
 
 class Listing(CamelStruct):

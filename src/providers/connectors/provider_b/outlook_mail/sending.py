@@ -15,9 +15,9 @@ from providers.connectors.provider_b.outlook_mail import mapping, selected_field
 from providers.connectors.provider_b.outlook_mail.response_types import Listing, Message
 from providers.failures import Broken, OutcomeUnknown, ProviderFailure, Unreachable
 from providers.http.client import Upstream
-from providers.ids import is_provider_b
+from providers.ids import is_provider_b_id
 from providers.mail import delivery, quoting
-from providers.ports.mail import Draft, Forward, NobodyToReplyTo, Reply, UnsafeMessage
+from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply, UnsafeMessage
 from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
@@ -120,7 +120,7 @@ class Sender:
             return _NOTHING_TOLD if any(not one.is_draft for one in found) else None
 
         try:
-            return await delivery.once(send, look_up, maybe_sent=False)
+            return await delivery.send_once(send, look_up, maybe_sent=False)
         except OutcomeUnknown:
             raise
         except ProviderFailure:
@@ -138,7 +138,7 @@ class Sender:
         async def left() -> str | None:
             return next((one.id for one in await self._find(message_id) if one.is_draft), None)
 
-        found = await delivery.patiently(left)
+        found = await delivery.poll(left)
         if found is None:
             raise Unreachable(sent=False)  # at worst a draft was left behind
         return found
@@ -179,12 +179,12 @@ class Sender:
             ),
             headers=PREFER,
         )
-        return [one for one in answer.decode(Listing).value if is_provider_b(one.id)]
+        return [one for one in answer.decode(Listing).value if is_provider_b_id(one.id)]
 
     async def _post(self, *segments: str, json: Json) -> Message:
         answer = await self._upstream.call("POST", *ROOT, *segments, json=json, headers=PREFER)
         message = answer.decode(Message)
-        if not is_provider_b(message.id):
+        if not is_provider_b_id(message.id):
             raise Broken
         return message
 
@@ -207,7 +207,7 @@ class Sender:
             to = _others(original.to, me)
         if not to and not cc:
             await self._discard(made.id)
-            raise NobodyToReplyTo
+            raise NoReplyRecipient
         changes: Json = {}
         if to != chosen.to:
             changes["toRecipients"] = mapping.recipients(to)
@@ -218,7 +218,7 @@ class Sender:
     async def _rewritten(self, message_id: str, forward: Forward) -> Json:
         """Write a forward's text ourselves, because upstream's would tell what is hidden."""
         original = await self._original(message_id, _FORWARDED - forward.hidden)
-        text, kind = quoting.forwarded(
+        text, kind = quoting.quote_in_forward(
             (forward.body, forward.body_type), original, hidden=forward.hidden
         )
         changes: Json = {"body": _body(text, kind)}
@@ -248,10 +248,10 @@ def _body(text: str, kind: str) -> Json:
 
 def _before(text: str, kind: str, made: Message) -> Json:
     """Put a caller's text before what upstream quotes in a draft."""
-    own = text if kind == "html" else quoting.as_html(text)
+    own = text if kind == "html" else quoting.text_to_html(text)
     quoted = made.body.content if made.body is not None else ""
     if made.body is not None and made.body.content_type.lower() != "html":
-        quoted = quoting.as_html(quoted or "")
+        quoted = quoting.text_to_html(quoted or "")
     tag = _BODY_TAG.search(quoted or "")
     at = tag.end() if tag else 0
     content = quoted or ""
@@ -270,5 +270,7 @@ def _check(message_id: str, subject: str, people: Sequence[Participant]) -> None
         *(person.name or "" for person in people),
         *(person.email for person in people),
     ]
-    if not delivery.is_message_id(message_id) or any(map(delivery.CONTROL.search, texts)):
+    if not delivery.is_message_id(message_id) or any(
+        map(delivery.CONTROL_CHARACTERS.search, texts)
+    ):
         raise UnsafeMessage

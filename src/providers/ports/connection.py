@@ -1,0 +1,31 @@
+"""Description of a connection, as the graph and the connectors see it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionInfo:
+    """
+    A connection without its credentials.
+
+    Attributes:
+        kind: "email", "calendar", "tasks" or "collab".
+        provider: "PROVIDER_A", "PROVIDER_B", "COLLAB" or a task provider's code.
+        mode: "delegated" or "selected_sites" (collab only).
+        status: "active", "needs_reauth", "disabled" or "error".
+        reconnect_url: Where a person can sign in again; None when unknown.
+        base_url: Origin and path prefix of the upstream.
+    """
+
+    id: int
+    resource_id: int
+    kind: str
+    provider: str
+    mode: str | None = None
+    account_email: str = ""
+    can_write: bool = False
+    status: str = "active"
+    reconnect_url: str | None = None
+    selected_site_ids: tuple[str, ...] = ()
+    base_url: str = ""
+    granted_scopes: tuple[str, ...] = ()
