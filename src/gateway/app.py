@@ -137,11 +137,11 @@ def assemble(
     clients = origins or Origins(apps=_in_process(settings, sandbox))
     counted = Metrics()
     tracing = _tracing(settings)
-    last_ok = LastSuccess(database, clock=lambda: int(clock() * 1000))
+    last_success = LastSuccess(database, clock=lambda: int(clock() * 1000))
     clients.listener = _watch(
         counted.called,
         recorder.count_upstream_call,
-        last_ok.called,
+        last_success.record,
         *([tracing.called] if tracing else []),
     )
     endpoints = TokenEndpoints(clients, settings)
@@ -151,7 +151,7 @@ def assemble(
         lookup,
         database,
         services.keyring,
-        endpoints=endpoints.of,
+        endpoints=endpoints.token_endpoint,
         leases=leases,
         links=services.links,
     )
@@ -161,8 +161,8 @@ def assemble(
         services.keyring,
         days=settings.decision_days,
         clock=lambda: int(clock() * 1000),
-        lost=counted.decisions_lost,
-        told=counted.decided,
+        on_dropped=counted.decisions_lost,
+        on_row=counted.decided,
     )
     door = RequestEntry(services, accounts, decisions)
     ledger = IdempotencyStore(database, services.keyring)
@@ -182,7 +182,7 @@ def assemble(
                 door.mending.running(),
                 ConnectionRecheck(database, leases, accounts.test).running(),
                 HourlyCleanup(leases, leases.sweep, oauth.sweep).running(),
-                last_ok.running(),
+                last_success.running(),
             ):
                 serving = True
                 yield
@@ -209,7 +209,7 @@ def assemble(
         graph=_Documents(),
         entry=door,
         ledger=ledger,
-        observer=door.recorder.rest,
+        observer=door.recorder.record_rest,
     )
     app.router.default = table
     app.state.explainer = Explainer(
@@ -236,7 +236,7 @@ def _services(  # noqa: PLR0913, PLR0917 - each made before it
 ) -> Services:
     upstreams = settings.upstreams
     keyring = Keyring.read(_secret(settings.secret_keys))
-    links = ReconnectLinks(keyring, settings.base_url, offered=endpoints.offers)
+    links = ReconnectLinks(keyring, settings.base_url, has_client=endpoints.has_client)
 
     def touch(token_id: int, now: int) -> None:
         background.run(("touch", token_id), _touch(database, token_id, now))
@@ -249,7 +249,7 @@ def _services(  # noqa: PLR0913, PLR0917 - each made before it
         authenticator=Authenticator(
             lookup,
             base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
-            reconnect=links.of,
+            reconnect=links.link_for,
             touch=touch,
             clock=lambda: int(clock() * 1000),
         ),

@@ -78,7 +78,7 @@ async def faults(
             yield ChainFault(link.chain, link.number, Fault.MISSING)
         else:
             payload = _payload(link.chain, link.number, last.signature, row)
-            if not keyring.signed(link.signature, payload, context=_CONTEXT):
+            if not keyring.verify(link.signature, payload, context=_CONTEXT):
                 yield ChainFault(link.chain, link.number, Fault.CHANGED)
         last = link
 

@@ -47,8 +47,8 @@ class DecisionLog:
         *,
         days: int,
         clock: Callable[[], int] = now_ms,
-        lost: Callable[[int], None] = lambda _: None,
-        told: Callable[[Decision], None] = lambda _: None,
+        on_dropped: Callable[[int], None] = lambda _: None,
+        on_row: Callable[[Decision], None] = lambda _: None,
     ) -> None:
         """
         Keep rows for *days* days; 0 keeps no log.
@@ -58,8 +58,8 @@ class DecisionLog:
         """
         self.dropped = 0  # rows, since the process began
         self.clock = clock
-        self._lost = lost
-        self._told = told
+        self._on_dropped = on_dropped
+        self._on_row = on_row
         self._database = database
         self._days = days
         self._retention = Retention(database, days=days, clock=clock)
@@ -79,7 +79,7 @@ class DecisionLog:
 
     def write(self, row: Decision, *, change: bool) -> None:
         """Take a row; *change* says that the call was a mutation."""
-        self._told(row)
+        self._on_row(row)
         if not self._days:
             return
         if change:
@@ -178,7 +178,7 @@ class DecisionLog:
 
     def _drop(self, count: int) -> None:
         self.dropped += count
-        self._lost(count)
+        self._on_dropped(count)
 
     def _give_up(self, bug: Exception) -> None:
         self._drop(len(self._batch))

@@ -86,7 +86,7 @@ class Recorder:
     def __init__(self, log: DecisionLog) -> None:
         self._log = log
 
-    def rest(
+    def record_rest(
         self,
         visit: ports.AdmittedRequest,
         operation: Any,
@@ -100,7 +100,7 @@ class Recorder:
         status = ruling.status if ruling is not None else answer.status if answer else 0
         self._row(context, asking, ruling, status, cost=1)
 
-    def graphql(self, context: Context, status: int) -> None:
+    def record_graphql(self, context: Context, status: int) -> None:
         """
         Write down a GraphQL request, a row per root field.
 

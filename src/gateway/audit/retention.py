@@ -31,10 +31,12 @@ class Retention:
     async def watch(self) -> None:
         """Drop what is too old, every hour."""
         failing = "old decisions could not be dropped"
-        await repeat(self._turn, pause=PAUSE, failing=failing, first=FIRST)
+        await repeat(
+            self._turn, pause_seconds=PAUSE, failure_message=failing, first_pause_seconds=FIRST
+        )
 
     async def _turn(self) -> None:
-        async with self._leases.held("decisions"):
+        async with self._leases.hold("decisions"):
             await self.drop()
 
     async def drop(self) -> int:

@@ -121,32 +121,32 @@ class Accounts:
         self._database = database
         self._upstreams = upstreams
 
-    def mail_of(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedMailbox:
+    def mailbox_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedMailbox:
         """Return the mailboxes that *caller* may use, as one; none may be left."""
         return MergedMailbox(
             [(one, self._mail.open(one)) for one in _usable(caller, Surface.EMAIL, surfaces)]
         )
 
-    def agenda_of(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedCalendars:
+    def calendars_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedCalendars:
         """Return the calendars that *caller* may use, as one; none may be left."""
         found = [
             (one, self._calendars.open(one)) for one in _usable(caller, Surface.CALENDAR, surfaces)
         ]
         return MergedCalendars(found, self._event_ids)
 
-    def tasks_of(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskAccounts:
+    def tasks_for(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskAccounts:
         """Return the task accounts that *caller* may use; none may be left."""
         return TaskAccounts(
             [(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS, surfaces)]
         )
 
-    def content_of(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedContent:
+    def content_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedContent:
         """Return the collaboration content that *caller* may use, as one; none may be left."""
         return MergedContent(
             [(one, self._collab.open(one)) for one in _usable(caller, Surface.COLLAB, surfaces)]
         )
 
-    def content_over(self, rows: Sequence[ConnectionRow]) -> MergedContent:
+    def content_of_connections(self, rows: Sequence[ConnectionRow]) -> MergedContent:
         """Return the collaboration content of these connections, as one."""
         return MergedContent([(one, self._collab.open(one)) for one in map(self._info, rows)])
 
@@ -190,7 +190,7 @@ class Accounts:
 
     def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
         scheme = _SCHEMES.get(connection.provider, "Bearer")
-        return self._vault.of(connection.id, scheme=scheme)
+        return self._vault.for_connection(connection.id, scheme=scheme)
 
     def _info(self, row: ConnectionRow) -> ConnectionInfo:
         return ConnectionInfo(

@@ -82,7 +82,9 @@ class CredentialRepository:
         self._kept: dict[int, tuple[int, Credentials]] = {}
         self._opened: dict[int, tuple[bytes, Mapping[str, Any]]] = {}
 
-    def of(self, connection_id: int, *, scheme: str = "Bearer") -> "ConnectionCredentials":
+    def for_connection(
+        self, connection_id: int, *, scheme: str = "Bearer"
+    ) -> "ConnectionCredentials":
         """Return the credentials of one connection; nothing is read yet."""
         return ConnectionCredentials(self, connection_id, scheme)
 
@@ -190,7 +192,9 @@ class CredentialRepository:
         if not found:
             return None
         provider, mode = found[0]
-        return self._links.of(connection_id, provider=provider, mode=mode, status="needs_reauth")
+        return self._links.link_for(
+            connection_id, provider=provider, mode=mode, status="needs_reauth"
+        )
 
     def _make(self, connection_id: int, stored: Mapping[str, Any], scheme: str) -> Credentials:
         endpoint = self._endpoints(connection_id, str(stored["provider"]), stored)
@@ -205,7 +209,7 @@ class CredentialRepository:
     def _lease(self, connection_id: int) -> AbstractAsyncContextManager[object]:
         if self._leases is None:
             return nullcontext()
-        return self._leases.held(_LEASE.format(connection_id))
+        return self._leases.hold(_LEASE.format(connection_id))
 
 
 class ConnectionCredentials:

@@ -18,8 +18,8 @@ from gateway.store.tables import ConnectionRow
 from gateway.store.timestamps import now_ms
 from providers.http.events import CallEvent
 
-STEP = 300_000  # milliseconds: `lastOkAt` is that coarse
-TICK = 30.0  # seconds between two looks at the notes
+RESOLUTION_MS = 300_000  # milliseconds: `lastOkAt` is that coarse
+_WRITE_SECONDS = 30.0  # seconds between two looks at the notes
 
 
 class LastSuccess:
@@ -31,16 +31,20 @@ class LastSuccess:
         self._clock = clock
         self._noted: dict[int, int] = {}  # connection -> when it answered last
 
-    def called(self, told: CallEvent) -> None:
+    def record(self, event: CallEvent) -> None:
         """Note a call that upstream answered with a success; a `providers` watcher."""
-        if isinstance(told.connection, int) and told.outcome.startswith("2"):
-            self._noted[told.connection] = self._clock()
+        if isinstance(event.connection, int) and event.outcome.startswith("2"):
+            self._noted[event.connection] = self._clock()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Write the notes down now and then, meanwhile."""
         async with running_tasks(
-            repeat(self.write, pause=TICK, failing="what answered is not written down")
+            repeat(
+                self.write,
+                pause_seconds=_WRITE_SECONDS,
+                failure_message="what answered is not written down",
+            )
         ):
             yield
 
@@ -71,5 +75,5 @@ class LastSuccess:
         return and_(
             col(ConnectionRow.id).in_(connections),
             col(ConnectionRow.status) == "active",
-            or_(stored.is_(None), stored <= self._clock() - STEP),
+            or_(stored.is_(None), stored <= self._clock() - RESOLUTION_MS),
         )

@@ -27,7 +27,7 @@ from policy.vocabulary import Code
 from providers.failures import NeedsReauth, ProviderFailure
 from providers.oauth.credentials import Pkce, Tokens, authorize_url
 
-PATIENCE = 15 * 60 * 1000  # milliseconds that a person has
+CONSENT_LIFETIME_MS = 15 * 60 * 1000  # milliseconds that a person has
 _CONTEXT = b"oauth state"
 
 Identify = Callable[[ConnectionRow, Tokens], Any]
@@ -84,7 +84,7 @@ class OAuthFlow:
             row = await session.get(ConnectionRow, connection_id)
             if row is None:
                 raise NotFound("There is no such connection.", code=Code.CONNECTION_NOT_FOUND)
-            server = self._endpoints.consent(row.provider)
+            server = self._endpoints.authorization_server(row.provider)
             if server is None or row.mode == "selected_sites":
                 raise InvalidInput(
                     "This connection is not made by consent: it is app-only, or the deployment "
@@ -96,7 +96,7 @@ class OAuthFlow:
                     id=name,
                     connection_id=connection_id,
                     secret=self._keyring.encrypt(orjson.dumps(secret), place=_place(name)),
-                    expires_at=now + PATIENCE,
+                    expires_at=now + CONSENT_LIFETIME_MS,
                 )
             )
         hint = {"login_hint": row.account_email} if row.provider in HINTED else {}
@@ -109,7 +109,7 @@ class OAuthFlow:
             challenge=proof.challenge,
             extra={**EXTRA.get(row.provider, {}), **hint},
         )
-        return PendingConsent(url, now + PATIENCE)
+        return PendingConsent(url, now + CONSENT_LIFETIME_MS)
 
     async def finish(self, told: Mapping[str, str]) -> ConnectionRow:
         """
@@ -146,7 +146,7 @@ class OAuthFlow:
             FlowFailed: They are another account's, or the connection is gone.
         """
         try:
-            account = got.account or await self._endpoints.account_of(row.provider, got)
+            account = got.account or await self._endpoints.signed_in_account(row.provider, got)
         except ProviderFailure as failure:
             raise ConsentFailed(failure.message, status=502) from failure
         if account is None or account.casefold() != row.account_email.casefold():
@@ -209,7 +209,7 @@ class OAuthFlow:
         return row, opened
 
     def _endpoint(self, row: ConnectionRow) -> Any:
-        endpoint = self._endpoints.of(row.id or 0, row.provider, {})
+        endpoint = self._endpoints.token_endpoint(row.id or 0, row.provider, {})
         if endpoint is None:
             raise ConsentFailed("This deployment has no OAuth client for the provider.", status=409)
         return endpoint

@@ -41,7 +41,7 @@ Flow = Annotated[OAuthFlow, Depends(_flow)]
 async def reconnect(link: str, flow: Flow, process: Process) -> Response:
     """Send the holder of a signed link to the provider's consent page."""
     try:
-        connection_id = process.links.read(link)
+        connection_id = process.links.verify(link)
         started = await flow.start(
             connection_id, redirect_uri=callback_of(process.settings.base_url)
         )

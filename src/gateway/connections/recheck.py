@@ -20,9 +20,9 @@ from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 
-TICK = 30.0  # seconds between two looks of one process
+_CHECK_SECONDS = 30.0  # seconds between two looks of one process
 # Status -> seconds between two tries of one connection, by all processes together.
-PAUSES: Mapping[str, float] = MappingProxyType({"error": 60.0, "needs_reauth": 900.0})
+PAUSE_SECONDS: Mapping[str, float] = MappingProxyType({"error": 60.0, "needs_reauth": 900.0})
 
 log = logging.getLogger("gateway")
 
@@ -42,11 +42,15 @@ class ConnectionRecheck:
     async def running(self) -> AsyncIterator[None]:
         """Look again and again, meanwhile."""
         async with running_tasks(
-            repeat(self.look, pause=TICK, failing="connections could not be tried again")
+            repeat(
+                self.recheck_due,
+                pause_seconds=_CHECK_SECONDS,
+                failure_message="connections could not be tried again",
+            )
         ):
             yield
 
-    async def look(self) -> int:
+    async def recheck_due(self) -> int:
         """
         Try every connection whose turn it is; return how many work again.
 
@@ -57,7 +61,7 @@ class ConnectionRecheck:
             found = await session.exec(
                 select(ConnectionRow)
                 .where(
-                    col(ConnectionRow.status).in_(PAUSES),
+                    col(ConnectionRow.status).in_(PAUSE_SECONDS),
                     col(ConnectionRow.credentials).is_not(None),
                 )
                 .order_by(col(ConnectionRow.id))
@@ -65,7 +69,7 @@ class ConnectionRecheck:
             rows = found.all()
         recovered = 0
         for row in rows:
-            if await self._leases.turn(f"recovery:{row.id}", PAUSES[row.status]):
+            if await self._leases.take_turn(f"recovery:{row.id}", PAUSE_SECONDS[row.status]):
                 recovered += bool((await self._test(row))["ok"])
         if recovered:
             log.info("connections work again")

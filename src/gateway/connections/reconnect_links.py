@@ -28,13 +28,13 @@ class ReconnectLinks:
         keyring: Keyring,
         base_url: str,
         *,
-        offered: Callable[[str], bool],
+        has_client: Callable[[str], bool],
         clock: Callable[[], int] = now_ms,
     ) -> None:
-        """*offered* says whether this deployment has an OAuth client for a provider."""
+        """*has_client* says whether this deployment has an OAuth client for a provider."""
         self._keyring = keyring
         self._base_url = base_url
-        self._offered = offered
+        self._has_client = has_client
         self._clock = clock
 
     def url(self, connection_id: int) -> str:
@@ -43,13 +43,15 @@ class ReconnectLinks:
         signature = self._keyring.sign(_signed(connection_id, last_day), context=_CONTEXT)
         return f"{self._base_url}{PATH}/{connection_id}.{last_day}.{signature}"
 
-    def of(self, connection_id: int, *, provider: str, mode: str | None, status: str) -> str | None:
+    def link_for(
+        self, connection_id: int, *, provider: str, mode: str | None, status: str
+    ) -> str | None:
         """Return the link of a connection that needs one and can be helped by it."""
-        if status != "needs_reauth" or mode == "selected_sites" or not self._offered(provider):
+        if status != "needs_reauth" or mode == "selected_sites" or not self._has_client(provider):
             return None
         return self.url(connection_id)
 
-    def read(self, text: str) -> int:
+    def verify(self, text: str) -> int:
         """
         Return the connection that the last part of a link is for.
 
@@ -63,7 +65,7 @@ class ReconnectLinks:
         if not (day.isdecimal() and day.isascii() and len(day) <= 7):
             raise InvalidLink
         connection_id, last_day = int(number), int(day)
-        genuine = self._keyring.signed(
+        genuine = self._keyring.verify(
             signature, _signed(connection_id, last_day), context=_CONTEXT
         )
         if not genuine or self._clock() // _DAY > last_day:

@@ -21,7 +21,7 @@ class TokenEndpoints:
         self._origins = origins
         self._settings = settings
 
-    def of(
+    def token_endpoint(
         self, connection_id: int, provider: str, stored: Mapping[str, Any]
     ) -> TokenEndpoint | None:
         """
@@ -48,7 +48,7 @@ class TokenEndpoints:
             style=BodyStyle.JSON if provider == "BOARDS" else BodyStyle.FORM,
         )
 
-    def consent(self, provider: str) -> AuthorizationServer | None:
+    def authorization_server(self, provider: str) -> AuthorizationServer | None:
         """Return where people consent; None when this deployment has no client there."""
         client = self._client(provider, {})
         if client is None:
@@ -63,18 +63,18 @@ class TokenEndpoints:
             device_url=device,
         )
 
-    def offers(self, provider: str) -> bool:
+    def has_client(self, provider: str) -> bool:
         """Say whether this deployment has a client for the provider."""
         return self._client(provider, {}) is not None
 
-    def device(self, provider: str) -> DeviceEndpoint | None:
+    def device_endpoint(self, provider: str) -> DeviceEndpoint | None:
         """Return where a device code is had; None: the provider has no device flow for us."""
-        server = self.consent(provider)
+        server = self.authorization_server(provider)
         if server is None or server.device_url is None:
             return None
         return DeviceEndpoint(self._origins, server.device_url, client_id=server.client_id)
 
-    async def account_of(self, provider: str, tokens: Tokens) -> str | None:
+    async def signed_in_account(self, provider: str, tokens: Tokens) -> str | None:
         """
         Ask who signed in, where the tokens themselves do not say.
 

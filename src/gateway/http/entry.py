@@ -158,10 +158,10 @@ class RequestEntry:
             caller=caller,
             request_id=request_id,
             sealer=self._services.keyring,
-            mail=self._accounts.mail_of(caller, costs),
-            calendars=self._accounts.agenda_of(caller, costs),
-            tasks=self._accounts.tasks_of(caller, costs),
-            content=self._accounts.content_of(caller, costs),
+            mail=self._accounts.mailbox_for(caller, costs),
+            calendars=self._accounts.calendars_for(caller, costs),
+            tasks=self._accounts.tasks_for(caller, costs),
+            content=self._accounts.content_for(caller, costs),
         )
 
     async def charge_management(self, scope: Scope) -> None:

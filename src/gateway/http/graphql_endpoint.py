@@ -66,7 +66,7 @@ async def _answer(
         raise
     finally:
         if visitor is not None:
-            door.recorder.graphql(visitor, status)
+            door.recorder.record_graphql(visitor, status)
     return reply
 
 

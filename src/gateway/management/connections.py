@@ -197,7 +197,9 @@ async def reconnect_connection(
 
 
 def _view(process: Process, row: ConnectionRow) -> views.Connection:
-    link = process.links.of(row.id or 0, provider=row.provider, mode=row.mode, status=row.status)
+    link = process.links.link_for(
+        row.id or 0, provider=row.provider, mode=row.mode, status=row.status
+    )
     return connection_rows.view(row, reconnect_url=link)
 
 

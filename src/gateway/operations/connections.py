@@ -18,7 +18,7 @@ from gateway.cli.stores import opened, require_operator, require_resource
 from gateway.connections import rows as connection_rows
 from gateway.connections.accounts import Accounts
 from gateway.connections.credentials import CredentialRepository
-from gateway.connections.oauth_flow import PATIENCE, ConsentFailed, OAuthFlow
+from gateway.connections.oauth_flow import CONSENT_LIFETIME_MS, ConsentFailed, OAuthFlow
 from gateway.connections.oauth_servers import scopes_of
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.secrets.keyring import Keyring
@@ -121,7 +121,7 @@ async def _consented(desk: _Desk, row: ConnectionRow, way: Way) -> ConnectionRow
             say(f"\n  {started.authorize_url}\n")
             if way.browser:
                 await asyncio.to_thread(webbrowser.open, started.authorize_url)
-            async with asyncio.timeout(PATIENCE / 1000):
+            async with asyncio.timeout(CONSENT_LIFETIME_MS / 1000):
                 answer = await told
             return await desk.flow.finish(answer)
     except TimeoutError:
@@ -131,8 +131,8 @@ async def _consented(desk: _Desk, row: ConnectionRow, way: Way) -> ConnectionRow
 
 
 async def _by_device(desk: _Desk, row: ConnectionRow) -> ConnectionRow:
-    door = desk.endpoints.device(row.provider)
-    endpoint = desk.endpoints.of(row.id or 0, row.provider, {})
+    door = desk.endpoints.device_endpoint(row.provider)
+    endpoint = desk.endpoints.token_endpoint(row.id or 0, row.provider, {})
     if door is None or endpoint is None:
         raise InvalidInput("This provider has no device flow; leave out --device.")
     writing = row.can_write or not row.granted_scopes
@@ -213,7 +213,7 @@ def _made(
 ) -> _Desk:
     endpoints = TokenEndpoints(origins, settings)
     vault = CredentialRepository(
-        lookup, database, keyring, endpoints=endpoints.of, leases=Leases(database)
+        lookup, database, keyring, endpoints=endpoints.token_endpoint, leases=Leases(database)
     )
     accounts = Accounts(origins, vault, database, settings.upstreams)
     flow = OAuthFlow(database, keyring, endpoints)

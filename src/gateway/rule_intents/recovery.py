@@ -37,13 +37,22 @@ TICK = 15.0  # seconds between two rounds
 AT_ONCE = 20  # intents of one round
 ABSENT = 2  # looks that find nothing, until nothing was made
 # Milliseconds from one look to the next; after the last one nobody looks again. A day in all.
-PAUSES = (60_000, 60_000, 300_000, 1_800_000, 3_600_000, 14_400_000, 28_800_000, 36_000_000)
+RETRY_PAUSES_MS = (
+    60_000,
+    60_000,
+    300_000,
+    1_800_000,
+    3_600_000,
+    14_400_000,
+    28_800_000,
+    36_000_000,
+)
 
 
 class Accounts(Protocol):
     """What is asked of `gateway.connections.accounts`."""
 
-    def content_over(self, rows: Sequence[ConnectionRow]) -> MergedContent:
+    def content_of_connections(self, rows: Sequence[ConnectionRow]) -> MergedContent:
         """Return the collaboration content of these connections, as one."""
 
 
@@ -68,11 +77,16 @@ class RuleIntentRecovery:
     async def running(self) -> AsyncIterator[None]:
         """Look now, and again and again."""
         async with running_tasks(
-            repeat(self.mend, pause=TICK, failing="allow rules could not be looked after", first=0)
+            repeat(
+                self.recover,
+                pause_seconds=TICK,
+                failure_message="allow rules could not be looked after",
+                first_pause_seconds=0,
+            )
         ):
             yield
 
-    async def mend(self) -> int:
+    async def recover(self) -> int:
         """
         Look at every intent whose lease is over; return how many of them ended.
 
@@ -91,7 +105,7 @@ class RuleIntentRecovery:
 
     async def _claimed(self, intent: RuleIntent) -> bool:
         """Take an intent for one look, unless another process did, or its maker lives again."""
-        pause = PAUSES[min(intent.looks, len(PAUSES) - 1)]
+        pause = RETRY_PAUSES_MS[min(intent.looks, len(RETRY_PAUSES_MS) - 1)]
         async with self._database.writing() as session:
             done = await session.exec(
                 update(RuleIntent)
@@ -110,7 +124,7 @@ class RuleIntentRecovery:
         try:
             made = await self._made(intent)
         except ProviderFailure:
-            if looks < len(PAUSES):
+            if looks < len(RETRY_PAUSES_MS):
                 return False
             return await self._end(intent, "upstream does not tell what was made")
         except ValueError:  # sealed by a key that is gone, or from before there were traces
@@ -162,7 +176,9 @@ class RuleIntentRecovery:
         only = None if token is None else Grant.read(token.settings).connection_ids
         usable = [one for one in rows if only is None or one.id in only]
         active = [one for one in usable if one.status == "active"]
-        return self._accounts.content_over(active), bool(active) and len(active) == len(usable)
+        return self._accounts.content_of_connections(active), bool(active) and len(active) == len(
+            usable
+        )
 
     async def _end(self, intent: RuleIntent, why: str | None = None) -> bool:
         """Forget an intent."""

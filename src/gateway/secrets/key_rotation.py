@@ -13,10 +13,9 @@ from sqlalchemy import func
 from sqlmodel import SQLModel, col, select
 
 from gateway.secrets.keyring import Keyring, place
+from gateway.store.background import ProgressListener
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
-
-Told = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +75,7 @@ async def rotate_column(
     sealed: SealedColumn,
     *,
     batch: int = 100,
-    told: Told = lambda _done, _total: None,
+    progress: ProgressListener = lambda _done, _total: None,
 ) -> RotationResult:
     """Seal all values of a column under the first key of *keyring*."""
     key, held = col(sealed.table.id), col(getattr(sealed.table, sealed.column))  # type: ignore[attr-defined]  # every table's key
@@ -101,6 +100,6 @@ async def rotate_column(
                     session.add(row)
                     changed += 1
         looked_at += len(rows)
-        told(looked_at, total)
+        progress(looked_at, total)
         if len(rows) < batch:
             return RotationResult(changed=changed, unreadable=unreadable)

@@ -104,7 +104,7 @@ class Keyring:
         """Return the signature of *payload*, URL-safe: the same one every time."""
         return _signature(self._first, payload, context)
 
-    def signed(self, signature: str, payload: bytes, *, context: bytes) -> bool:
+    def verify(self, signature: str, payload: bytes, *, context: bytes) -> bool:
         """Say whether any key of the ring made *signature* for this payload and *context*."""
         given = signature.encode("utf-8", "replace")
         return any(

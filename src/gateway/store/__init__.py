@@ -1,1 +1,15 @@
-"""Legend to be written."""
+"""
+The database of the process: engines, tables and the shared state that lives in rows.
+
+    sqlite       the packaged SQLite driver, installed before anything opens a database
+    database     read sessions and write transactions over SQLite or PostgreSQL
+    tables       the tables as SQLModel classes
+    timestamps   milliseconds since the epoch, and their text form
+    leases       locks in the database, for one process at a time
+    idempotency  the entries of `Idempotency-Key` requests
+    event_ids    public ids of calendars and events
+    background   jobs and loops that run beside the requests
+    cleanup      the hourly deletion of expired rows
+    revisions    versions of the schema
+    backups      copies of the database and their restoration
+"""

@@ -1,4 +1,4 @@
-"""Rows whose time is over are taken out: once an hour, by one process."""
+"""Hourly deletion of expired rows, by one process at a time."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -6,36 +6,40 @@ from contextlib import asynccontextmanager
 from gateway.store.background import repeat, running_tasks
 from gateway.store.leases import Leases
 
-HOUR = 3600.0  # seconds between two sweeps, by all processes together
-TICK = 600.0  # seconds between two looks of one process whether it is time
+HOUR = 3600.0  # seconds between two runs, over all processes
+_CHECK_SECONDS = 600.0  # between two checks of one process whether a run is due
 
 Sweep = Callable[[], Awaitable[object]]
 
 
 class HourlyCleanup:
-    """Sweeps tables that nobody else keeps small. One per process."""
+    """Runs the sweeps of tables that nothing else keeps small. One per process."""
 
     def __init__(self, leases: Leases, *sweeps: Sweep) -> None:
-        """*sweeps* are what is to be done, in that order."""
+        """*sweeps* run in the given order."""
         self._leases = leases
         self._sweeps = sweeps
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look again and again, meanwhile."""
+        """Check periodically whether a run is due."""
         async with running_tasks(
-            repeat(self.look, pause=TICK, failing="old rows could not be taken out")
+            repeat(
+                self.run_if_due,
+                pause_seconds=_CHECK_SECONDS,
+                failure_message="old rows could not be taken out",
+            )
         ):
             yield
 
-    async def look(self) -> bool:
+    async def run_if_due(self) -> bool:
         """
-        Sweep if it is this process's turn; return whether it was.
+        Run all sweeps unless some process did within the hour; return whether they ran.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        if not await self._leases.turn("hourly sweep", HOUR):
+        if not await self._leases.take_turn("hourly sweep", HOUR):
             return False
         for sweep in self._sweeps:
             await sweep()

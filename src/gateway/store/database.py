@@ -1,5 +1,5 @@
 """
-The embedded SQLite file, or PostgreSQL, behind one pair of doors: `reading()` and `writing()`.
+Sessions over an embedded SQLite file or PostgreSQL: `reading()` and `writing()`.
 
 On SQLite every write transaction is `BEGIN IMMEDIATE` on the only writing connection, so two
 processes wait for each other instead of losing updates, and readers never wait (WAL).
@@ -25,19 +25,19 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.store import sqlite
 
 BUSY_TIMEOUT = 5.0  # seconds that a write waits for another process
-_MIGRATION_LOCK = 7_301_120  # any number, the same in every process
+_MIGRATION_LOCK = 7_301_120  # arbitrary, but the same in every process
 
 
 class StorageUnavailable(Exception):
-    """The database did not answer; a request that needs it is answered 503, never passed."""
+    """The database did not answer; a request that needs it gets a 503 and is never let through."""
 
 
 class UnsafeSqlite(Exception):
-    """This SQLite may corrupt a file that several processes write."""
+    """The SQLite library may corrupt a file that several processes write."""
 
 
 class Database:
-    """Two engines over one database: any number of readers, on SQLite a single writer."""
+    """Two engines over one database: one for reads and one for writes; the same on PostgreSQL."""
 
     def __init__(self, url: str, reader: AsyncEngine, writer: AsyncEngine) -> None:
         self.url = url
@@ -46,7 +46,7 @@ class Database:
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """Prepare engines for *url*; nothing is connected yet."""
+        """Create the engines for *url*; nothing is connected yet."""
         if make_url(url).get_backend_name() == "sqlite":
             return cls(url, _sqlite(url, writer=False), _sqlite(url, writer=True))
         engine = create_async_engine(
@@ -66,9 +66,9 @@ class Database:
         return Path(parsed.database)
 
     async def migrate(self) -> None:
-        """Bring the schema to the newest version; safe while other processes do the same."""
+        """Upgrade the schema to the newest version; safe while other processes do the same."""
         if self.path is not None:
-            await asyncio.to_thread(_make_ready, self.path)
+            await asyncio.to_thread(_prepare_file, self.path)
         async with self.writer.begin() as connection:
             if self.path is None:
                 lock = text("SELECT pg_advisory_xact_lock(:lock)")
@@ -78,14 +78,17 @@ class Database:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
         """Open a session for reads."""
-        async with _answering(), AsyncSession(self.reader, expire_on_commit=False) as session:
+        async with (
+            _translate_failures(),
+            AsyncSession(self.reader, expire_on_commit=False) as session,
+        ):
             yield session
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:
         """Open a write transaction: committed at the end, rolled back by an exception."""
         async with (
-            _answering(),
+            _translate_failures(),
             AsyncSession(self.writer, expire_on_commit=False) as session,
             session.begin(),
         ):
@@ -98,17 +101,17 @@ class Database:
             await self.writer.dispose()
 
 
-def _make_ready(path: Path) -> None:
+def _prepare_file(path: Path) -> None:
     """
-    Make a missing file readable by its owner alone (SQLite's side files take its mode), in WAL.
+    Create the file readable by its owner only (SQLite's side files copy its mode), in WAL mode.
 
-    Processes that switch one file at once refuse each other, and SQLite does not wait then. Other
-    failures are left to the next who opens it.
+    Switching to WAL fails while another process does the same, without SQLite's busy timeout. Any
+    other failure shows again when the engine opens the file.
     """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    until = time.monotonic() + BUSY_TIMEOUT
+    deadline = time.monotonic() + BUSY_TIMEOUT
     with suppress(sqlite.Error), closing(sqlite.connect(path, timeout=BUSY_TIMEOUT)) as connection:
-        while time.monotonic() < until:
+        while time.monotonic() < deadline:
             try:
                 connection.execute("PRAGMA journal_mode=WAL")
             except sqlite.OperationalError:
@@ -122,8 +125,8 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     command.upgrade(alembic_config(connection), revision)
 
 
-def alembic_config(connection: Connection) -> Config:
-    """Return a configuration without an ini file that works on *connection*."""
+def alembic_config(connection: Connection | None = None) -> Config:
+    """Return a configuration without an ini file; None is enough to list the migrations."""
     config = Config()
     config.set_main_option("script_location", "gateway.store:migrations")
     config.attributes["connection"] = connection
@@ -131,22 +134,22 @@ def alembic_config(connection: Connection) -> Config:
 
 
 @asynccontextmanager
-async def _answering() -> AsyncIterator[None]:
+async def _translate_failures() -> AsyncIterator[None]:
     try:
         yield
-    except _SILENT as failure:
+    except _NO_ANSWER as failure:
         raise StorageUnavailable from failure
     except DBAPIError as failure:
-        gave_way = getattr(failure.orig, "sqlstate", None) in _GAVE_WAY
-        if not (failure.connection_invalidated or gave_way):
+        aborted = getattr(failure.orig, "sqlstate", None) in _ABORTED
+        if not (failure.connection_invalidated or aborted):
             raise
         raise StorageUnavailable from failure
 
 
-# No connection within the time, none at all (refused, reset), or lost under a statement; a
-# statement without an answer in time is a TimeoutError, which is an OSError.
-_SILENT = (OperationalError, InterfaceError, PoolTimeoutError, OSError)
-_GAVE_WAY = {"40001", "40P01"}  # to other transactions: a serialization failure, a deadlock
+# No connection in time, connection refused or reset, or lost during a statement. A statement that
+# is not answered in time raises TimeoutError, which is an OSError.
+_NO_ANSWER = (OperationalError, InterfaceError, PoolTimeoutError, OSError)
+_ABORTED = {"40001", "40P01"}  # serialization failure and deadlock
 
 
 def _sqlite(url: str, *, writer: bool) -> AsyncEngine:
@@ -160,9 +163,9 @@ def _sqlite(url: str, *, writer: bool) -> AsyncEngine:
     begin = "BEGIN IMMEDIATE" if writer else "BEGIN"
 
     @event.listens_for(engine.sync_engine, "connect")
-    def _prepare(connection: Any, _record: object) -> None:
+    def _set_pragmas(connection: Any, _record: object) -> None:
         cursor = connection.cursor()
-        for pragma in _WRITER if writer else _READER:
+        for pragma in _WRITER_PRAGMAS if writer else _READER_PRAGMAS:
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
@@ -173,18 +176,20 @@ def _sqlite(url: str, *, writer: bool) -> AsyncEngine:
     return engine
 
 
-_WRITER = ("synchronous=FULL", "foreign_keys=ON")
-_READER = ("query_only=ON", "foreign_keys=ON")
+_WRITER_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
+_READER_PRAGMAS = ("query_only=ON", "foreign_keys=ON")
 
 
 def guard_processes(database: Database, workers: int) -> None:
     """
-    Refuse several processes on a file that they could corrupt.
+    Refuse several worker processes on an SQLite file that they could corrupt.
 
     Raises:
-        UnsafeSqlite: More than one worker, SQLite, and the library is too old.
+        UnsafeSqlite: *workers* is above 1 and the SQLite library is too old.
     """
     if workers > 1 and database.path is not None and not sqlite.safe_for_many_processes():
-        found = ".".join(map(str, sqlite.version()))
-        wanted = ".".join(map(str, sqlite.SAFE))
-        raise UnsafeSqlite(f"SQLite {found} cannot serve several processes; {wanted} or newer can.")
+        current = ".".join(map(str, sqlite.version()))
+        needed = ".".join(map(str, sqlite.SAFE_VERSION))
+        raise UnsafeSqlite(
+            f"SQLite {current} cannot serve several processes; {needed} or newer can."
+        )

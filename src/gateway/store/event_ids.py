@@ -1,9 +1,9 @@
 """
-The ids of calendars and events that callers know, in the database. Decisions 6.2.
+Public ids of calendars and events, in the database (docs/spec/calendar.md#event-ids).
 
-Rows are only ever added. A calendar's id is its row's, so it stays the same after a restart, an
-import and on another process, and is never given to another calendar. An event's UUID can be told
-without asking; its row says which event it is, for reads by id.
+Rows are never changed. A calendar's id is that of its row, so it stays the same after a restart, an
+import and in another process, and is never reused. An event's UUID is computed from its place; its
+row maps the UUID back to the event, for reads by id.
 """
 
 from collections import OrderedDict
@@ -22,8 +22,8 @@ from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import CalendarRow, EventRow
 from providers.ports.calendar import CalendarKey, EventKey
 
-REMEMBERED = 200_000  # events whose rows are known to be there: some 20 MB
-MOST_CALENDARS = 20_000  # whose ids are remembered
+MAX_CACHED_EVENTS = 200_000  # known to have a row; about 20 MB
+MAX_CACHED_CALENDARS = 20_000
 _BATCH = 500  # rows of a statement
 
 T = TypeVar("T")
@@ -36,34 +36,36 @@ class EventIds:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._calendars = _Recent[CalendarKey, int](MOST_CALENDARS)
-        self._events = _Recent[bytes, None](REMEMBERED)
+        self._calendars = _BoundedDict[CalendarKey, int](MAX_CACHED_CALENDARS)
+        self._events = _BoundedDict[bytes, None](MAX_CACHED_EVENTS)
 
     async def calendar_ids(self, places: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
         """Return the id of each calendar; see `PublicIdStore.calendar_ids`."""
-        found = {one: self._calendars[one] for one in places if one in self._calendars}
-        unknown = [one for one in places if one not in found]
-        if unknown:
-            found |= await self._learn(unknown)
-        missing = [one for one in unknown if one not in found]
-        if missing:
-            rows = [{"connection_id": one.connection, "native_id": one.calendar} for one in missing]
-            await self._add(CalendarRow, rows)
-            found |= await self._learn(missing)
-        return found
+        ids = {place: self._calendars[place] for place in places if place in self._calendars}
+        uncached = [place for place in places if place not in ids]
+        if uncached:
+            ids |= await self._read_ids(uncached)
+        new = [place for place in uncached if place not in ids]
+        if new:
+            rows = [
+                {"connection_id": place.connection, "native_id": place.calendar} for place in new
+            ]
+            await self._insert(CalendarRow, rows)
+            ids |= await self._read_ids(new)
+        return ids
 
     async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarKey]:
-        """Return where calendars are; see `PublicIdStore.calendars`."""
-        found: dict[int, CalendarKey] = {}
+        """Return the place of each calendar; see `PublicIdStore.calendars`."""
+        places: dict[int, CalendarKey] = {}
         async with self._reading() as session:
             for batch in _batches(list(calendar_ids)):
                 rows = await session.exec(select(CalendarRow).where(col(CalendarRow.id).in_(batch)))
-                found |= {row.id or 0: CalendarKey(row.connection_id, row.native_id)
-                          for row in rows}  # fmt: skip
-        return found
+                for row in rows:
+                    places[row.id or 0] = CalendarKey(row.connection_id, row.native_id)
+        return places
 
     async def store_events(self, events: Mapping[str, EventKey]) -> None:
-        """Remember where events are; see `PublicIdStore.store_events`."""
+        """Store the places of events; see `PublicIdStore.store_events`."""
         new = {
             key: place
             for event_id, place in events.items()
@@ -73,39 +75,38 @@ class EventIds:
             {"id": key, "calendar_id": place.calendar_id, "native_id": place.event}
             for key, place in new.items()
         ]
-        if rows and await self._add(EventRow, rows):
+        if rows and await self._insert(EventRow, rows):
             for key in new:
                 self._events[key] = None
 
     async def event(self, event_id: str) -> EventKey | None:
-        """Return where an event is; see `PublicIdStore.event`."""
+        """Return the place of an event; see `PublicIdStore.event`."""
         async with self._reading() as session:
-            found = await session.exec(
+            result = await session.exec(
                 select(EventRow, CalendarRow)
                 .join(CalendarRow, col(CalendarRow.id) == col(EventRow.calendar_id))
                 .where(col(EventRow.id) == UUID(event_id).bytes)
             )
-            pair = found.first()
+            pair = result.first()
         if pair is None:
             return None
         event, calendar = pair
         place = CalendarKey(calendar.connection_id, calendar.native_id)
         return EventKey(event.calendar_id, place, event.native_id)
 
-    async def _learn(self, places: Sequence[CalendarKey]) -> Mapping[CalendarKey, int]:
-        """Look up the rows of calendars, and remember them."""
-        found: dict[CalendarKey, int] = {}
+    async def _read_ids(self, places: Sequence[CalendarKey]) -> Mapping[CalendarKey, int]:
+        """Read the ids of calendars that have a row, and cache them."""
+        ids: dict[CalendarKey, int] = {}
         async with self._reading() as session:
             for batch in _batches(places):
-                at = tuple_(col(CalendarRow.connection_id), col(CalendarRow.native_id))
-                for row in await session.exec(select(CalendarRow).where(at.in_(batch))):
-                    found[CalendarKey(row.connection_id, row.native_id)] = row.id
-        for place, calendar_id in found.items():
-            self._calendars[place] = calendar_id
-        return found
+                key = tuple_(col(CalendarRow.connection_id), col(CalendarRow.native_id))
+                for row in await session.exec(select(CalendarRow).where(key.in_(batch))):
+                    place = CalendarKey(row.connection_id, row.native_id)
+                    ids[place] = self._calendars[place] = row.id
+        return ids
 
-    async def _add(self, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> bool:
-        """Add rows that are not there; nothing, and False, when a connection is gone meanwhile."""
+    async def _insert(self, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> bool:
+        """Insert missing rows; insert none and return False when their connection was removed."""
         insert = sqlite.insert if self._database.path is not None else postgresql.insert
         try:
             async with self._database.writing() as session:
@@ -127,19 +128,19 @@ class EventIds:
             raise Overloaded from failure
 
 
-class _Recent(OrderedDict[Key, Value]):
-    """A dictionary that forgets what was put in first when it is full."""
+class _BoundedDict(OrderedDict[Key, Value]):
+    """A dictionary that drops its oldest entry when it is full."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_size: int) -> None:
         super().__init__()
-        self._most = most
+        self._max_size = max_size
 
     def __setitem__(self, key: Key, value: Value) -> None:
         super().__setitem__(key, value)
-        if len(self) > self._most:
+        if len(self) > self._max_size:
             self.popitem(last=False)
 
 
 def _batches(rows: Sequence[T]) -> Iterator[Sequence[T]]:
-    for at in range(0, len(rows), _BATCH):
-        yield rows[at : at + _BATCH]
+    for start in range(0, len(rows), _BATCH):
+        yield rows[start : start + _BATCH]

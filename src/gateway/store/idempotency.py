@@ -1,15 +1,17 @@
 """
-The ledger of intents in the database; see `rest_compat.ledger` for what is promised.
+Idempotency keys in the database; `rest_compat.ledger` states the contract.
 
-When may a try that never ended be taken over? Only when it can no longer be at work, here or
-upstream. A running entry is held by a lease of 35 seconds: the 30 seconds that a call to a provider
-may last, and 5 to spare for clocks. A living process renews the leases of its running tries every
-5 seconds. So after a crash the next call with the key waits (409) until 35 seconds after the last
-sign of life: every call that the dead process had made upstream is over by then, and looking the
-message up tells the truth. The rule is the same for a process that was killed, one that hangs, and
-one on another machine; clocks of machines that share a database must agree within 5 seconds.
+When may another request take over an attempt that never ended? Only when that attempt can no longer
+be running, here or upstream. A lease of 35 seconds holds a running entry: 30 seconds that a call to
+a provider may last, and 5 seconds of clock difference. A live process renews the leases of its
+running attempts every 5 seconds. So after a crash, requests with the same key get a 409 until 35
+seconds after the last renewal: every upstream call of the dead process is over by then, and looking
+the message up gives the final state. The rule is the same for a process that was killed, one that
+hangs, and one on another machine; the clocks of machines that share a database must agree within 5
+seconds.
 
-Every step is one statement that compares and sets, so that two processes never run one intent.
+Every step is one compare-and-set statement, so that two processes never run one intent.
+See docs/spec/idempotency.md#crash-and-lease.
 """
 
 import asyncio
@@ -34,11 +36,11 @@ from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
 
-KEPT = 24 * 3600 * 1000  # milliseconds; decisions 5.9
-LEASE = 35_000  # milliseconds; see above
-RENEWAL = 5.0  # seconds between signs of life
-SWEEP = 600.0  # seconds between looks for entries past their time
-LONGEST_PATH = 2000  # characters that the table takes; longer ones are kept as their digest
+RETENTION_MS = 24 * 3600 * 1000  # docs/spec/idempotency.md#what-is-kept
+LEASE_MS = 35_000  # see above
+RENEWAL_SECONDS = 5.0
+SWEEP_SECONDS = 600.0
+MAX_PATH = 2000  # characters, the size of the column; a longer path is stored as its digest
 
 RUNNING, DONE, FREE = "running", "done", "free"
 
@@ -49,7 +51,7 @@ class _Outcome(msgspec.Struct, array_like=True):
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    upload_digest: bytes = b""  # rows of earlier versions have none
+    upload_digest: bytes = b""  # missing in rows of earlier versions
 
 
 class IdempotencyStore:
@@ -62,91 +64,91 @@ class IdempotencyStore:
         self._database = database
         self._keyring = keyring
         self._clock = clock
-        self._running = set[tuple[int, int]]()  # row id and attempt of this process's tries
+        self._running = set[tuple[int, int]]()  # (row id, attempt) of this process
 
     async def begin(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused:
         """
-        Commit that *intent* is being run now, or say why it must not be.
+        Store that *intent* runs now, or return why it must not run.
 
         Raises:
-            Problem: 503: the database did not answer, so nothing may be sent. 504: the kept
-                answer cannot be opened.
+            Problem: 503: the database did not answer, so nothing may be sent. 504: the stored
+                response cannot be decrypted.
         """
         try:
             while True:
-                begun = await self._insert(intent) or await self._meet(intent)
-                if begun is not None:
-                    return begun
+                result = await self._insert(intent) or await self._resolve(intent)
+                if result is not None:
+                    return result
         except StorageUnavailable as failure:
             raise Problem(
                 "The service is overloaded. Try again shortly.",
                 {"code": Code.OVERLOADED, "httpStatus": 503},
             ) from failure
 
-    async def complete(self, begun: Attempt, answer: RestResponse) -> None:
-        """Keep *answer*, sealed for its row."""
-        row = _number(begun)
-        outcome = _Outcome(answer.status, answer.headers, answer.body, answer.upload_digest)
+    async def complete(self, attempt: Attempt, response: RestResponse) -> None:
+        """Store *response*, sealed for its row."""
+        row = _row_id(attempt)
+        outcome = _Outcome(response.status, response.headers, response.body, response.upload_digest)
         plain = msgspec.msgpack.encode(outcome)
         sealed = self._keyring.encrypt(plain, place=place("deliveries", row, "outcome"))
-        await self._close(begun, state=DONE, outcome=sealed)
+        await self._close(attempt, state=DONE, outcome=sealed)
 
-    async def release(self, begun: Attempt, *, maybe_sent: bool) -> None:
-        """Let the next call with the key run the intent again, under the same seed."""
-        await self._close(begun, state=FREE, maybe_sent=maybe_sent)
+    async def release(self, attempt: Attempt, *, maybe_sent: bool) -> None:
+        """Let the next request with the key run the intent again, with the same seed."""
+        await self._close(attempt, state=FREE, maybe_sent=maybe_sent)
 
-    async def abandon(self, begun: Attempt) -> None:
-        """Renew the lease no longer; the entry can be taken over when it ends."""
-        self._running.discard((_number(begun), begun.number))
+    async def abandon(self, attempt: Attempt) -> None:
+        """Stop renewing the lease; another request can take the entry over when it expires."""
+        self._running.discard((_row_id(attempt), attempt.number))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Renew the leases of this process's tries and sweep old entries, meanwhile."""
-        async with running_tasks(self._watch()):
+        """Renew the leases of running attempts and delete expired entries periodically."""
+        async with running_tasks(self._renew_and_sweep()):
             yield
 
-    async def _watch(self) -> None:
+    async def _renew_and_sweep(self) -> None:
         loop = asyncio.get_running_loop()
         sweep_at = loop.time()
         while True:
             try:
                 await self.renew()
                 if loop.time() >= sweep_at:
-                    sweep_at = loop.time() + SWEEP
+                    sweep_at = loop.time() + SWEEP_SECONDS
                     await self.sweep()
-            except Exception as failure:  # noqa: BLE001 - whatever it was, the next round may do
+            except Exception as failure:  # noqa: BLE001 - whatever it was, the next round may succeed
                 log.warning("leases could not be renewed", extra={"kind": type(failure).__name__})
-            await asyncio.sleep(RENEWAL)
+            await asyncio.sleep(RENEWAL_SECONDS)
 
     async def renew(self) -> None:
-        """Give every running try of this process a fresh lease."""
+        """Extend the lease of every running attempt of this process."""
         if not self._running:
             return
-        tries = tuple_(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
+        attempt = tuple_(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
         async with self._database.writing() as session:
             await session.exec(
                 update(IdempotencyRow)
-                .where(tries.in_(list(self._running)), col(IdempotencyRow.state) == RUNNING)
-                .values(lease_until=self._clock() + LEASE)
+                .where(attempt.in_(list(self._running)), col(IdempotencyRow.state) == RUNNING)
+                .values(lease_until=self._clock() + LEASE_MS)
             )
 
     async def sweep(self) -> int:
-        """Delete the entries past their time; return how many."""
+        """Delete expired entries; return how many."""
         now = self._clock()
         async with self._database.writing() as session:
-            gone = await session.exec(
+            deleted = await session.exec(
                 delete(IdempotencyRow).where(
-                    col(IdempotencyRow.started_at) <= now - KEPT,
+                    col(IdempotencyRow.started_at) <= now - RETENTION_MS,
                     col(IdempotencyRow.lease_until) <= now,
                 )
             )
-        return gone.rowcount
+        return deleted.rowcount
 
     async def _insert(self, intent: Intent) -> Attempt | None:
-        """Commit a first try; None when there is an entry already."""
+        """Insert an entry with its first attempt; None when the key has an entry already."""
         now = self._clock()
         seed = secrets.token_hex(16)
-        fresh = {
+        values = {
             "token_id": intent.token_id,
             "method": intent.method,
             "path": _path(intent),
@@ -156,7 +158,7 @@ class IdempotencyStore:
             "seed": seed,
             "attempt": 1,
             "maybe_sent": False,
-            "lease_until": now + LEASE,
+            "lease_until": now + LEASE_MS,
             "started_at": now,
         }
         async with self._database.writing() as session:
@@ -166,20 +168,20 @@ class IdempotencyStore:
                 else postgresql.insert(IdempotencyRow)
             )
             row = await session.scalar(
-                insert.values(fresh).on_conflict_do_nothing().returning(col(IdempotencyRow.id))
+                insert.values(values).on_conflict_do_nothing().returning(col(IdempotencyRow.id))
             )
         if row is None:
             return None
         return self._begun(row, attempt=1, seed=seed, maybe_sent=False)
 
-    async def _meet(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused | None:
-        """Deal with the entry that is there; None when it went away or moved meanwhile."""
+    async def _resolve(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused | None:
+        """Decide by the existing entry; None when it changed meanwhile: the caller must retry."""
         entry = await self._read(intent)
         if entry is None:
             return None
         now = self._clock()
-        if entry.started_at <= now - KEPT and entry.lease_until <= now:
-            await self._forget(entry)
+        if entry.started_at <= now - RETENTION_MS and entry.lease_until <= now:
+            await self._delete(entry)
             return None
         if not secrets.compare_digest(entry.fingerprint, intent.fingerprint):
             return KeyReused()
@@ -190,11 +192,11 @@ class IdempotencyStore:
         return await self._take_over(entry, now)
 
     async def _take_over(self, entry: IdempotencyRow, now: int) -> Attempt | None:
-        """Run an entry again whose last try crashed or came to nothing."""
+        """Start the next attempt of an entry whose last one crashed or was released."""
         maybe_sent = bool(entry.maybe_sent) or entry.state == RUNNING
         attempt = entry.attempt + 1
         async with self._database.writing() as session:
-            taken = await session.scalar(
+            updated = await session.scalar(
                 update(IdempotencyRow)
                 .where(
                     col(IdempotencyRow.id) == entry.id,
@@ -203,11 +205,14 @@ class IdempotencyStore:
                     col(IdempotencyRow.lease_until) == entry.lease_until,
                 )
                 .values(
-                    state=RUNNING, attempt=attempt, maybe_sent=maybe_sent, lease_until=now + LEASE
+                    state=RUNNING,
+                    attempt=attempt,
+                    maybe_sent=maybe_sent,
+                    lease_until=now + LEASE_MS,
                 )
                 .returning(col(IdempotencyRow.id))
             )
-        if taken is None:
+        if updated is None:
             return None
         return self._begun(entry.id, attempt=attempt, seed=entry.seed, maybe_sent=maybe_sent)
 
@@ -222,7 +227,7 @@ class IdempotencyStore:
                 )
             )
 
-    async def _forget(self, entry: IdempotencyRow) -> None:
+    async def _delete(self, entry: IdempotencyRow) -> None:
         async with self._database.writing() as session:
             await session.exec(
                 delete(IdempotencyRow).where(
@@ -231,27 +236,27 @@ class IdempotencyStore:
                 )
             )
 
-    async def _close(self, begun: Attempt, **values: object) -> None:
+    async def _close(self, attempt: Attempt, **values: object) -> None:
         """
-        End a try, unless it was taken over meanwhile.
+        End an attempt, unless it was taken over.
 
-        A database that does not answer leaves the entry to its lease: the effect has happened, so
-        its answer is given all the same, and a retry will look the effect up.
+        If the database does not answer, the entry stays until its lease expires: the operation has
+        happened, so the caller still gets its response, and a retry looks the effect up.
         """
         try:
-            await self._end(begun, values)
+            await self._update(attempt, values)
         except StorageUnavailable:
             log.warning("the end of an idempotent call could not be stored")
-        await self.abandon(begun)
+        await self.abandon(attempt)
 
-    async def _end(self, begun: Attempt, values: Mapping[str, object]) -> None:
-        row = _number(begun)
+    async def _update(self, attempt: Attempt, values: Mapping[str, object]) -> None:
+        row = _row_id(attempt)
         async with self._database.writing() as session:
             await session.exec(
                 update(IdempotencyRow)
                 .where(
                     col(IdempotencyRow.id) == row,
-                    col(IdempotencyRow.attempt) == begun.number,
+                    col(IdempotencyRow.attempt) == attempt.number,
                     col(IdempotencyRow.state) == RUNNING,
                 )
                 .values(lease_until=self._clock(), **values)
@@ -270,19 +275,19 @@ class IdempotencyStore:
             plain = self._keyring.decrypt(
                 entry.outcome, place=place("deliveries", entry.id, "outcome")
             )
-        except ValueError as damage:  # its key has left the ring: never send again for that
+        except ValueError as failure:  # its key left the ring; that is no reason to send again
             raise Problem(
                 "The answer kept under this Idempotency-Key can no longer be read.",
                 {"code": Code.OUTCOME_UNKNOWN, "httpStatus": 504},
-            ) from damage
+            ) from failure
         return RestResponse(**msgspec.structs.asdict(msgspec.msgpack.decode(plain, type=_Outcome)))
 
 
-def _number(begun: Attempt) -> int:
-    return int(begun.entry_id)
+def _row_id(attempt: Attempt) -> int:
+    return int(attempt.entry_id)
 
 
 def _path(intent: Intent) -> str:
-    if len(intent.path) <= LONGEST_PATH:
+    if len(intent.path) <= MAX_PATH:
         return intent.path
     return "sha256:" + hashlib.sha256(intent.path.encode()).hexdigest()

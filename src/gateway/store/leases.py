@@ -1,7 +1,8 @@
 """
-What one process at a time may do, agreed in the database: `held("refresh:7")`.
+Leases: locks in the database that all processes share, and that expire.
 
-And what all processes together do once in a while: `turn("recovery:7", 60)`.
+`hold("refresh:7")` is a lock for one process at a time; `take_turn("recovery:7", 60)` lets one of
+all processes run a periodic task.
 """
 
 import asyncio
@@ -16,11 +17,11 @@ from gateway.store.database import Database, StorageUnavailable
 from gateway.store.timestamps import now_ms
 from providers.failures import TimedOut
 
-LONGEST = 30.0  # seconds; a holder that crashed is not waited for any longer
-_PAUSE = 0.05  # seconds between two tries
-_FORGOTTEN = 24 * 60 * 60 * 1000  # milliseconds after its end that a lease is kept, for nothing
+MAX_LEASE_SECONDS = 30.0  # after that, the lease of a crashed holder is free
+_RETRY_SECONDS = 0.05
+_RETENTION_MS = 24 * 60 * 60 * 1000  # an expired lease that nobody takes is deleted after a day
 
-# The same on both databases: one row per name, taken over when its time is up.
+# One row per name, taken over once it has expired; the same statement on both databases.
 _TAKE = text(
     "INSERT INTO leases (name, holder, until) VALUES (:name, :holder, :until)"
     " ON CONFLICT (name) DO UPDATE SET holder = :holder, until = :until"
@@ -34,24 +35,24 @@ class Leases:
     """Takes and releases leases. One per process."""
 
     def __init__(self, database: Database, *, clock: Callable[[], int] = now_ms) -> None:
-        """*clock* is in milliseconds since the epoch."""
+        """*clock* gives milliseconds since the epoch."""
         self._database = database
         self._clock = clock
 
     @asynccontextmanager
-    async def held(self, name: str) -> AsyncIterator[None]:
+    async def hold(self, name: str) -> AsyncIterator[None]:
         """
-        Wait for the lease of *name* and hold it.
+        Wait for the lease of *name*, hold it inside ``with`` and release it.
 
         Raises:
-            TimedOut: Somebody held it for too long.
+            TimedOut: Another process held it for all of `MAX_LEASE_SECONDS`.
             Overloaded: The database did not answer.
         """
         holder = secrets.token_hex(16)
         try:
-            async with asyncio.timeout(LONGEST):
+            async with asyncio.timeout(MAX_LEASE_SECONDS):
                 while not await self._take(name, holder):  # noqa: ASYNC110 - it is in a database
-                    await asyncio.sleep(_PAUSE)
+                    await asyncio.sleep(_RETRY_SECONDS)
         except TimeoutError:
             raise TimedOut(sent=False) from None
         except StorageUnavailable as failure:
@@ -59,15 +60,15 @@ class Leases:
         try:
             yield
         finally:
-            # What cannot be released ends by itself.
+            # A lease that cannot be released expires by itself.
             with suppress(StorageUnavailable):
                 async with self._database.writing() as session:
                     connection = await session.connection()
                     await connection.execute(_RELEASE, {"name": name, "holder": holder})
 
-    async def turn(self, name: str, seconds: float) -> bool:
+    async def take_turn(self, name: str, seconds: float) -> bool:
         """
-        Take the lease of *name* and let it run out: one process gets it within *seconds*.
+        Take the lease of *name* and let it expire: True in one process per *seconds*.
 
         Raises:
             StorageUnavailable: The database did not answer.
@@ -76,19 +77,19 @@ class Leases:
 
     async def sweep(self) -> None:
         """
-        Forget what ended long ago.
+        Delete leases that expired more than a day ago.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
         async with self._database.writing() as session:
             connection = await session.connection()
-            await connection.execute(_SWEEP, {"before": self._clock() - _FORGOTTEN})
+            await connection.execute(_SWEEP, {"before": self._clock() - _RETENTION_MS})
 
-    async def _take(self, name: str, holder: str, seconds: float = LONGEST) -> bool:
+    async def _take(self, name: str, holder: str, seconds: float = MAX_LEASE_SECONDS) -> bool:
         now = self._clock()
         until = now + round(seconds * 1000)
         values = {"name": name, "holder": holder, "until": until, "now": now}
         async with self._database.writing() as session:
-            done = await (await session.connection()).execute(_TAKE, values)
-            return done.first() is not None
+            result = await (await session.connection()).execute(_TAKE, values)
+            return result.first() is not None

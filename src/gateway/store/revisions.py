@@ -1,7 +1,6 @@
-"""Which version of the schema a database has, which is the newest, and the way back to an older."""
+"""Versions of the database schema: the current one, the known ones, and the way back."""
 
 from alembic import command
-from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
@@ -10,7 +9,7 @@ from gateway.store.database import Database, alembic_config
 
 
 async def current(database: Database) -> str | None:
-    """Return the version that *database* has; None when it has no tables, or is not there."""
+    """Return the version of *database*; None when it has no tables or does not exist."""
     if database.path is not None and not database.path.exists():
         return None
     async with database.reader.connect() as connection:
@@ -18,26 +17,20 @@ async def current(database: Database) -> str | None:
 
 
 def known() -> tuple[str, ...]:
-    """Return the versions that this program can make, the newest first."""
-    scripts = ScriptDirectory.from_config(_nowhere())
+    """Return the versions that this program has migrations for, newest first."""
+    scripts = ScriptDirectory.from_config(alembic_config())
     return tuple(script.revision for script in scripts.walk_revisions())
 
 
 async def downgrade(database: Database, revision: str) -> None:
-    """Go back to *revision*; what it has no place for is lost."""
+    """Go back to *revision*; data that it has no column for is lost."""
 
-    def back(connection: Connection) -> None:
+    def run(connection: Connection) -> None:
         command.downgrade(alembic_config(connection), revision)
 
     async with database.writer.begin() as connection:
-        await connection.run_sync(back)
+        await connection.run_sync(run)
 
 
 def _current(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
-
-
-def _nowhere() -> Config:
-    config = Config()
-    config.set_main_option("script_location", "gateway.store:migrations")
-    return config

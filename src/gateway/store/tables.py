@@ -1,8 +1,8 @@
 """
-The tables of the operator's side. Decisions 3, 4 and 5.9.
+The tables of the gateway.
 
-Moments are milliseconds (`gateway.store.timestamps`); ids of deleted rows are never given out
-again. The schema is created by the migrations alone; a test compares them with these classes.
+Timestamps are milliseconds (`gateway.store.timestamps`); ids of deleted rows are never reused. Only
+the migrations create the schema; a test compares them with these classes.
 """
 
 from typing import Any
@@ -23,17 +23,17 @@ from sqlmodel import Field, SQLModel
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
 
 
-def _long() -> Any:
+def _bigint() -> Any:
     return BigInteger().with_variant(Integer(), "sqlite")
 
 
-def _key() -> Any:
-    return Field(default=None, sa_column=Column(_long(), primary_key=True))
+def _primary_key() -> Any:
+    return Field(default=None, sa_column=Column(_bigint(), primary_key=True))
 
 
-def _link(target: str, *, primary_key: bool = False, index: bool = False) -> Any:
+def _foreign_key(target: str, *, primary_key: bool = False, index: bool = False) -> Any:
     column = Column(
-        _long(),
+        _bigint(),
         ForeignKey(target, ondelete="CASCADE"),
         primary_key=primary_key,
         nullable=False,
@@ -42,7 +42,7 @@ def _link(target: str, *, primary_key: bool = False, index: bool = False) -> Any
     return Field(sa_column=column)
 
 
-def _moment(*, nullable: bool = False) -> Any:
+def _timestamp(*, nullable: bool = False) -> Any:
     if nullable:
         return Field(default=None, sa_column=Column(BigInteger(), nullable=True))
     return Field(sa_column=Column(BigInteger(), nullable=False))
@@ -53,25 +53,25 @@ def _json() -> Any:
 
 
 class Operator(SQLModel, table=True):
-    """Somebody whose accounts are connected; `id` is a UUID."""
+    """A person whose accounts are connected; `id` is a UUID."""
 
     __tablename__ = "operators"
 
     id: str = Field(primary_key=True, max_length=36)
     email: str = Field(max_length=320)
     display_name: str = Field(max_length=200)
-    created_at: int = _moment()
+    created_at: int = _timestamp()
 
 
 class Resource(SQLModel, table=True):
-    """The container that connections hang on."""
+    """A group of connections that tokens are granted access to."""
 
     __tablename__ = "resources"
     __table_args__ = (_AUTOINCREMENT,)
 
-    id: int | None = _key()
+    id: int | None = _primary_key()
     name: str = Field(max_length=200)
-    created_at: int = _moment()
+    created_at: int = _timestamp()
 
 
 class OperatorResource(SQLModel, table=True):
@@ -80,7 +80,7 @@ class OperatorResource(SQLModel, table=True):
     operator_id: str = Field(
         foreign_key="operators.id", ondelete="CASCADE", primary_key=True, max_length=36
     )
-    resource_id: int = _link("resources.id", primary_key=True, index=True)
+    resource_id: int = _foreign_key("resources.id", primary_key=True, index=True)
 
 
 class ConnectionRow(SQLModel, table=True):
@@ -88,16 +88,15 @@ class ConnectionRow(SQLModel, table=True):
     One connected account.
 
     Attributes:
-        credentials: Sealed JSON (`gateway.secrets.keyring`), bound to this row. None: nothing
-        stored. base_url: The upstream's origin and path prefix; None means the deployment's own
-            setting.
+        credentials: Sealed JSON (`gateway.secrets.keyring`), bound to this row; None: not stored.
+        base_url: The upstream's origin and path prefix; None means the deployment's setting.
     """
 
     __tablename__ = "connections"
     __table_args__ = (_AUTOINCREMENT,)
 
-    id: int | None = _key()
-    resource_id: int = _link("resources.id", index=True)
+    id: int | None = _primary_key()
+    resource_id: int = _foreign_key("resources.id", index=True)
     operator_id: str = Field(
         foreign_key="operators.id", ondelete="CASCADE", index=True, max_length=36
     )
@@ -112,53 +111,53 @@ class ConnectionRow(SQLModel, table=True):
     base_url: str | None = Field(default=None, max_length=500)
     selected_site_ids: list[str] = _json()
     credentials: bytes | None = Field(default=None, sa_column=Column(LargeBinary(), nullable=True))
-    last_ok_at: int | None = _moment(nullable=True)
-    created_at: int = _moment()
-    updated_at: int = _moment()
+    last_ok_at: int | None = _timestamp(nullable=True)
+    created_at: int = _timestamp()
+    updated_at: int = _timestamp()
 
 
 class AccessToken(SQLModel, table=True):
     """
-    An access token; its text is not kept, only the SHA-256.
+    An access token; only the SHA-256 of its text is stored.
 
     Attributes:
         key_id: The first 8 characters after the prefix, for display.
-        previous_digest, previous_until: The secret before the last rotation, while it is still
+        previous_digest, previous_until: The secret before the last rotation, and until when it is
             accepted.
-        settings: Decisions 3, the full object.
+        settings: The full object of docs/spec/tokens.md#settings.
         operator_id: No foreign key: a revoked token outlives its operator.
-        policy_rev: Raised by every change that can alter a decision.
+        policy_rev: Incremented by every change that can alter a decision.
     """
 
     __tablename__ = "access_tokens"
     __table_args__ = (_AUTOINCREMENT,)
 
-    id: int | None = _key()
+    id: int | None = _primary_key()
     name: str = Field(max_length=100)
     key_id: str = Field(max_length=8)
     digest: bytes = Field(sa_column=Column(LargeBinary(32), nullable=False, unique=True))
     previous_digest: bytes | None = Field(
         default=None, sa_column=Column(LargeBinary(32), nullable=True, unique=True)
     )
-    previous_until: int | None = _moment(nullable=True)
+    previous_until: int | None = _timestamp(nullable=True)
     operator_id: str = Field(index=True, max_length=36)
     settings: dict[str, Any] = _json()
     policy_rev: int = Field(default=1)
-    created_at: int = _moment()
-    expires_at: int | None = _moment(nullable=True)
-    revoked_at: int | None = _moment(nullable=True)
-    last_used_at: int | None = _moment(nullable=True)
+    created_at: int = _timestamp()
+    expires_at: int | None = _timestamp(nullable=True)
+    revoked_at: int | None = _timestamp(nullable=True)
+    last_used_at: int | None = _timestamp(nullable=True)
 
 
 class TokenResource(SQLModel, table=True):
     __tablename__ = "token_resources"
 
-    token_id: int = _link("access_tokens.id", primary_key=True)
-    resource_id: int = _link("resources.id", primary_key=True, index=True)
+    token_id: int = _foreign_key("access_tokens.id", primary_key=True)
+    resource_id: int = _foreign_key("resources.id", primary_key=True, index=True)
 
 
 class CollabRule(SQLModel, table=True):
-    """A rule of a token; `pattern` is raw, already normalised. Decisions 4."""
+    """A rule of a token; `pattern` is normalised (docs/spec/rules.md#rule-object)."""
 
     __tablename__ = "collab_rules"
     __table_args__ = (
@@ -166,56 +165,58 @@ class CollabRule(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _key()
-    token_id: int = _link("access_tokens.id")
+    id: int | None = _primary_key()
+    token_id: int = _foreign_key("access_tokens.id")
     rule_type: str = Field(max_length=32)
     pattern: str = Field(max_length=1024)
     action: str = Field(max_length=8)
     description: str | None = Field(default=None, max_length=500)
     source: str = Field(max_length=8)
-    created_at: int = _moment()
-    updated_at: int = _moment()
+    created_at: int = _timestamp()
+    updated_at: int = _timestamp()
 
 
 class RuleIntent(SQLModel, table=True):
     """
-    Something that a token is about to make, and that needs an allow rule then. Decisions 4.
+    A resource that a token is about to create and that then needs an allow rule.
 
     Attributes:
-        place: Where: `drive:folder` of a file or folder, `site:list` of a list item.
-        trace: What it is known by afterwards (`providers.content.fingerprints`), sealed.
-        lease_until: Until then whoever makes it is taken to be alive.
-        look_at: When anybody may look what became of it: the end of the lease, later the next look.
-        looks: How often somebody has looked.
+        place: Its parent: `drive:folder` of a file or folder, `site:list` of a list item.
+        trace: Its fingerprint (`providers.content.fingerprints`), sealed.
+        lease_until: Until then the creating process counts as alive.
+        look_at: When recovery may look for the resource: the end of the lease, later the next try.
+        looks: How often recovery has looked.
+
+    See docs/spec/rules.md#after-a-crash.
     """
 
     __tablename__ = "rule_intents"
     __table_args__ = (_AUTOINCREMENT,)
 
-    id: int | None = _key()
-    token_id: int = _link("access_tokens.id")
+    id: int | None = _primary_key()
+    token_id: int = _foreign_key("access_tokens.id")
     rule_type: str = Field(max_length=32)
     place: str = Field(max_length=2048)
-    created_at: int = _moment()
+    created_at: int = _timestamp()
     trace: str = Field(sa_column=Column(Text(), nullable=False))
-    lease_until: int = _moment()
+    lease_until: int = _timestamp()
     look_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
     looks: int = Field(default=0)
 
 
 class IdempotencyRow(SQLModel, table=True):
     """
-    The ledger of intents: one row per token, operation and idempotency key. Decisions 5.9.
+    A request with an `Idempotency-Key`: one row per token, operation and key.
 
     Attributes:
         fingerprint: SHA-256 over query and body.
-        state: "running", "done" (the outcome is replayed) or "free" (the next call runs it again).
-        seed: What Message-IDs are made from; the same for every try.
-        attempt: Counts the tries, so that a try that was given up cannot close a later one.
-        maybe_sent: Whether an earlier try may have reached the provider.
-        lease_until: A running try that has not ended by then counts as crashed.
-        outcome: Sealed status, headers and body of the answer; None until done.
-        started_at: Of the first try; entries are dropped 24 hours later.
+        state: "running", "done" (the outcome is replayed) or "free" (the next request runs it).
+        seed: Message-IDs are derived from it; the same for every attempt.
+        attempt: Number of attempts, so that an attempt that was taken over cannot end a later one.
+        maybe_sent: Whether an earlier attempt may have reached the provider.
+        lease_until: A running attempt that has not ended by then counts as crashed.
+        outcome: Sealed status, headers and body of the response; None until done.
+        started_at: Start of the first attempt; the row is deleted 24 hours later.
     """
 
     __tablename__ = "deliveries"
@@ -224,8 +225,8 @@ class IdempotencyRow(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _key()
-    token_id: int = _link("access_tokens.id")
+    id: int | None = _primary_key()
+    token_id: int = _foreign_key("access_tokens.id")
     method: str = Field(max_length=8)
     path: str = Field(max_length=2000)
     key: str = Field(max_length=255)
@@ -234,13 +235,13 @@ class IdempotencyRow(SQLModel, table=True):
     seed: str = Field(max_length=64)
     attempt: int
     maybe_sent: bool
-    lease_until: int = _moment()
+    lease_until: int = _timestamp()
     outcome: bytes | None = Field(default=None, sa_column=Column(LargeBinary(), nullable=True))
     started_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
 
 
 class CalendarRow(SQLModel, table=True):
-    """A calendar; its `id` is the `calendarId` of the API, for ever."""
+    """A calendar; its `id` is the permanent `calendarId` of the API."""
 
     __tablename__ = "calendars"
     __table_args__ = (
@@ -248,46 +249,46 @@ class CalendarRow(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _key()
-    connection_id: int = _link("connections.id")
+    id: int | None = _primary_key()
+    connection_id: int = _foreign_key("connections.id")
     native_id: str = Field(max_length=1024)
 
 
 class EventRow(SQLModel, table=True):
-    """Where the event of an UUID is; the UUID is made of exactly this, so rows never change."""
+    """The place of an event; its UUID is computed from these values, so rows never change."""
 
     __tablename__ = "events"
 
     id: bytes = Field(sa_column=Column(LargeBinary(16), primary_key=True))
-    calendar_id: int = _link("calendars.id", index=True)
+    calendar_id: int = _foreign_key("calendars.id", index=True)
     native_id: str = Field(max_length=1024)
 
 
 class OAuthAttempt(SQLModel, table=True):
     """
-    A consent under way; taken out when the person comes back, or does not in time.
+    A pending OAuth consent; deleted when the person returns or when it expires.
 
     Attributes:
         id: Random; part of the sealed `state`.
-        secret: Sealed JSON: the proof key and the redirect URI.
+        secret: Sealed JSON: the PKCE verifier and the redirect URI.
     """
 
     __tablename__ = "oauth_attempts"
 
     id: str = Field(primary_key=True, max_length=43)
-    connection_id: int = _link("connections.id", index=True)
+    connection_id: int = _foreign_key("connections.id", index=True)
     secret: bytes = Field(sa_column=Column(LargeBinary(), nullable=False))
     expires_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
 
 
 class LeaseRow(SQLModel, table=True):
-    """Something that one process at a time may do, until *until* at the longest."""
+    """A lock that *holder* has until *until* at the latest."""
 
     __tablename__ = "leases"
 
     name: str = Field(primary_key=True, max_length=100)
     holder: str = Field(max_length=32)
-    until: int = _moment()
+    until: int = _timestamp()
 
 
 class DecisionRow(SQLModel, table=True):
@@ -295,10 +296,10 @@ class DecisionRow(SQLModel, table=True):
     One call and what decided it; see `gateway.audit`. Rows outlive their tokens.
 
     Attributes:
-        at: Of its end. The other members down to `upstream_status` are `Decision`'s.
+        at: End of the call. The members down to `upstream_status` are those of `Decision`.
         duration: Microseconds.
-        chain, number: Whose row of which day this is; a row is stored once.
-        signature: Over this row and the signature before it in its chain.
+        chain, number: Position in the chain of one process and day; unique.
+        signature: Over this row and the previous signature of its chain.
     """
 
     __tablename__ = "decisions"
@@ -308,10 +309,10 @@ class DecisionRow(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _key()
+    id: int | None = _primary_key()
     at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
     request_id: str = Field(index=True, max_length=128)
-    token_id: int = Field(sa_column=Column(_long(), nullable=False))
+    token_id: int = Field(sa_column=Column(_bigint(), nullable=False))
     operator_id: str = Field(max_length=36)
     door: str = Field(max_length=8)
     surface: str | None = Field(default=None, max_length=16)
@@ -321,7 +322,7 @@ class DecisionRow(SQLModel, table=True):
     layer: str | None = Field(default=None, max_length=32)
     code: str | None = Field(default=None, max_length=64)
     status: int
-    rule_id: int | None = Field(default=None, sa_column=Column(_long(), nullable=True))
+    rule_id: int | None = Field(default=None, sa_column=Column(_bigint(), nullable=True))
     policy_rev: int
     hidden_fields: int
     cost: int

@@ -1,5 +1,5 @@
 """
-Moments in time as the tables keep them: whole milliseconds since the epoch, UTC.
+Timestamps of the tables: whole milliseconds since the epoch, UTC.
 
 One form for both databases and for the raw reads of the request path.
 """
@@ -13,56 +13,56 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def now_ms() -> int:
-    """Return the present moment."""
+    """Return the current time."""
     return time.time_ns() // 1_000_000
 
 
 def to_ms(moment: datetime) -> int:
-    """Convert an aware *moment*; a naive one is UTC. Fractions of a millisecond are dropped."""
+    """Convert *moment*; a naive one is UTC. Fractions of a millisecond are dropped."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - EPOCH) // _MILLISECOND
 
 
 def from_ms(milliseconds: int) -> datetime:
-    """Convert back to an aware UTC datetime."""
+    """Convert to an aware UTC datetime."""
     return EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def to_text(milliseconds: int) -> str:
-    """Write as `YYYY-MM-DDTHH:MM:SSZ`, with a fraction only when it is not zero (decisions 0)."""
+    """Format as `YYYY-MM-DDTHH:MM:SSZ`; the fraction is written only when it is not zero."""
     moment = from_ms(milliseconds).replace(tzinfo=None)
     return moment.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds") + "Z"
 
 
-_FORM = re.compile(
+_PATTERN = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)"
     r"(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:([Zz])|([+\- ])(\d\d):?(\d\d))?)?",
     re.ASCII,
 )
 
 
-def parse(written: str) -> int:
+def parse(text: str) -> int:
     """
-    Read an input time: with `Z`, with an offset, naive (UTC) or a date alone (00:00 UTC).
+    Parse an input time with `Z`, with an offset, without either (UTC), or a date alone (00:00 UTC).
 
-    A blank where an un-encoded `+` was meant is read as `+`. Decisions 0.
+    A blank before the offset is read as an un-encoded `+` (docs/spec/requests.md#times).
 
     Raises:
-        ValueError: Anything else, or a day, hour or year that does not exist, in UTC.
+        ValueError: Any other form, or a day, hour or year that does not exist in UTC.
     """
-    form = _FORM.fullmatch(written)
-    if form is None:
+    match = _PATTERN.fullmatch(text)
+    if match is None:
         raise ValueError("not a time")
-    year, month, day, hour, minute, second, fraction, _, sign, ahead, minutes = form.groups()
+    year, month, day, hour, minute, second, fraction, _, sign, hours, minutes = match.groups()
     moment = datetime(
         int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
         int((fraction or "0").ljust(6, "0")[:6]), tzinfo=UTC,
     )  # fmt: skip
     if not sign:
         return to_ms(moment)
-    if int(ahead) > 23 or int(minutes) > 59:
+    if int(hours) > 23 or int(minutes) > 59:
         raise ValueError("not an offset")
-    offset = timedelta(hours=int(ahead), minutes=int(minutes))
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
     try:
         return to_ms(moment + offset if sign == "-" else moment - offset)
     except OverflowError:

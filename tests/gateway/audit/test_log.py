@@ -229,7 +229,7 @@ async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
         caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
     )
 
-    recorder.Recorder(decisions).rest(SimpleNamespace(context=context), None, None, failure)
+    recorder.Recorder(decisions).record_rest(SimpleNamespace(context=context), None, None, failure)
 
     (kept,) = decisions._reads
     assert (kept.outcome, kept.layer, kept.code, kept.status) == told
@@ -250,7 +250,7 @@ async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, wor
     )
     answer = RestResponse(status=404, body=f'{{"error":{word}}}'.encode())
 
-    recorder.Recorder(decisions).rest(SimpleNamespace(context=context), None, answer, None)
+    recorder.Recorder(decisions).record_rest(SimpleNamespace(context=context), None, answer, None)
 
     (kept,) = decisions._reads
     assert (kept.outcome, kept.layer, kept.code, kept.status) == told

@@ -156,7 +156,7 @@ def test_a_restore_that_is_cut_off_has_changed_nothing(run, deployed, rows, file
 
     with pytest.raises(KeyboardInterrupt):
         backups.restore(deployed, file, cut_off)
-    assert heard[0][0] == backups.PAGES < heard[0][1]
+    assert heard[0][0] == backups.PAGES_PER_STEP < heard[0][1]
     assert rows.all(select(Resource.id)) == [1, 2]
 
 

@@ -153,7 +153,7 @@ async def test_a_run_that_is_cut_off_is_gone_on_with(store, three):
 
     with pytest.raises(KeyboardInterrupt):
         await key_rotation.rotate_column(
-            database, ring, key_rotation.CREDENTIALS, batch=2, told=cut_off
+            database, ring, key_rotation.CREDENTIALS, batch=2, progress=cut_off
         )
     assert heard == [(2, 3)]
 
@@ -163,7 +163,7 @@ async def test_a_run_that_is_cut_off_is_gone_on_with(store, three):
         ring,
         key_rotation.CREDENTIALS,
         batch=2,
-        told=lambda *progress: heard.append(progress),
+        progress=lambda *progress: heard.append(progress),
     )
     assert (done.changed, heard) == (1, [(2, 3), (3, 3)])
     await database.close()

@@ -45,7 +45,7 @@ async def work(url: str, login: str) -> None:
     tell("ready")
     loop = asyncio.get_running_loop()
     while await loop.run_in_executor(None, sys.stdin.readline):
-        asked = (vault.of(1).token() for _ in range(CALLERS))
+        asked = (vault.for_connection(1).token() for _ in range(CALLERS))
         got = await asyncio.gather(*asked, return_exceptions=True)
         tell(json.dumps(sorted({str(one) for one in got})))
     lookup.close()

@@ -42,7 +42,12 @@ def opened(monkeypatch):
 @pytest.mark.parametrize("surface", [*KINDS, "graphql"])
 def test_only_what_is_charged_is_opened(caller, opened, surface):
     accounts = Accounts(None, None, None, {})
-    for of in (accounts.mail_of, accounts.agenda_of, accounts.tasks_of, accounts.content_of):
+    for of in (
+        accounts.mailbox_for,
+        accounts.calendars_for,
+        accounts.tasks_for,
+        accounts.content_for,
+    ):
         of(caller, {surface: 1})
 
     assert opened == [surface for _ in range(surface in KINDS)]

@@ -65,10 +65,10 @@ def vault(database, keyring, row):
 
 async def test_a_changed_token_counts_at_the_next_call(database, keyring, vault):
     await put(database, keyring, accessToken="first")
-    assert await vault.of(1).token() == "first"
+    assert await vault.for_connection(1).token() == "first"
     await put(database, keyring, accessToken="second")
 
-    assert await vault.of(1).token() == "second"
+    assert await vault.for_connection(1).token() == "second"
 
 
 async def test_what_was_opened_is_opened_again_only_after_a_change(
@@ -82,16 +82,16 @@ async def test_what_was_opened_is_opened_again_only_after_a_change(
         await put(database, keyring, accessToken=text)
         opened.clear()  # a change reads what is there
 
-        assert [await vault.of(1).token() for _ in range(3)] == [text] * 3
+        assert [await vault.for_connection(1).token() for _ in range(3)] == [text] * 3
         assert len(opened) == 1
     vault.forget(1)
-    await vault.of(1).token()
+    await vault.for_connection(1).token()
     assert len(opened) == 2
 
 
 async def test_an_api_token_stands_alone(database, keyring, vault):
     await put(database, keyring, apiToken="secret")
-    bare = vault.of(1, scheme="")
+    bare = vault.for_connection(1, scheme="")
 
     assert (bare.scheme, await bare.token()) == ("", "secret")
 
@@ -101,21 +101,21 @@ async def test_a_rejected_fixed_token_leaves_the_connection_in_use(database, key
     await put(database, keyring, accessToken="first")
 
     with pytest.raises(NeedsReauth):
-        await vault.of(1).token(rejected="first")
+        await vault.for_connection(1).token(rejected="first")
     assert await status(database) == "active"
-    assert await vault.of(1).token() == "first"
+    assert await vault.for_connection(1).token() == "first"
 
 
 async def test_a_refused_token_is_renewed_and_stored(database, keyring, vault):
     vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
     await put(database, keyring, accessToken="first", refreshToken="renew")
 
-    assert await vault.of(1).token() == "first"
-    assert await vault.of(1).token(rejected="first") == "second"
+    assert await vault.for_connection(1).token() == "first"
+    assert await vault.for_connection(1).token(rejected="first") == "second"
     assert vault.endpoint.asked == ["renew"]
     stored = await vault.read(1)
     assert (stored["accessToken"], stored["refreshToken"]) == ("second", "next")
-    assert await vault.of(1).token() == "second"
+    assert await vault.for_connection(1).token() == "second"
     assert vault.endpoint.asked == ["renew"]
 
 
@@ -136,7 +136,7 @@ async def test_a_renewed_token_is_stored_although_the_database_was_away(
     vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
     await put(database, keyring, accessToken="first", refreshToken="renew")
 
-    assert await vault.of(1).token(rejected="first") == "second"
+    assert await vault.for_connection(1).token(rejected="first") == "second"
     assert (await vault.read(1))["refreshToken"] == "next"
     assert vault.endpoint.asked == ["renew"]
 
@@ -152,18 +152,18 @@ async def test_a_database_that_stays_away_is_no_fault_of_the_provider(
     vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
     await put(database, keyring, accessToken="first", refreshToken="renew")
     with pytest.raises(Overloaded):
-        await vault.of(1).token(rejected="first")
+        await vault.for_connection(1).token(rejected="first")
 
     monkeypatch.setattr(vault._lookup, "rows", away)
     with pytest.raises(Overloaded):
-        await vault.of(1).token()
+        await vault.for_connection(1).token()
 
 
 async def test_a_dead_refresh_token_needs_a_person(database, keyring, vault):
     await put(database, keyring, accessToken="first", refreshToken="dead")
 
     with pytest.raises(NeedsReauth):
-        await vault.of(1).token(rejected="first")
+        await vault.for_connection(1).token(rejected="first")
     assert await status(database) == "needs_reauth"
 
 
@@ -175,22 +175,22 @@ async def test_a_switched_off_connection_stays_off(database, keyring, vault):
     await put(database, keyring, accessToken="first")
 
     with pytest.raises(NeedsReauth):
-        await vault.of(1).token(rejected="first")
+        await vault.for_connection(1).token(rejected="first")
     assert await status(database) == "disabled"
 
 
 async def test_without_credentials_a_person_is_needed(vault):
     with pytest.raises(NeedsReauth):
-        await vault.of(1).token()
+        await vault.for_connection(1).token()
     with pytest.raises(NeedsReauth):
-        await vault.of(99).token()
+        await vault.for_connection(99).token()
 
 
 async def test_credentials_under_a_lost_key_need_a_person(database, keyring, vault):
     await put(database, Keyring(["a key that nobody has any more"]), accessToken="first")
 
     with pytest.raises(NeedsReauth):
-        await vault.of(1).token()
+        await vault.for_connection(1).token()
 
 
 async def test_rotation_seals_everything_again(database, keyring, vault):
@@ -201,5 +201,5 @@ async def test_rotation_seals_everything_again(database, keyring, vault):
     only_new = CredentialRepository(
         open_row_reader(database), database, Keyring(["the new key of the tests"])
     )
-    assert await only_new.of(1).token() == "first"
+    assert await only_new.for_connection(1).token() == "first"
     only_new._lookup.close()

@@ -7,8 +7,7 @@ import httpx
 import pytest
 
 from gateway.app import assemble
-from gateway.connections import health
-from gateway.connections.health import STEP, LastSuccess
+from gateway.connections.health import RESOLUTION_MS, LastSuccess
 from gateway.demo.world import register_client
 from gateway.settings import Settings
 from gateway.store.tables import ConnectionRow, Operator, Resource
@@ -24,7 +23,7 @@ ADMIN = "the-admin-token-of-the-tests"
 
 
 @pytest.fixture
-def last_ok(database, time):
+def last_success(database, time):
     return LastSuccess(database, clock=time)
 
 
@@ -66,73 +65,75 @@ def answered(connection, outcome="200"):
     return CallEvent("PROVIDER_A", "GET", outcome, 0.0, 0.0, connection)
 
 
-async def test_the_moment_of_the_call_is_written(database, last_ok, connection, time):
-    last_ok.called(answered(connection))
+async def test_the_moment_of_the_call_is_written(database, last_success, connection, time):
+    last_success.record(answered(connection))
     at = time.now
     time.now += 20_000
 
-    assert await last_ok.write() == 1
+    assert await last_success.write() == 1
     assert await stored(database, connection) == at
 
 
 async def test_it_is_written_again_when_it_is_old_and_not_before(
-    database, last_ok, connection, time
+    database, last_success, connection, time
 ):
-    last_ok.called(answered(connection))
+    last_success.record(answered(connection))
     first = time.now
-    assert await last_ok.write() == 1
-    time.now = first + STEP - 1
-    last_ok.called(answered(connection))
-    assert await last_ok.write() == 0
+    assert await last_success.write() == 1
+    time.now = first + RESOLUTION_MS - 1
+    last_success.record(answered(connection))
+    assert await last_success.write() == 0
     assert await stored(database, connection) == first
 
-    time.now = first + STEP
-    last_ok.called(answered(connection))
-    assert await last_ok.write() == 1
-    assert await stored(database, connection) == first + STEP
+    time.now = first + RESOLUTION_MS
+    last_success.record(answered(connection))
+    assert await last_success.write() == 1
+    assert await stored(database, connection) == first + RESOLUTION_MS
 
 
-async def test_what_another_process_wrote_is_no_news(database, last_ok, connection, time):
+async def test_what_another_process_wrote_is_no_news(database, last_success, connection, time):
     other = LastSuccess(database, clock=time)
-    for one in (last_ok, other):
-        one.called(answered(connection))
+    for one in (last_success, other):
+        one.record(answered(connection))
 
-    assert (await last_ok.write(), await other.write()) == (1, 0)
+    assert (await last_success.write(), await other.write()) == (1, 0)
 
 
-async def test_nothing_is_asked_when_nothing_was_called(database, last_ok):
+async def test_nothing_is_asked_when_nothing_was_called(database, last_success):
     await database.close()  # whoever asked it now would open it again
     asked = database.reader.pool.checkedin() + database.reader.pool.checkedout()
 
-    assert await last_ok.write() == 0
+    assert await last_success.write() == 0
     assert database.reader.pool.checkedin() + database.reader.pool.checkedout() == asked
 
 
 @pytest.mark.parametrize("outcome", ["401", "404", "429", "500", "broken", "late", "cancelled"])
-async def test_what_failed_is_not_noted(database, last_ok, connection, outcome):
-    last_ok.called(answered(connection, outcome))
+async def test_what_failed_is_not_noted(database, last_success, connection, outcome):
+    last_success.record(answered(connection, outcome))
 
-    assert await last_ok.write() == 0
+    assert await last_success.write() == 0
     assert await stored(database, connection) is None
 
 
 @pytest.mark.parametrize("status", ["disabled", "needs_reauth", "error"])
-async def test_a_connection_that_is_not_active_is_left_alone(database, last_ok, status):
+async def test_a_connection_that_is_not_active_is_left_alone(database, last_success, status):
     connection = await connected(database, status)
-    last_ok.called(answered(connection))
+    last_success.record(answered(connection))
 
-    assert await last_ok.write() == 0
+    assert await last_success.write() == 0
     assert await stored(database, connection) is None
 
 
-async def test_only_calls_with_the_accounts_own_credentials_count(database, last_ok, connection):
+async def test_only_calls_with_the_accounts_own_credentials_count(
+    database, last_success, connection
+):
     """A pre-authenticated address answers anybody, and tokens are renewed elsewhere."""
 
     def answer(request):
         return httpx.Response(200, content=b"x")
 
     origins = Origins(
-        transport=httpx.MockTransport(answer), listener=last_ok.called, allow_private=True
+        transport=httpx.MockTransport(answer), listener=last_success.record, allow_private=True
     )
     way = Upstream(
         origins,
@@ -144,10 +145,10 @@ async def test_only_calls_with_the_accounts_own_credentials_count(database, last
     async with way.open_stream("GET", "https://files.example/1") as streamed:
         assert [part async for part in streamed.chunks] == [b"x"]
     await Upstream(origins, "https://login.example", connection=f"token:{connection}").call("GET")
-    assert await last_ok.write() == 0
+    assert await last_success.write() == 0
 
     await way.call("GET", "messages")
-    assert await last_ok.write() == 1
+    assert await last_success.write() == 1
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def sandbox():
 @pytest.fixture
 async def gateway(migrated_file, tmp_path, monkeypatch, sandbox):
     """A process of the test's own, which looks at its notes at once."""
-    monkeypatch.setattr(health, "TICK", 0.01)
+    monkeypatch.setattr(last_success, "TICK", 0.01)
     shutil.copy(migrated_file, tmp_path / "gateway.db")
     settings = Settings(
         _env_file=None,

@@ -5,7 +5,7 @@ import pytest_asyncio
 from sqlalchemy import text
 
 from gateway.connections import rows as connection_rows
-from gateway.connections.recheck import PAUSES, ConnectionRecheck
+from gateway.connections.recheck import PAUSE_SECONDS, ConnectionRecheck
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 
@@ -98,12 +98,12 @@ async def test_an_upstream_that_is_well_again_is_noticed(mailbox, recovery, time
     await mailbox.break_("provider-a", kind="403")
     assert await mailbox.test() == "error"
     assert await mailbox.read() == 403
-    assert await recovery.look() == 0
+    assert await recovery.recheck_due() == 0
     await mailbox.mend("provider-a")
-    assert await recovery.look() == 0  # it was tried just now
+    assert await recovery.recheck_due() == 0  # it was tried just now
 
-    time.wait(PAUSES["error"])
-    assert await recovery.look() == 1
+    time.wait(PAUSE_SECONDS["error"])
+    assert await recovery.recheck_due() == 1
     assert await mailbox.status() == "active"
     assert await mailbox.read() == 200
 
@@ -114,7 +114,7 @@ async def test_a_refresh_token_that_is_taken_again_is_noticed(mailbox, recovery)
     assert await mailbox.test() == "needs_reauth"
     await mailbox.mend("oauth")
 
-    assert await recovery.look() == 1
+    assert await recovery.recheck_due() == 1
     assert await mailbox.status() == "active"
     assert await mailbox.read() == 200
 
@@ -125,7 +125,7 @@ async def test_a_dead_refresh_token_is_offered_rarely(sandbox, gateway, mailbox,
     sandbox.upstreams["oauth"].calls.clear()
     other = of(gateway, time)
     for _ in range(60):  # an hour of looks of two processes
-        assert await recovery.look() == await other.look() == 0
+        assert await recovery.recheck_due() == await other.recheck_due() == 0
         time.wait(60)
 
     assert len(sandbox.upstreams["oauth"].calls) == 4
@@ -135,7 +135,7 @@ async def test_a_dead_refresh_token_is_offered_rarely(sandbox, gateway, mailbox,
 async def test_what_an_operator_switched_off_is_not_tried(sandbox, mailbox, recovery):
     await mailbox.change(status="disabled")
 
-    assert await recovery.look() == 0
+    assert await recovery.recheck_due() == 0
     assert not sandbox.upstreams["oauth"].calls
 
 
@@ -153,10 +153,10 @@ async def test_bad_news_of_an_account_that_was_reconnected_meanwhile_is_old(gate
 
 async def test_leases_that_ended_long_ago_are_forgotten(gateway, time):
     leases = Leases(gateway.services.database, clock=time)
-    assert await leases.turn("recovery:1", 60) is True
-    assert await leases.turn("recovery:1", 60) is False
+    assert await leases.take_turn("recovery:1", 60) is True
+    assert await leases.take_turn("recovery:1", 60) is False
     time.wait(24 * 3600 + 61)
-    assert await leases.turn("recovery:2", 60) is True
+    assert await leases.take_turn("recovery:2", 60) is True
     await leases.sweep()
 
     async with gateway.services.database.reading() as session:

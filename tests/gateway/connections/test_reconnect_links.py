@@ -4,7 +4,7 @@ import pytest
 
 from gateway.connections.reconnect_links import InvalidLink, ReconnectLinks
 from gateway.secrets.keyring import Keyring
-from gateway.store.leases import LONGEST, Leases
+from gateway.store.leases import MAX_LEASE_SECONDS, Leases
 
 DAY = 24 * 60 * 60 * 1000
 
@@ -25,7 +25,7 @@ def hand():
 
 def links(hand, *secrets):
     ring = Keyring(secrets or ("a secret key of the tests",))
-    return ReconnectLinks(ring, "https://gw.example", offered=lambda _: True, clock=hand)
+    return ReconnectLinks(ring, "https://gw.example", has_client=lambda _: True, clock=hand)
 
 
 def last_part(url):
@@ -72,12 +72,12 @@ async def test_a_lease_of_a_crashed_holder_ends(database, hand):
     crashed, other = Leases(database, clock=hand), Leases(database, clock=hand)
     assert await crashed._take("refresh:7", "a")
     assert not await other._take("refresh:7", "b")
-    hand.now += round(LONGEST * 1000)
+    hand.now += round(MAX_LEASE_SECONDS * 1000)
     assert await other._take("refresh:7", "b")
 
 
 async def test_a_lease_is_free_when_its_holder_is_done(database):
     leases = Leases(database)
-    async with leases.held("refresh:7"):
+    async with leases.hold("refresh:7"):
         assert not await leases._take("refresh:7", "another")
     assert await leases._take("refresh:7", "another")

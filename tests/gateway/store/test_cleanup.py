@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gateway.connections.oauth_flow import PATIENCE, OAuthFlow
+from gateway.connections.oauth_flow import CONSENT_LIFETIME_MS, OAuthFlow
 from gateway.secrets.keyring import Keyring
 from gateway.store import cleanup
 from gateway.store.cleanup import HOUR, HourlyCleanup
@@ -18,9 +18,13 @@ async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
 
     one, other = (HourlyCleanup(Leases(database, clock=time), sweep) for _ in range(2))
 
-    assert [await one.look(), await other.look(), await one.look()] == [True, False, False]
+    assert [await one.run_if_due(), await other.run_if_due(), await one.run_if_due()] == [
+        True,
+        False,
+        False,
+    ]
     time.wait(HOUR)
-    assert [await other.look(), await one.look()] == [True, False]
+    assert [await other.run_if_due(), await one.run_if_due()] == [True, False]
     assert done == [time.now - HOUR * 1000, time.now]
 
 
@@ -69,10 +73,16 @@ async def test_a_consent_that_nobody_came_back_from_leaves_no_row(database, time
             )
         )
         await session.flush()
-        for name, age in (("abandoned", PATIENCE), ("under way", PATIENCE - 1)):
+        for name, age in (
+            ("abandoned", CONSENT_LIFETIME_MS),
+            ("under way", CONSENT_LIFETIME_MS - 1),
+        ):
             session.add(
                 OAuthAttempt(
-                    id=name, connection_id=1, secret=b"", expires_at=time.now - age + PATIENCE
+                    id=name,
+                    connection_id=1,
+                    secret=b"",
+                    expires_at=time.now - age + CONSENT_LIFETIME_MS,
                 )
             )
 

@@ -128,13 +128,13 @@ async def test_what_is_known_is_not_written_again(known, monkeypatch):
     await ids.calendar_ids([WORK])
     await ids.store_events(places("event", 10))
     written = []
-    add = ids._add
+    add = ids._insert
 
     async def counted(table, new):
         written.append(len(new))
         return await add(table, new)
 
-    monkeypatch.setattr(ids, "_add", counted)
+    monkeypatch.setattr(ids, "_insert", counted)
     await ids.store_events(places("event", 12))
     await ids.store_events(places("event", 12))
     await ids.store_events({})
@@ -143,8 +143,8 @@ async def test_what_is_known_is_not_written_again(known, monkeypatch):
 
 
 async def test_memory_is_bounded_and_forgetting_loses_nothing(known, monkeypatch):
-    monkeypatch.setattr(event_ids, "REMEMBERED", 5)
-    monkeypatch.setattr(event_ids, "MOST_CALENDARS", 2)
+    monkeypatch.setattr(event_ids, "MAX_CACHED_EVENTS", 5)
+    monkeypatch.setattr(event_ids, "MAX_CACHED_CALENDARS", 2)
     ids = EventIds(known)
     wanted = [CalendarKey(1, f"calendar {number}") for number in range(4)]
     for place in wanted:
@@ -160,7 +160,7 @@ async def test_memory_is_bounded_and_forgetting_loses_nothing(known, monkeypatch
 
 
 async def test_more_calendars_than_are_remembered_are_all_named(known, monkeypatch):
-    monkeypatch.setattr(event_ids, "MOST_CALENDARS", 2)
+    monkeypatch.setattr(event_ids, "MAX_CACHED_CALENDARS", 2)
     wanted = [CalendarKey(1, f"calendar {number}") for number in range(5)]
 
     assert list((await EventIds(known).calendar_ids(wanted)).values()) == [1, 2, 3, 4, 5]

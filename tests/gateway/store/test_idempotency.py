@@ -8,7 +8,7 @@ from sqlalchemy import delete, text
 
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
-from gateway.store.idempotency import KEPT, LEASE, IdempotencyStore
+from gateway.store.idempotency import LEASE_MS, RETENTION_MS, IdempotencyStore
 from gateway.store.tables import AccessToken
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.ports import Problem
@@ -176,7 +176,7 @@ async def test_a_crashed_try_is_taken_over_when_its_lease_is_over_and_not_before
     crashed = await process().begin(intent())
     other = process()
 
-    clock.now += LEASE - 1
+    clock.now += LEASE_MS - 1
     assert isinstance(await other.begin(intent()), InProgress)
     clock.now += 1
     taken = await other.begin(intent())
@@ -197,7 +197,7 @@ async def test_a_living_process_keeps_its_tries(process, clock):
 
 async def test_an_abandoned_try_is_renewed_no_longer(ledger, clock):
     await ledger.abandon(await ledger.begin(intent()))
-    clock.now += LEASE
+    clock.now += LEASE_MS
     await ledger.renew()
 
     assert isinstance(await ledger.begin(intent()), Attempt)
@@ -205,7 +205,7 @@ async def test_an_abandoned_try_is_renewed_no_longer(ledger, clock):
 
 async def test_of_many_takers_one_takes_over(process, clock):
     await process().begin(intent())
-    clock.now += LEASE
+    clock.now += LEASE_MS
     ledgers = [process() for _ in range(8)]
 
     begun = await asyncio.gather(*(ledger.begin(intent()) for ledger in ledgers))
@@ -216,13 +216,13 @@ async def test_of_many_takers_one_takes_over(process, clock):
 async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_one(process, clock):
     slow, other = process(), process()
     first = await slow.begin(intent())
-    clock.now += LEASE
+    clock.now += LEASE_MS
     await other.begin(intent())
 
     await slow.complete(first, SENT)
 
     assert isinstance(await other.begin(intent()), InProgress)
-    clock.now += LEASE
+    clock.now += LEASE_MS
     await slow.renew()
     assert isinstance(await other.begin(intent()), Attempt)
 
@@ -230,7 +230,7 @@ async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_o
 async def test_an_entry_is_forgotten_after_24_hours(ledger, clock):
     first = await ledger.begin(intent())
     await ledger.complete(first, SENT)
-    clock.now += KEPT - 1
+    clock.now += RETENTION_MS - 1
     assert isinstance(await ledger.begin(intent()), Completed)
     clock.now += 1
 
@@ -244,7 +244,7 @@ async def test_an_entry_is_forgotten_after_24_hours(ledger, clock):
 async def test_sweeping_deletes_what_is_past_its_time_and_not_what_runs(ledger, clock):
     await ledger.complete(await ledger.begin(intent(key="old")), SENT)
     await ledger.begin(intent(key="long upload"))
-    clock.now += KEPT
+    clock.now += RETENTION_MS
     await ledger.renew()
     await ledger.complete(await ledger.begin(intent(key="new")), SENT)
 

@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import select
 from world import MAIN
 
-from gateway.rule_intents.recovery import PAUSES, RuleIntentRecovery
+from gateway.rule_intents.recovery import RETRY_PAUSES_MS, RuleIntentRecovery
 from gateway.store.tables import RuleIntent
 from gateway.store.timestamps import now_ms
 from providers.failures import OutcomeUnknown
@@ -32,7 +32,7 @@ class Bench(RuleIntentRecovery):
         ended = 0
         for pause in pauses:
             self.ahead += pause
-            ended += await self.mend()
+            ended += await self.recover()
         return ended
 
 
@@ -127,7 +127,7 @@ async def test_what_was_made_is_found_and_its_rule_stored(content, token, bench,
         ids = ":".join(made.split(":list:")[1].split(":item:"))
     assert await own(content, token) == [(kind, ids)]
     assert await intents(content) == []
-    assert await bench.mend() == 0
+    assert await bench.recover() == 0
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ async def test_what_was_not_made_gets_no_rule_and_the_intent_ends(content, token
     assert len(await intents(content)) == 1
 
     assert await bench.after(LEASE) == 0  # upstream may be late to show it
-    assert await bench.after(PAUSES[0]) == 1
+    assert await bench.after(RETRY_PAUSES_MS[0]) == 1
     assert (await own(content, token), await intents(content)) == ([], [])
 
 
@@ -183,7 +183,7 @@ async def test_what_another_made_is_not_taken_for_it(content, token, bench, chan
     }[change]
     shelf.put(msgspec.structs.replace(made, **other))
 
-    assert await bench.after(LEASE, PAUSES[0]) == 1
+    assert await bench.after(LEASE, RETRY_PAUSES_MS[0]) == 1
     assert await own(content, token) == []
 
 
@@ -198,7 +198,7 @@ async def test_a_row_with_other_values_is_not_taken_for_it(content, token, bench
     changed = await content.call("PATCH", path, json={"fields": {"Length": 8}})
     assert changed.status_code == 200, changed.text
 
-    assert await bench.after(LEASE, PAUSES[0]) == 1
+    assert await bench.after(LEASE, RETRY_PAUSES_MS[0]) == 1
     assert (await own(content, token), await intents(content)) == ([], [])
 
 
@@ -246,13 +246,13 @@ async def test_an_upstream_that_does_not_answer_is_asked_again_for_a_day(
 ):
     await uploading(content, token)
     await content.fail(kind="503", count=1000)
-    assert await bench.after(LEASE, *PAUSES[:-2]) == 0
+    assert await bench.after(LEASE, *RETRY_PAUSES_MS[:-2]) == 0
     assert len(await intents(content)) == 1
     content.forget_calls()
     assert await bench.after(0) == 0
     assert content.calls() == []  # not before its time
 
-    assert await bench.after(PAUSES[-2]) == 1
+    assert await bench.after(RETRY_PAUSES_MS[-2]) == 1
     assert DAY / 2 < bench.ahead < DAY
     assert (await own(content, token), await intents(content)) == ([], [])
     assert "an allow rule is given up: upstream does not tell what was made" in caplog.text
@@ -267,10 +267,10 @@ async def test_it_is_not_given_up_while_a_connection_is_out_of_use(content, toke
     assert len(main) == 1
     connection = main[0]
     await admin.patch(f"/api/connections/{connection}", json={"status": "disabled"})
-    assert await bench.after(LEASE, PAUSES[0]) == 0
+    assert await bench.after(LEASE, RETRY_PAUSES_MS[0]) == 0
 
     await admin.patch(f"/api/connections/{connection}", json={"status": "active"})
-    assert await bench.after(PAUSES[1]) == 1
+    assert await bench.after(RETRY_PAUSES_MS[1]) == 1
     assert len(await own(content, token)) == 1
 
 
@@ -280,7 +280,7 @@ async def test_of_many_processes_one_looks(content, token, bench):
     bench.ahead = LEASE
     content.forget_calls()
 
-    ended = await asyncio.gather(*(bench.mend() for _ in range(5)))
+    ended = await asyncio.gather(*(bench.recover() for _ in range(5)))
 
     assert sum(ended) == 1
     assert sum("mine.txt" in one["path"] for one in content.calls()) == 1
@@ -298,7 +298,7 @@ async def test_a_maker_that_lives_keeps_its_intent(content, token, bench, monkey
         for _ in range(3):
             bench.ahead += LEASE - 1
             await book.renew()
-            meanwhile.append(await bench.mend())
+            meanwhile.append(await bench.recover())
             meanwhile.append(len(await intents(content)))
         yield b"the end"
 
@@ -325,7 +325,7 @@ async def test_an_intent_without_a_trace_ends(content, token, bench, caplog):
             )
         )
 
-    assert await bench.mend() == 1
+    assert await bench.recover() == 1
     assert await intents(content) == []
     assert "an allow rule is given up: its trace cannot be read" in caplog.text
 

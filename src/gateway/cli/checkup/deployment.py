@@ -93,7 +93,7 @@ def library() -> Finding:
     found = ".".join(map(str, sqlite.version()))
     if sqlite.safe_for_many_processes():
         return ok("sqlite", f"SQLite {found}")
-    wanted = ".".join(map(str, sqlite.SAFE))
+    wanted = ".".join(map(str, sqlite.SAFE_VERSION))
     return warn(
         "sqlite",
         f"SQLite {found} may corrupt a file that several processes write",

@@ -14,7 +14,7 @@ from gateway.cli.commands.db_actions import shown
 from gateway.cli.console import reason
 from gateway.store import revisions
 from gateway.store.database import Database
-from gateway.store.leases import LONGEST
+from gateway.store.leases import MAX_LEASE_SECONDS
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -95,7 +95,7 @@ async def clock(store: Database, url: "SecretStr | None") -> Finding:
     worst = max((one for one in apart if one is not None), key=abs, default=0.0)
     said = f"{abs(worst):.1f} seconds {'ahead of' if worst < 0 else 'behind'} the stores"
     remedy = "Let both machines keep the time by NTP."
-    if abs(worst) > LONGEST:  # leases of one process have ended for the other
+    if abs(worst) > MAX_LEASE_SECONDS:  # leases of one process have ended for the other
         return fail("clock", said, remedy)
     if abs(worst) > _AGREE:
         return warn("clock", said, remedy)

@@ -24,7 +24,7 @@ async def rotated(told: Told) -> dict[str, Any]:
     done = {}
     async with opened() as (database, keyring, _):
         for sealed in EVERYTHING:
-            report = await rotate_column(database, keyring, sealed, told=told)
+            report = await rotate_column(database, keyring, sealed, progress=told)
             done[sealed.name] = {
                 "sealed": report.changed,
                 "unreadable": [str(row) for row in report.unreadable],
