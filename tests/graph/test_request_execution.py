@@ -322,7 +322,7 @@ async def test_a_mutation_has_failed_when_its_root_field_has(graph, world, chang
     )
 
     assert told == [("mutation", reply)]
-    assert (reply.status, reply.failed) == (200, failed)
+    assert (reply.status, reply.error_status) == (200, failed)
     errors = json.loads(reply.body).get("errors", [])
     assert [one["path"] for one in errors] == ([path] if path else [])
 

@@ -92,7 +92,7 @@ def build_openapi(
                 "accessToken": {"type": "http", "scheme": "bearer", "description": BEARER}
             },
             "headers": dict(HEADERS),
-            "error_responses": dict(sorted(error_responses(endpoints).items())),
+            "responses": dict(sorted(error_responses(endpoints).items())),
             "parameters": dict(PARAMETERS),
             "schemas": dict(sorted(components.schemas.items())),
         },
@@ -136,7 +136,7 @@ class OperationDescription:
         ]
         if INPUT in self.variables:
             described["requestBody"] = self._body(components)
-        described["error_responses"] = {
+        described["responses"] = {
             str(self.endpoint.status): self._success(field, components),
             **{
                 str(status): {

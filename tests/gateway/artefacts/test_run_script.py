@@ -6,7 +6,7 @@ import pytest
 from paths import REPOSITORY
 
 RUN = REPOSITORY / "run"
-PRODUCT = "requirements.lock"
+PRODUCT = "requirements-demo.lock"
 DEVELOPER = "requirements-dev.lock"
 
 
