@@ -18,6 +18,7 @@ from graph.collab import file_queries as collab_files
 from graph.collab import item_mutations as collab_row_changes
 from graph.collab import item_queries as collab_rows
 from graph.collab import labels as collab_labels
+from graph.collab import permission_mutations as collab_permissions
 from graph.collab import search_queries as collab_search
 from graph.collab import site_queries as collab_sites
 from graph.collab.inputs import FILE_CONTENT, FileContent
@@ -83,9 +84,9 @@ Mutation = create_type(
         collab_changes.rename_file,
         collab_changes.move_file,
         collab_changes.delete_file,
-        collab_changes.share_file,
-        collab_changes.update_file_permission,
-        collab_changes.delete_file_permission,
+        collab_permissions.share_file,
+        collab_permissions.update_file_permission,
+        collab_permissions.delete_file_permission,
         collab_row_changes.create_list_item,
         collab_row_changes.update_list_item,
         collab_row_changes.delete_list_item,

@@ -1,1 +1,21 @@
-"""Collaboration content as the schema shows it, and what its root fields do."""
+"""
+Collaboration content: the schema's types and root fields for files, sites, lists and search.
+
+    types                 object types of the schema
+    views                 records that the root fields return for the page types
+    mask_table            which mask word hides which field
+    inputs                input types, and the validation of their members
+    ids                   parsing of ids that callers pass in
+    failures              translation of provider failures into refusals and warnings
+    visibility            the rules of the token: what it reads and changes
+    paging                pages of visible entries
+    labels                sensitivity labels
+    site_queries          sites, libraries and lists
+    file_queries          files and folders, download links, permissions
+    item_queries          list items
+    search_queries        search over all content
+    changes               steps that all mutations share
+    file_mutations        upload, new folders, rename, move, delete
+    permission_mutations  sharing, and changes of permissions
+    item_mutations        changes of list items
+"""

@@ -1,13 +1,15 @@
-"""The one place where what can come back from the content becomes a refusal of this surface."""
+"""Translation of failures of the content ports into refusals of this surface, and into warnings."""
 
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
-from graph.warnings import all_failed_error
+from graph import warnings
+from graph.context import Context
 from policy.refusals import Conflict, Detail, InvalidInput, NotFound, ReadOnlyConnection
-from policy.vocabulary import Code
+from policy.vocabulary import Code, Surface
 from providers.failures import Missing
-from providers.fanout import AllFailed
+from providers.fanout import AllFailed, ConnectionWarning
 from providers.ports.collab import (
     InvalidCursor,
     InvalidDestination,
@@ -19,53 +21,65 @@ from providers.ports.collab import (
     UploadTooLarge,
 )
 
-Done = TypeVar("Done")
-
-
-async def translate_failures(asking: Awaitable[Done]) -> Done:
-    """
-    Wait for an answer.
-
-    Raises:
-        Refusal: What the caller asked for cannot be.
-        ProviderFailure: Upstream failed.
-    """
-    try:
-        return await asking
-    except Missing as missing:
-        raise NotFound("There is nothing under this id.") from missing
-    except AllFailed as failure:
-        raise all_failed_error(failure) from failure
-    except (InvalidFilter, InvalidSearch, InvalidDestination) as problem:
-        raise InvalidInput(problem.message, code=_CODES[type(problem)]) from problem
-    except InvalidFields as problem:
-        details = [
-            Detail(f"fields.{name}" if name else "fields", why) for name, why in problem.details
-        ]
-        raise InvalidInput(
-            "Some of the fields cannot be written.", code=Code.INVALID_FIELDS, details=details
-        ) from problem
-    except InvalidCursor as problem:
-        raise InvalidInput(
-            "The pageToken is not valid for this request.", code=Code.INVALID_PAGE_TOKEN
-        ) from problem
-    except NotDownloadable as problem:
-        raise folder_not_downloadable() from problem
-    except ReadOnlyContent as problem:
-        raise ReadOnlyConnection from problem
-    except UploadTooLarge as problem:
-        raise Conflict(
-            "The file is larger than 104857600 bytes.", code=Code.PAYLOAD_TOO_LARGE
-        ) from problem
-
-
-def folder_not_downloadable() -> InvalidInput:
-    """Refuse to link what has no bytes: a folder."""
-    return InvalidInput("A folder cannot be downloaded.", code=Code.INVALID_REQUEST)
-
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _CODES = {
     InvalidFilter: Code.INVALID_FILTER,
     InvalidSearch: Code.INVALID_QUERY,
     InvalidDestination: Code.INVALID_DESTINATION,
 }
+
+
+def translate_failures(call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """Decorate a resolver so that failures of the content ports become refusals."""
+
+    @wraps(call)
+    async def translated(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await call(*args, **kwargs)
+        except Missing as missing:
+            raise NotFound("There is nothing under this id.") from missing
+        except AllFailed as failure:
+            raise warnings.all_failed_error(failure) from failure
+        except (InvalidFilter, InvalidSearch, InvalidDestination) as failure:
+            raise InvalidInput(failure.message, code=_CODES[type(failure)]) from failure
+        except InvalidFields as failure:
+            details = [
+                Detail(f"fields.{name}" if name else "fields", reason)
+                for name, reason in failure.details
+            ]
+            raise InvalidInput(
+                "Some of the fields cannot be written.", code=Code.INVALID_FIELDS, details=details
+            ) from failure
+        except InvalidCursor as failure:
+            raise InvalidInput(
+                "The pageToken is not valid for this request.", code=Code.INVALID_PAGE_TOKEN
+            ) from failure
+        except NotDownloadable as failure:
+            raise folder_not_downloadable() from failure
+        except ReadOnlyContent as failure:
+            raise ReadOnlyConnection from failure
+        except UploadTooLarge as failure:
+            raise Conflict(
+                "The file is larger than 104857600 bytes.", code=Code.PAYLOAD_TOO_LARGE
+            ) from failure
+
+    return translated
+
+
+def folder_not_downloadable() -> InvalidInput:
+    """Build the refusal of a download link for a folder."""
+    return InvalidInput("A folder cannot be downloaded.", code=Code.INVALID_REQUEST)
+
+
+def auth_warnings(
+    context: Context, failed: Sequence[ConnectionWarning], sentences: Sequence[str] = ()
+) -> tuple[str, ...] | None:
+    """
+    Return the sentences of `authWarnings`, each once; None when everything was read.
+
+    *failed* are the connections that failed, *sentences* the warnings of the page itself.
+    """
+    missing = warnings.warnings(context, Surface.COLLAB, failed) or ()
+    return tuple(dict.fromkeys((*missing, *sentences))) or None

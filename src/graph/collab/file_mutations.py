@@ -1,55 +1,53 @@
-"""Root mutations of files: upload, make, rename, move, delete, share, change permissions."""
+"""Root mutations of files: upload, create a folder, rename, move, delete."""
 
-from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Annotated, Literal, TypeVar, cast
+from typing import Annotated, cast
 
 import strawberry
 
 from graph.collab import ids
+from graph.collab.changes import (
+    ETAG,
+    IfMatch,
+    apply_change,
+    invalid_destination,
+    parse_if_match,
+    read_destination,
+)
 from graph.collab.failures import translate_failures
+from graph.collab.file_queries import FileId
 from graph.collab.inputs import (
     ConflictBehavior,
     CreateDriveFolderInput,
     FileContent,
     MoveDriveFileInput,
     RenameDriveFileInput,
-    ShareDriveFileInput,
-    ShareType,
-    UpdateFilePermissionInput,
     UploadBody,
-    require_text,
     resolve_media_type,
-    validate_address,
     validate_name,
     validate_text,
 )
 from graph.collab.types import DriveOperationResult
 from graph.collab.views import DriveOperationView
-from graph.collab.visibility.access import AccessChecker, AccessibleFile
-from graph.collab.visibility.auto_rules import FILES, create_with_rule
+from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_write_access
+from graph.collab.visibility.auto_rules import FILE, create_with_rule
 from graph.collab.visibility.folder_checks import require_contents_allowed
-from graph.context import Context, Info
+from graph.context import Info
 from graph.masking.guards import guarded
-from policy.refusals import AccessDenied, InvalidInput, NotFound, ReadOnlyConnection
-from policy.rules import UNKNOWN, Facts, UnknownFact
-from policy.vocabulary import Code, CollabOp, Surface
+from policy.refusals import InvalidInput
+from policy.rules import UNKNOWN, Facts
+from policy.vocabulary import Code, CollabOp
 from providers.content.fingerprints import FileFingerprint
 from providers.content.ids import ROOT, ItemKey
-from providers.failures import Refused
-from providers.ports.collab import FileQuery, Order, Share, Upload, UploadTruncated
+from providers.ports.collab import FileQuery, Order, Upload, UploadTruncated
 
-MAX_DESCRIPTION = 1000  # characters; decisions 8.5
-MAX_MESSAGE = 2000  # characters; decisions 8.7
-_ETAG = frozenset({"etag"})
+MAX_DESCRIPTION = 1000  # characters; docs/spec/collab.md#upload
 
 Argument = strawberry.argument
-FileId = Annotated[str, Argument(description="The file's id.")]
-IfMatch = Annotated[str | None, Argument(description="The ETag it must still have.")]
-Done = TypeVar("Done")
 
 
 @guarded(CollabOp.UPLOAD_FILE, returns=DriveOperationResult)
+@translate_failures
 async def upload_file(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     content: Annotated[FileContent, Argument(name="input", description="The bytes.")],
@@ -65,48 +63,48 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     ] = ConflictBehavior.FAIL,
 ) -> DriveOperationView:
     """Store a file; at most 104857600 bytes over REST, 4 MiB here."""
-    context, handle = info.context, cast("UploadBody", content)
+    context, body = info.context, cast("UploadBody", content)
     name = validate_name(file_name, "fileName")
     key = ids.parse_folder(folder_id)
     upload = Upload(
         name=name,
-        chunks=handle.chunks(),
-        size=handle.size,
-        mime_type=resolve_media_type(mime_type, announced=handle.mime_type, name=name),
-        description=validate_text(description, "description", most=MAX_DESCRIPTION),
+        chunks=body.chunks(),
+        size=body.size,
+        mime_type=resolve_media_type(mime_type, announced=body.mime_type, name=name),
+        description=validate_text(description, "description", maximum=MAX_DESCRIPTION),
         conflict=(conflict_behavior or ConflictBehavior.FAIL).value,
     )
-    access = writing(context)
-    parent = await parent_of(access, key)
-    access.require_creation(parent.facts, _child(parent, mime=upload.mime_type))
+    access = open_write_access(context)
+    parent = await read_destination(access, key)
+    access.require_creation(parent.facts, _child_facts(parent, mime_type=upload.mime_type))
     if upload.conflict == "replace":
-        await _require_replaceable(context, access, parent, name)
+        await _require_replaceable(access, parent, name)
     if upload.conflict == "rename":
-        # It would be a second file; otherwise the name tells of the first.
-        context.refuse_uncertain_retry()
+        context.refuse_uncertain_retry()  # it would add a second file
 
     async def store() -> DriveOperationView:
-        made = await create_with_rule(
+        created = await create_with_rule(
             context,
-            FILES,
-            _trace(parent, name, size=handle.size, renames=upload.conflict == "rename"),
-            lambda: changed(context.content.upload(parent.file.key, upload)),
+            FILE,
+            _fingerprint(parent, name, size=body.size, renames=upload.conflict == "rename"),
+            lambda: apply_change(context.content.upload(parent.file.key, upload)),
         )
-        return DriveOperationView(file_id=made.id)
+        return DriveOperationView(file_id=created.id)
 
     try:
         return await store()
-    except UploadTruncated as problem:
+    except UploadTruncated as failure:
         raise InvalidInput(
             "The bytes are not as many as were announced.", code=Code.VALIDATION_ERROR
-        ) from problem
-    except Exception as problem:
-        if handle.broken is not None:
-            raise InvalidInput("The upload broke off.", code=Code.VALIDATION_ERROR) from problem
+        ) from failure
+    except Exception as failure:
+        if body.broken is not None:
+            raise InvalidInput("The upload broke off.", code=Code.VALIDATION_ERROR) from failure
         raise
 
 
 @guarded(CollabOp.CREATE_FOLDER, returns=DriveOperationResult)
+@translate_failures
 async def create_folder(
     info: Info,
     written: Annotated[CreateDriveFolderInput, Argument(name="input", description="The folder.")],
@@ -114,26 +112,27 @@ async def create_folder(
     """Make a folder."""
     context = info.context
     name = validate_name(written.name, "input.name")
-    description = validate_text(written.description, "input.description", most=MAX_DESCRIPTION)
-    given = written.parent_folder_id
-    key = ids.parse_folder(given, "parentFolderId") if given else None
-    access = writing(context)
+    description = validate_text(written.description, "input.description", maximum=MAX_DESCRIPTION)
+    parent_id = written.parent_folder_id
+    key = ids.parse_folder(parent_id, "parentFolderId") if parent_id else None
+    access = open_write_access(context)
     if key is None:
-        key = ItemKey((await translate_failures(context.content.default_drive())).drive, ROOT)
-    parent = await parent_of(access, key)
-    access.require_creation(parent.facts, _child(parent, mime=None))
-    made = await create_with_rule(
+        key = ItemKey((await context.content.default_drive()).drive, ROOT)
+    parent = await read_destination(access, key)
+    access.require_creation(parent.facts, _child_facts(parent, mime_type=None))
+    created = await create_with_rule(
         context,
-        FILES,
-        _trace(parent, name, is_folder=True),
-        lambda: changed(
+        FILE,
+        _fingerprint(parent, name, is_folder=True),
+        lambda: apply_change(
             context.content.create_folder(parent.file.key, name, description=description)
         ),
     )
-    return DriveOperationView(file_id=made.id)
+    return DriveOperationView(file_id=created.id)
 
 
 @guarded(CollabOp.RENAME_FILE, returns=DriveOperationResult)
+@translate_failures
 async def rename_file(
     info: Info,
     file_id: FileId,
@@ -144,14 +143,15 @@ async def rename_file(
     """Give a file or folder another name."""
     context = info.context
     key, name = ids.parse_file(file_id), validate_name(written.new_name, "input.newName")
-    found = await translate_failures(writing(context).read_file(key, wanted=_ETAG))
-    _require_no_top(found, "renamed")
-    tag = etag(if_match) or found.file.etag
-    made = await changed(context.content.rename(key, name, etag=tag))
-    return DriveOperationView(file_id=made.id)
+    target = await open_write_access(context).read_file(key, wanted=ETAG)
+    _require_not_root(target, "renamed")
+    etag = parse_if_match(if_match) or target.file.etag
+    renamed = await apply_change(context.content.rename(key, name, etag=etag))
+    return DriveOperationView(file_id=renamed.id)
 
 
 @guarded(CollabOp.MOVE_FILE, returns=DriveOperationResult)
+@translate_failures
 async def move_file(
     info: Info,
     file_id: FileId,
@@ -162,157 +162,42 @@ async def move_file(
     """Move a file or folder within its library."""
     context = info.context
     key = ids.parse_file(file_id)
-    target = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
-    access = writing(context)
-    found = await translate_failures(access.read_file(key, wanted=_ETAG))
-    if target.drive != key.drive:
-        raise _no_destination("The destination is in another library.")
-    parent = await parent_of(access, target)
-    _require_outside(found, parent)
-    access.require_creation(parent.facts, replace(found.facts, ancestors=_below(parent)))
-    if found.file.is_folder:
-        # What lies in it must not come into reach by being moved.
-        access.require_place_allowed(found.facts, _child(found, mime=None))
-        await translate_failures(require_contents_allowed(context, access, found))
-    tag = etag(if_match) or found.file.etag
-    made = await changed(context.content.move(key, parent.file.key, etag=tag))
-    return DriveOperationView(file_id=made.id)
+    destination = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
+    access = open_write_access(context)
+    source = await access.read_file(key, wanted=ETAG)
+    if destination.drive != key.drive:
+        raise invalid_destination("The destination is in another library.")
+    parent = await read_destination(access, destination)
+    _require_not_inside(source, parent)
+    new_facts = replace(source.facts, ancestors=parent.ancestors_of_children)
+    access.require_creation(parent.facts, new_facts)
+    if source.file.is_folder:
+        # Moving a folder must not make its contents accessible.
+        access.require_place_allowed(source.facts, _child_facts(source, mime_type=None))
+        await require_contents_allowed(access, source)
+    etag = parse_if_match(if_match) or source.file.etag
+    moved = await apply_change(context.content.move(key, parent.file.key, etag=etag))
+    return DriveOperationView(file_id=moved.id)
 
 
 @guarded(CollabOp.DELETE_FILE, returns=DriveOperationResult)
+@translate_failures
 async def delete_file(
     info: Info, file_id: FileId, *, if_match: IfMatch = None
 ) -> DriveOperationView:
     """Put a file or folder into the recycle bin."""
     context = info.context
     key = ids.parse_file(file_id)
-    access = writing(context)
-    found = await translate_failures(access.read_file(key, wanted=_ETAG))
-    _require_no_top(found, "deleted")
-    await translate_failures(require_contents_allowed(context, access, found))
-    await changed(context.content.delete(key, etag=etag(if_match) or found.file.etag))
-    return DriveOperationView(file_id=found.file.id)
+    access = open_write_access(context)
+    target = await access.read_file(key, wanted=ETAG)
+    _require_not_root(target, "deleted")
+    await require_contents_allowed(access, target)
+    etag = parse_if_match(if_match) or target.file.etag
+    await apply_change(context.content.delete(key, etag=etag))
+    return DriveOperationView(file_id=target.file.id)
 
 
-@guarded(CollabOp.SHARE_FILE, returns=DriveOperationResult)
-async def share_file(
-    info: Info,
-    file_id: FileId,
-    written: Annotated[ShareDriveFileInput, Argument(name="input", description="With whom.")],
-) -> DriveOperationView:
-    """Let others at a file or folder."""
-    context = info.context
-    key, share = ids.parse_file(file_id), _share(written)
-    found = await _whole(context, key)
-    context.refuse_uncertain_retry()  # the provider would write to them again
-    given = await changed(context.content.share(key, share), refusable=True)
-    return DriveOperationView(file_id=found.file.id, permission_id=given)
-
-
-@guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
-async def update_file_permission(
-    info: Info,
-    file_id: FileId,
-    permission_id: Annotated[str, Argument(description="The permission's id.")],
-    written: Annotated[
-        UpdateFilePermissionInput, Argument(name="input", description="What it shall allow.")
-    ],
-) -> DriveOperationView:
-    """Change what a permission allows; the owner's cannot be changed."""
-    context = info.context
-    key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
-    found = await _whole(context, key)
-    await _require_given(context, key, permission)
-    changing = context.content.update_permission(key, permission, written.role.value)
-    await changed(changing, refusable=True)
-    return DriveOperationView(file_id=found.file.id, permission_id=permission)
-
-
-@guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
-async def delete_file_permission(
-    info: Info,
-    file_id: FileId,
-    permission_id: Annotated[str, Argument(description="The permission's id.")],
-) -> DriveOperationView:
-    """Take a permission away; the owner's cannot be."""
-    context = info.context
-    key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
-    found = await _whole(context, key)
-    await _require_given(context, key, permission)
-    await changed(context.content.delete_permission(key, permission), refusable=True)
-    return DriveOperationView(file_id=found.file.id)
-
-
-def writing(context: Context) -> AccessChecker:
-    """
-    Return the reach of a caller that wants to change something; its facts are read afresh.
-
-    Raises:
-        NoUsableConnection: No connection may be used.
-        ReadOnlyConnection: None of them may write.
-    """
-    context.caller.usable_connections(Surface.COLLAB)
-    if not context.content.can_write:
-        raise ReadOnlyConnection
-    return AccessChecker(context.content, context.caller.rules)
-
-
-async def _whole(context: Context, key: ItemKey) -> AccessibleFile:
-    """Read a file, or a folder with everything in it, of which others are let at all."""
-    access = writing(context)
-    found = await translate_failures(access.read_file(key))
-    await translate_failures(require_contents_allowed(context, access, found))
-    return found
-
-
-async def parent_of(access: AccessChecker, key: ItemKey) -> AccessibleFile:
-    """
-    Read the folder that something is to be put in.
-
-    Raises:
-        InvalidInput: It is none.
-    """
-    parent = await translate_failures(access.read_parent(key))
-    if not parent.file.is_folder:
-        access.require_allowed(parent.facts)
-        raise _no_destination("The destination is not a folder.")
-    return parent
-
-
-# What upstream says of a name it reserves, of one that ends with a dot, of a path too long.
-_NAME_REFUSED = frozenset({"nameInvalid", "pathIsTooLong"})
-
-
-async def changed(changing: Awaitable[Done], *, refusable: bool = False) -> Done:
-    """
-    Wait for a change.
-
-    Raises:
-        AccessDenied: `PROVIDER_REFUSED`, the provider's policy forbids it; with *refusable* that
-            is what every refusal of the provider means.
-        InvalidInput: The provider does not take the name; its own rules are stricter than ours.
-    """
-    try:
-        return await translate_failures(changing)
-    except Refused as refusal:
-        if refusal.word in _NAME_REFUSED:
-            raise InvalidInput(
-                "The provider does not take this name here.", code=Code.VALIDATION_ERROR
-            ) from refusal
-        if type(refusal) is Refused and (refusable or refusal.status == 403):
-            raise AccessDenied(
-                "The provider's policy does not allow this.", code=Code.PROVIDER_REFUSED
-            ) from refusal
-        raise
-
-
-def etag(if_match: str | None) -> str | None:
-    """Read an `If-Match`; None when any version will do."""
-    text = (if_match or "").strip()
-    return None if text in ("", "*") else text
-
-
-def _trace(
+def _fingerprint(
     parent: AccessibleFile,
     name: str,
     *,
@@ -320,7 +205,7 @@ def _trace(
     size: int | None = None,
     renames: bool = False,
 ) -> FileFingerprint:
-    """Take down what something that is made in *parent* will be known by."""
+    """Build the fingerprint of a file or folder that is about to be created in *parent*."""
     return FileFingerprint(
         drive=parent.file.drive,
         folder=parent.file.item,
@@ -331,85 +216,43 @@ def _trace(
     )
 
 
-def _child(parent: AccessibleFile, *, mime: str | None) -> Facts:
-    """Return what is known of something new in a folder: its place, and its type."""
+def _child_facts(parent: AccessibleFile, *, mime_type: str | None) -> Facts:
+    """Return the facts of a new file or folder in *parent*: its place, and its type."""
     return replace(
         parent.facts,
         item=None,
-        ancestors=_below(parent),
+        ancestors=parent.ancestors_of_children,
         list_item_id=None,
-        mime_type=mime,
+        mime_type=mime_type,
         label_ids=frozenset(),
         content_type_id=None,
     )
 
 
-def _below(parent: AccessibleFile) -> frozenset[tuple[str, str]] | Literal[UnknownFact.UNKNOWN]:
-    """Return every folder above what lies in *parent*."""
-    above = parent.facts.ancestors
-    return above if above is UNKNOWN else above | {(parent.file.drive, parent.file.item)}
+def _require_not_root(target: AccessibleFile, change: str) -> None:
+    """Refuse to change the root folder of a library; *change* is a participle."""
+    if target.file.is_root:
+        raise InvalidInput(f"The top of a library cannot be {change}.", code=Code.INVALID_REQUEST)
 
 
-def _require_no_top(found: AccessibleFile, done: str) -> None:
-    """Refuse to change a library as if it were a folder."""
-    if found.file.is_root:
-        raise InvalidInput(f"The top of a library cannot be {done}.", code=Code.INVALID_REQUEST)
+def _require_not_inside(source: AccessibleFile, parent: AccessibleFile) -> None:
+    """Refuse to move a folder into itself."""
+    source_key = (source.file.drive, source.file.item)
+    ancestors = parent.ancestors_of_children
+    if source.file.is_root or (ancestors is not UNKNOWN and source_key in ancestors):
+        raise invalid_destination("The destination is inside of what is moved.")
 
 
-def _require_outside(found: AccessibleFile, parent: AccessibleFile) -> None:
-    """Refuse to move something into itself."""
-    mine = (found.file.drive, found.file.item)
-    below = _below(parent)
-    if found.file.is_root or (below is not UNKNOWN and mine in below):
-        raise _no_destination("The destination is inside of what is moved.")
-
-
-async def _require_replaceable(
-    context: Context, access: AccessChecker, parent: AccessibleFile, name: str
-) -> None:
-    """What is replaced must be reachable too, or an upload would reach what is blocked."""
+async def _require_replaceable(access: AccessChecker, parent: AccessibleFile, name: str) -> None:
+    """Require that a file of this name in *parent* is allowed, as the upload overwrites it."""
     query = FileQuery(name=name, order=Order(by="name", descending=False), limit=200)
-    wants = access.fact_loader.file_attributes | {"name"}
+    wanted = access.fact_loader.file_attributes | {"name"}
     cursor: str | None = None
     while True:
-        page = await translate_failures(
-            context.content.files([parent.file.key], query, cursor=cursor, wanted=wants)
-        )
-        existing = [one for one in page.items if (one.name or "").casefold() == name.casefold()]
-        for facts in await translate_failures(access.fact_loader.load_file_facts(existing)):
+        page = await access.content.files([parent.file.key], query, cursor=cursor, wanted=wanted)
+        existing = [file for file in page.items if (file.name or "").casefold() == name.casefold()]
+        for facts in await access.fact_loader.load_file_facts(existing):
             access.require_allowed(facts)
         cursor = page.next
         if existing or cursor is None:
             return
-
-
-async def _require_given(context: Context, key: ItemKey, permission: str) -> None:
-    """Refuse to change a permission that is not there, or the owner's."""
-    listed = [
-        one
-        for one in await translate_failures(context.content.permissions(key))
-        if one.id == permission
-    ]
-    if not listed:
-        raise NotFound("The file has no permission with this id.")
-    if any(one.role == "owner" for one in listed):
-        raise InvalidInput("The owner's permission stays.", code=Code.VALIDATION_ERROR)
-
-
-def _share(written: ShareDriveFileInput) -> Share:
-    email = None
-    if written.type in (ShareType.USER, ShareType.GROUP):
-        email = validate_address(written.email_address, "input.emailAddress")
-    if written.type is ShareType.DOMAIN:
-        require_text(written.domain, "input.domain")
-    return Share(
-        type=written.type.value,
-        role=written.role.value,
-        email=email,
-        notify=written.send_notification is not False,
-        message=validate_text(written.message, "input.message", most=MAX_MESSAGE),
-    )
-
-
-def _no_destination(message: str) -> InvalidInput:
-    return InvalidInput(message, code=Code.INVALID_DESTINATION)

@@ -1,4 +1,4 @@
-"""Root queries about files: `collabFiles`, `collabFile`, its link and its permissions."""
+"""Root queries about files: listing and search, one file, its download link and permissions."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,11 +10,10 @@ from typing import Annotated, get_args
 import msgspec
 import strawberry
 
-from graph import page_tokens
 from graph.collab import ids
-from graph.collab.failures import folder_not_downloadable, translate_failures
+from graph.collab.failures import auth_warnings, folder_not_downloadable, translate_failures
 from graph.collab.labels import add_labels
-from graph.collab.paging import applied_limit, clean_text, fill_page
+from graph.collab.paging import applied_limit, clean_text, fill_page, make_token, read_token
 from graph.collab.types import DriveFileAnswer, DriveFileLink, DriveFilePage, DrivePermissionList
 from graph.collab.views import (
     DriveFileAnswerView,
@@ -22,30 +21,29 @@ from graph.collab.views import (
     DriveFilePageView,
     DrivePermissionListView,
 )
-from graph.collab.visibility.access import AccessChecker
+from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
-from graph.warnings import warnings
 from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
 from providers.content.ids import ROOT, ItemKey
 from providers.fanout import ConnectionWarning
 from providers.ports.collab import FileQuery, Order, OrderBy, Page
-from providers.records.collab import File, Permission
+from providers.records.collab import Drive, File, Permission
 
-MAX_LIMIT = 100  # decisions 8.3
-MAX_TYPE = 255  # characters of a MIME pattern
+MAX_LIMIT = 100  # docs/spec/collab.md#file-list
+MAX_MIME_TYPE = 255  # characters of the pattern
 
 Argument = strawberry.argument
 FileId = Annotated[str, Argument(description="The file's id.")]
 
-# What may take calls of its own, which what is denied must not cost.
-_LOOKED_UP = frozenset({"shared_with", "parent_folder_name"})
+# Attributes that take upstream calls of their own, which a denied file must not cost.
+_SEPARATE_CALLS = frozenset({"shared_with", "parent_folder_name"})
 
-# What files may be ordered by -> the mask word it would tell.
+# Key of an order -> the mask word that it would reveal.
 _ORDERS: Mapping[OrderBy, CollabField] = MappingProxyType(
     {
         "name": CollabField.NAME,
@@ -54,13 +52,13 @@ _ORDERS: Mapping[OrderBy, CollabField] = MappingProxyType(
         "size": CollabField.SIZE,
     }
 )
-# What upstream looks into for `q` as well, beside names and content (wire report 1D).
+# Fields that upstream's search reads besides names and content.
 _METADATA = (CollabField.DESCRIPTION, CollabField.OWNERS, CollabField.FIELD_VALUES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """The filters as the caller gave them; an empty text is no filter (decisions 0)."""
+    """The caller's filters; an empty text is no filter."""
 
     q: str | None
     folder: ItemKey | None
@@ -72,7 +70,7 @@ class Filters:
     order: Order | None
 
     def binding(self) -> dict[str, object]:
-        """Return what a page token is bound to."""
+        """Return the values that a page token is bound to."""
         return {
             "q": self.q,
             "folder": self.folder,
@@ -86,10 +84,10 @@ class Filters:
 
     def require_unmasked_filters(self, caller: Caller) -> None:
         """
-        Refuse what would tell hidden fields.
+        Require that no filter and no order reveals a hidden field.
 
         Raises:
-            FieldNotVisible: A filter or the order looks at one.
+            FieldNotVisible: One of them does: docs/spec/masks.md#collab-filters.
         """
         for argument, value, word in (
             ("q", self.q, CollabField.NAME),
@@ -104,8 +102,8 @@ class Filters:
             caller.require_visible(f"Ordering by {self.order.by}", _ORDERS[self.order.by])
 
     def query(self, caller: Caller, *, limit: int, count_folder_sizes: bool) -> FileQuery:
-        """Build the query; without an order it is the newest first, of what is visible."""
-        order = self.order or _usual_order(caller)
+        """Build the query; the default order is newest first, or the next best visible one."""
+        order = self.order or _default_order(caller)
         return FileQuery(
             text=self.q,
             names_only=bool(self.q) and caller.strict and any(map(caller.hides, _METADATA)),
@@ -119,6 +117,7 @@ class Filters:
 
 
 @guarded(CollabOp.LIST_FILES, CollabOp.SEARCH_FILES, returns=DriveFilePage, max_limit=MAX_LIMIT)
+@translate_failures
 async def collab_files(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -166,69 +165,63 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
         q=clean_text(q, "q"),
         folder=ids.parse_folder(folder_id) if folder_id else None,
         site=ids.parse_site(site_id) if site_id else None,
-        mime_type=clean_text(mime_type, "mimeType", most=MAX_TYPE),
+        mime_type=clean_text(mime_type, "mimeType", maximum=MAX_MIME_TYPE),
         name=clean_text(name, "name"),
         after=modified_after,
         before=modified_before,
-        order=order(order_by),
+        order=parse_order(order_by),
     )
-    size = applied_limit(limit, context, default=25, most=MAX_LIMIT)
-    cursor = None
-    if page_token:
-        cursor = page_tokens.unseal(context, "collabFiles", filters.binding(), page_token, str)
-    context.caller.usable_connections(Surface.COLLAB)
+    size = applied_limit(limit, context, default=25, maximum=MAX_LIMIT)
+    binding = filters.binding()
+    cursor = read_token(context, "collabFiles", binding, page_token, str)
+    access = open_access(context)
     filters.require_unmasked_filters(context.caller)
-    access = AccessChecker(context.content, context.caller.rules)
-    places, failed = await translate_failures(_places(context, access, filters))
+    folders, failed = await _start_folders(access, filters)
     query = filters.query(context.caller, limit=size, count_folder_sizes=access.unrestricted)
     fields = wanted(info.raw, "DriveFile") - {"shared_with", "download_link"}
 
-    async def turn(at: str | None) -> Page[File]:
+    async def read_page(position: str | None) -> Page[File]:
         return await context.content.files(
-            places,
+            folders,
             query,
-            cursor=at,
+            cursor=position,
             wanted=fields | access.fact_loader.file_attributes,
-            going_on=at != cursor,
+            going_on=position != cursor,
         )
 
-    page = await translate_failures(fill_page(turn, access.check_files, limit=size, cursor=cursor))
-    files = await translate_failures(redact_surroundings(access, page.items, fields))
+    page = await fill_page(read_page, access.check_files, limit=size, cursor=cursor)
+    files = await redact_surroundings(access, page.items, fields)
     if "labels" in fields:
-        files = await translate_failures(add_labels(context, access.fact_loader, files))
-    token = None
-    if page.next is not None:
-        token = page_tokens.seal(context, "collabFiles", filters.binding(), page.next)
+        files = await add_labels(access, files)
+    token = make_token(context, "collabFiles", binding, page.next)
     return DriveFilePageView(
         files=files,
         next_page_token=token,
         has_more=token is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
-        auth_warnings=told(context, failed, page.warnings),
+        auth_warnings=auth_warnings(context, failed, page.warnings),
     )
 
 
 @guarded(CollabOp.GET_FILE_METADATA, returns=DriveFileAnswer)
+@translate_failures
 async def collab_file(info: Info, file_id: FileId) -> DriveFileAnswerView:
     """Read one file or folder."""
     context = info.context
     key = ids.parse_file(file_id)
-    context.caller.usable_connections(Surface.COLLAB)
-    access = AccessChecker(context.content, context.caller.rules)
+    access = open_access(context)
     fields = wanted(info.raw, "DriveFile") - {"download_link"}
-    found = (
-        await translate_failures(access.read_file(key, wanted=(fields - _LOOKED_UP) | {"etag"}))
-    ).file
-    context.etag = found.etag
-    found = await translate_failures(_completed(context, found, fields))
-    (found,) = await translate_failures(redact_surroundings(access, [found], fields))
+    file = (await access.read_file(key, wanted=(fields - _SEPARATE_CALLS) | {"etag"})).file
+    context.etag = file.etag
+    file = await _complete(context, file, fields)
+    (file,) = await redact_surroundings(access, [file], fields)
     if "labels" in fields:
-        (found,) = await translate_failures(add_labels(context, access.fact_loader, [found]))
-    return DriveFileAnswerView(file=found, access_info=context.caller.access_info(Surface.COLLAB))
+        (file,) = await add_labels(access, [file])
+    return DriveFileAnswerView(file=file, access_info=context.caller.access_info(Surface.COLLAB))
 
 
 # Attribute of a link -> the attribute of the file that it shows.
-_OF_LINK: Mapping[str, str] = MappingProxyType(
+_FILE_ATTRIBUTES: Mapping[str, str] = MappingProxyType(
     {
         "web_view_link": "web_view_link",
         "download_url": "download_link",
@@ -241,124 +234,111 @@ _OF_LINK: Mapping[str, str] = MappingProxyType(
 
 
 @guarded(CollabOp.DOWNLOAD_FILE, returns=DriveFileLink)
+@translate_failures
 async def collab_file_link(info: Info, file_id: FileId) -> DriveFileLinkView:
     """Get addresses of a file's page and of its bytes; these need no credentials for an hour."""
     context = info.context
     key = ids.parse_file(file_id)
-    context.caller.usable_connections(Surface.COLLAB)
-    access = AccessChecker(context.content, context.caller.rules)
-    fields = frozenset(
-        _OF_LINK[one] for one in wanted(info.raw, "DriveFileLink") if one in _OF_LINK
-    )
-    found = (
-        await translate_failures(access.read_file(key, wanted=fields - {"download_link"}))
-    ).file
-    if found.is_folder:
+    access = open_access(context)
+    requested = wanted(info.raw, "DriveFileLink")
+    fields = frozenset(_FILE_ATTRIBUTES[name] for name in requested if name in _FILE_ATTRIBUTES)
+    file = (await access.read_file(key, wanted=fields - {"download_link"})).file
+    if file.is_folder:
         raise folder_not_downloadable()
     if "download_link" not in fields:
-        return _link(found)
-    link = await translate_failures(
-        context.content.link(key, wanted=fields | access.fact_loader.file_attributes)
-    )
-    # It may have been moved or labelled since: what is handed out is decided on as it is.
-    (facts,) = await AccessChecker(
-        context.content, context.caller.rules
-    ).fact_loader.load_file_facts([link.file])
+        return _link(file)
+    link = await context.content.link(key, wanted=fields | access.fact_loader.file_attributes)
+    # The file may have been moved or labelled since: the decision is made again on fresh facts.
+    (facts,) = await open_access(context).fact_loader.load_file_facts([link.file])
     access.require_allowed(facts)
-    return _link(link.file, url=link.download_url, until=link.expires_at)
+    return _link(link.file, url=link.download_url, expires_at=link.expires_at)
 
 
 @guarded(CollabOp.GET_FILE_METADATA, returns=DrivePermissionList)
+@translate_failures
 async def collab_file_permissions(info: Info, file_id: FileId) -> DrivePermissionListView:
     """Say who may do what with a file."""
     context = info.context
     key = ids.parse_file(file_id)
-    context.caller.usable_connections(Surface.COLLAB)
-    await translate_failures(AccessChecker(context.content, context.caller.rules).read_file(key))
-    given = await translate_failures(context.content.permissions(key))
+    await open_access(context).read_file(key)
+    permissions = await context.content.permissions(key)
     if context.caller.hides(CollabField.OWNERS):
-        given = tuple(_unnamed(one) if one.role == "owner" else one for one in given)
+        permissions = tuple(
+            _anonymize(permission) if permission.role == "owner" else permission
+            for permission in permissions
+        )
     return DrivePermissionListView(
-        permissions=given,
+        permissions=permissions,
         access_info=context.caller.access_info(Surface.COLLAB),
     )
 
 
-async def _completed(context: Context, file: File, fields: AbstractSet[str]) -> File:
-    """Fill in what of a file is looked up."""
-    found: dict[str, object] = {}
+async def _complete(context: Context, file: File, fields: AbstractSet[str]) -> File:
+    """Add the attributes that take upstream calls of their own."""
+    attributes: dict[str, object] = {}
     if "shared_with" in fields:
-        found["shared_with"] = await context.content.shared_with(file.key)
+        attributes["shared_with"] = await context.content.shared_with(file.key)
     if "parent_folder_name" in fields:
-        found["parent_folder_name"] = await context.content.parent_name(file)
-    return msgspec.structs.replace(file, **found)
+        attributes["parent_folder_name"] = await context.content.parent_name(file)
+    return msgspec.structs.replace(file, **attributes)
 
 
-def _unnamed(one: Permission) -> Permission:
-    """Leave out whom a permission is for; the entry stays (decisions 8.2)."""
-    return msgspec.structs.replace(one, email_address=None, domain=None, display_name=None)
+def _anonymize(permission: Permission) -> Permission:
+    """Remove the grantee of a permission; the entry stays: docs/spec/masks.md#collab-endpoints."""
+    return msgspec.structs.replace(permission, email_address=None, domain=None, display_name=None)
 
 
-def order(given: str | None) -> Order | None:
+def parse_order(order_by: str | None) -> Order | None:
     """
-    Read an order; descending for times and sizes unless it says otherwise.
+    Parse an order; times and sizes are descending by default.
 
     Raises:
-        InvalidInput: It names nothing to order by.
+        InvalidInput: It names no key to order by.
     """
-    words = (given or "").split()
+    words = (order_by or "").split()
     if not words:
         return None
-    ways = {"asc": False, "desc": True}
-    by = next((one for one in get_args(OrderBy) if one == words[0] and one in _ORDERS), None)
-    if by is None or len(words) > 2 or (len(words) == 2 and words[1].lower() not in ways):
+    directions = {"asc": False, "desc": True}
+    by = next((key for key in get_args(OrderBy) if key == words[0] and key in _ORDERS), None)
+    if by is None or len(words) > 2 or (len(words) == 2 and words[1].lower() not in directions):
         names = ", ".join(_ORDERS)
         raise InvalidInput(f"orderBy must be one of {names}, then asc or desc.")
-    descending = ways[words[1].lower()] if len(words) == 2 else by != "name"
+    descending = directions[words[1].lower()] if len(words) == 2 else by != "name"
     return Order(by=by, descending=descending)
 
 
-def told(
-    context: Context, failed: Sequence[ConnectionWarning], sentences: Sequence[str] = ()
-) -> tuple[str, ...] | None:
-    """Put together what is missing from an answer; None when nothing is."""
-    missing = warnings(context, Surface.COLLAB, failed) or ()
-    return tuple(dict.fromkeys((*missing, *sentences))) or None
-
-
-def _usual_order(caller: Caller) -> Order:
-    """Return the newest first, or by what is visible: an order tells what it is by."""
-    for usual in (Order(by="modified_time"), Order(by="name", descending=False)):
-        if not (caller.strict and caller.hides(_ORDERS[usual.by])):
-            return usual
+def _default_order(caller: Caller) -> Order:
+    """Return newest first, or the next best order that does not reveal a hidden field."""
+    for order in (Order(by="modified_time"), Order(by="name", descending=False)):
+        if not (caller.strict and caller.hides(_ORDERS[order.by])):
+            return order
     return Order(by="id", descending=False)
 
 
-async def _places(
-    context: Context, access: AccessChecker, filters: Filters
+async def _start_folders(
+    access: AccessChecker, filters: Filters
 ) -> tuple[list[ItemKey], Sequence[ConnectionWarning]]:
-    """Return the folders to look in: the one named, else the tops of the visible libraries."""
+    """Return the folder that the filters name, else the roots of the visible libraries."""
     if filters.folder is not None:
-        reached = await access.read_folder(filters.folder)
-        found = reached.file
-        if not found.is_folder:
-            access.require_allowed(reached.facts)
+        folder = await access.read_folder(filters.folder)
+        if not folder.file.is_folder:
+            access.require_allowed(folder.facts)
             raise InvalidInput("folderId does not name a folder.", code=Code.INVALID_ID)
-        return [found.key], ()
+        return [folder.file.key], ()
+    failed: Sequence[ConnectionWarning] = ()
+    drives: Sequence[Drive]
     if filters.site is not None:
         site = filters.site
-        drives = await access.read_inside(
-            access.require_listable_site(site), lambda: context.content.drives(site)
-        )
-        return [ItemKey(one.drive, ROOT) for one in access.listable_drives(drives)], ()
-    libraries = await context.content.all_drives()
-    return [
-        ItemKey(one.drive, ROOT) for one in access.listable_drives(libraries.items)
-    ], libraries.failed
+        disclosure = access.require_listable_site(site)
+        drives = await access.read_inside(disclosure, lambda: access.content.drives(site))
+    else:
+        libraries = await access.content.all_drives()
+        drives, failed = libraries.items, libraries.failed
+    return [ItemKey(drive.drive, ROOT) for drive in access.listable_drives(drives)], failed
 
 
 def _link(
-    file: File, *, url: str | None = None, until: datetime | None = None
+    file: File, *, url: str | None = None, expires_at: datetime | None = None
 ) -> DriveFileLinkView:
     return DriveFileLinkView(
         web_view_link=file.web_view_link,
@@ -366,5 +346,5 @@ def _link(
         file_name=file.name,
         mime_type=file.mime_type,
         size=file.size,
-        expires_at=until if url is not None else None,
+        expires_at=expires_at if url is not None else None,
     )

@@ -1,8 +1,8 @@
 """
-Ids that callers hand in: read, or refused before anything is asked upstream. Decisions 8.1.
+Ids that callers pass in: parsed, or refused before any upstream call.
 
-What is blank, too long, without the prefix, of the wrong kind or of the wrong structure is one
-answer: 400 `INVALID_ID`.
+A blank, too long, unprefixed or malformed id, or one of another kind, is 400 `INVALID_ID`:
+docs/spec/collab.md#invalid-ids.
 """
 
 import re
@@ -20,46 +20,46 @@ _PERMISSION = re.compile(r"[A-Za-z0-9!_.=\-]{1,512}")
 
 
 def parse_file(text: str) -> ItemKey:
-    """Read the id of a file or folder."""
-    return _read(text, collab_ids.split_item, "fileId")
+    """Parse the id of a file or folder."""
+    return _parse(text, collab_ids.split_item, "fileId")
 
 
 def parse_folder(text: str, name: str = "folderId") -> ItemKey:
-    """Read the id of a folder; `…:item:root` is the top of its library."""
-    return _read(text, collab_ids.split_folder, name)
+    """Parse the id of a folder; `…:item:root` is the root of its library."""
+    return _parse(text, collab_ids.split_folder, name)
 
 
 def parse_site(text: str) -> str:
-    """Read the id of a site."""
-    return _read(text, collab_ids.split_site, "siteId")
+    """Parse the id of a site."""
+    return _parse(text, collab_ids.split_site, "siteId")
 
 
 def parse_list(site_id: str, list_id: str) -> ListKey:
-    """Read the id of a list, which must be one of the site."""
-    of = parse_site(site_id)
-    key = _read(list_id, collab_ids.split_list, "listId")
-    if key.site != of:
+    """Parse the id of a list, which must belong to the site."""
+    site = parse_site(site_id)
+    key = _parse(list_id, collab_ids.split_list, "listId")
+    if key.site != site:
         raise _invalid("listId")
     return key
 
 
 def parse_row(site_id: str, list_id: str, item_id: str) -> RowKey:
-    """Read the id of a list item, which must be one of the list."""
-    of = parse_list(site_id, list_id)
-    key = _read(item_id, collab_ids.split_row, "itemId")
-    if key.of != of or key.item != str(int(key.item)):
+    """Parse the id of a list item, which must belong to the list."""
+    list_key = parse_list(site_id, list_id)
+    key = _parse(item_id, collab_ids.split_row, "itemId")
+    if key.of != list_key or key.item != str(int(key.item)):
         raise _invalid("itemId")
     return key
 
 
 def parse_permission(text: str) -> str:
-    """Read the id of a permission, which upstream gives and no prefix marks."""
+    """Parse the id of a permission, which is upstream's and has no prefix."""
     if not _PERMISSION.fullmatch(text) or text in (".", ".."):
         raise _invalid("permissionId")
     return text
 
 
-def _read(text: str, split: Callable[[str], Key | None], name: str) -> Key:
+def _parse(text: str, split: Callable[[str], Key | None], name: str) -> Key:
     key = split(text)
     if key is None:
         raise _invalid(name)

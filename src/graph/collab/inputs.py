@@ -1,4 +1,4 @@
-"""What the collab mutations take. Required members are non-null; the rest has the REST defaults."""
+"""Input types of the collab mutations, and the validation of their members."""
 
 import base64
 import binascii
@@ -17,12 +17,12 @@ from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 from providers.records.collab import media_type
 
-MAX_INLINE = 4 * 1024 * 1024  # bytes of a file written into a document; decisions 13
-MAX_NAME = 255  # characters; decisions 8.5
-MAX_ADDRESS = 320  # characters; decisions 5.6
+MAX_INLINE = 4 * 1024 * 1024  # bytes of a file in a document; docs/spec/limits.md#sizes
+MAX_NAME = 255  # characters; docs/spec/collab.md#names
+MAX_ADDRESS = 320  # characters
 _FORBIDDEN = frozenset('"*:<>?/\\|')
 _ANY_BYTES = "application/octet-stream"
-# type/subtype, each a token; RFC 9110, 8.3.1. Anything else could not be told upstream.
+# type/subtype, each a token (RFC 9110, 8.3.1): nothing else can be sent upstream.
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]{1,127}/[!#$%&'*+.^_`|~0-9a-z-]{1,127}")
 
 _ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
@@ -32,11 +32,11 @@ FileContent = NewType("FileContent", object)
 
 class UploadBody(Protocol):
     """
-    The bytes of an upload, read once while they are sent on.
+    The bytes of an upload, streamed once.
 
     Attributes:
-        size: In bytes, when it is known beforehand.
-        broken: Why the bytes stopped coming; None while nothing is wrong.
+        size: In bytes; None when it is not known beforehand.
+        broken: Why the stream ended early; None otherwise.
     """
 
     @property
@@ -52,7 +52,7 @@ class UploadBody(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InlineBody:
-    """A small file that was written into the variables."""
+    """A small file whose bytes are in the variables."""
 
     content: bytes
     mime_type: str | None = None
@@ -68,7 +68,7 @@ class InlineBody:
 
 
 def read_content(value: object) -> UploadBody:
-    """Take the REST layer's handle as it is, and a text as base64."""
+    """Accept an upload of the REST layer as it is, and decode a text as base64."""
     if callable(getattr(value, "chunks", None)):
         return cast("UploadBody", value)
     if isinstance(value, str) and len(value) <= MAX_INLINE * 4 // 3 + 4:
@@ -168,56 +168,56 @@ class UpdateListItemInput:
 
 def validate_name(name: str, field: str) -> str:
     """
-    Return the name of a file or folder.
+    Return *name* if a file or folder may have it.
 
     Raises:
-        InvalidInput: It is none (decisions 8.5).
+        InvalidInput: It may not.
     """
-    wrong = None
+    problem = None
     if not 1 <= len(name) <= MAX_NAME:
-        wrong = f"It must have 1 to {MAX_NAME} characters."
-    elif any(one in _FORBIDDEN or ord(one) < 32 or 127 <= ord(one) < 160 for one in name):
-        wrong = 'It must not contain " * : < > ? / \\ | or control characters.'
+        problem = f"It must have 1 to {MAX_NAME} characters."
+    elif any(char in _FORBIDDEN or ord(char) < 32 or 127 <= ord(char) < 160 for char in name):
+        problem = 'It must not contain " * : < > ? / \\ | or control characters.'
     elif name in (".", "..") or name.strip() != name:
-        wrong = "It must not be a dot or two, nor begin or end with a blank."
-    if wrong is not None:
-        raise _invalid(field, wrong)
+        problem = "It must not be a dot or two, nor begin or end with a blank."
+    if problem is not None:
+        raise _invalid(field, problem)
     return name
 
 
-def validate_text(text: str | None, field: str, *, most: int) -> str | None:
+def validate_text(text: str | None, field: str, *, maximum: int) -> str | None:
     """
-    Return a text that is not too long.
+    Return *text*, None when it is empty.
 
     Raises:
-        InvalidInput: It is.
+        InvalidInput: It has more than *maximum* characters.
     """
-    if len(text or "") > most:
-        raise _invalid(field, f"It may have at most {most} characters.")
+    if len(text or "") > maximum:
+        raise _invalid(field, f"It may have at most {maximum} characters.")
     return text or None
 
 
-def resolve_media_type(given: str | None, *, announced: str | None, name: str) -> str:
+def resolve_media_type(mime_type: str | None, *, announced: str | None, name: str) -> str:
     """
-    Return what an upload's bytes are: as given, as announced with them, or as *name* has it.
+    Return the media type of an upload: the argument, the announced one, or a guess by *name*.
 
     Raises:
-        InvalidInput: *given* is no media type. One announced counts as absent then.
+        InvalidInput: *mime_type* is no media type. An invalid *announced* one counts as absent.
     """
-    kind = media_type(given)
-    if kind is not None and not _MEDIA_TYPE.fullmatch(kind):
+    resolved = media_type(mime_type)
+    if resolved is not None and not _MEDIA_TYPE.fullmatch(resolved):
         raise _invalid("mimeType", "It must be a type and a subtype, like text/plain.")
-    told = media_type(announced)
-    if kind is None and told is not None and _MEDIA_TYPE.fullmatch(told):
-        kind = told
-    if kind in (None, _ANY_BYTES):
-        kind = mimetypes.guess_type(name)[0]
-    return kind or _ANY_BYTES
+    declared = media_type(announced)
+    if resolved is None and declared is not None and _MEDIA_TYPE.fullmatch(declared):
+        resolved = declared
+    if resolved in (None, _ANY_BYTES):
+        resolved = mimetypes.guess_type(name)[0]
+    return resolved or _ANY_BYTES
 
 
 def require_text(value: str | None, field: str) -> str:
     """
-    Return a value that is there.
+    Return *value* trimmed.
 
     Raises:
         InvalidInput: It is absent or blank.
@@ -229,10 +229,10 @@ def require_text(value: str | None, field: str) -> str:
 
 def validate_address(value: str | None, field: str) -> str:
     """
-    Return an e-mail address.
+    Return an e-mail address; upstream would report an invalid one as a policy refusal.
 
     Raises:
-        InvalidInput: It is absent or none; upstream would tell of it as of a policy.
+        InvalidInput: It is absent or invalid.
     """
     address = require_text(value, field)
     if len(address) > MAX_ADDRESS or not _ADDRESS.fullmatch(address):
@@ -242,10 +242,10 @@ def validate_address(value: str | None, field: str) -> str:
 
 def validate_fields(fields: object) -> dict[str, object]:
     """
-    Return the values of a list item.
+    Return the column values of a list item.
 
     Raises:
-        InvalidInput: They are no object, none, or more than 100.
+        InvalidInput: *fields* is not an object of 1 to 100 members.
     """
     if not isinstance(fields, dict) or not 1 <= len(fields) <= 100:
         raise _invalid("input.fields", "It must be an object with 1 to 100 members.")

@@ -1,23 +1,23 @@
-"""Root mutations of list items: make, change, delete."""
+"""Root mutations of list items: create, update, delete."""
 
 from typing import Annotated
 
 import strawberry
 
 from graph.collab import ids
+from graph.collab.changes import ETAG, IfMatch, apply_change, parse_if_match
 from graph.collab.failures import translate_failures
-from graph.collab.file_mutations import IfMatch, changed, etag, writing
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, validate_fields
-from graph.collab.item_queries import ItemId, ListId, asks, completed
+from graph.collab.item_queries import ItemId, ListId, complete_rows, connector_attributes
 from graph.collab.site_queries import SiteId
 from graph.collab.types import CollabListItem, CollabListItemDeletion
 from graph.collab.views import DeletionView
-from graph.collab.visibility.access import AccessChecker
-from graph.collab.visibility.auto_rules import ROWS, create_with_rule
+from graph.collab.visibility.access import AccessChecker, open_write_access
+from graph.collab.visibility.auto_rules import LIST_ITEM, create_with_rule
 from graph.collab.visibility.folder_checks import ROW_ATTRIBUTES, require_row_contents_allowed
 from graph.collab.visibility.lookup_columns import find_hidden_columns
 from graph.collab.visibility.parent_visibility import list_name
-from graph.context import Context, Info
+from graph.context import Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from policy.refusals import Detail, InvalidInput
@@ -25,13 +25,13 @@ from policy.rules import Facts
 from policy.vocabulary import Code, CollabOp
 from providers.content.fingerprints import row_fingerprint
 from providers.failures import ProviderFailure
-from providers.records.collab import Row, SiteList
+from providers.records.collab import Row
 
 Argument = strawberry.argument
-_ETAG = frozenset({"etag"})
 
 
 @guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
+@translate_failures
 async def create_list_item(
     info: Info,
     site_id: SiteId,
@@ -41,31 +41,34 @@ async def create_list_item(
     """Add an item to a list; without `read_list_item` only its id comes back."""
     context = info.context
     key, fields = ids.parse_list(site_id, list_id), validate_fields(written.fields)
-    access = writing(context)
-    of = await translate_failures(access.read_list(key, inside=True))
-    access.require_creation(access.fact_loader.list_facts(of), _child(of))
-    if isinstance(of.drive, str):
+    access = open_write_access(context)
+    site_list = await access.read_list(key, inside=True)
+    child = Facts(site_id=site_list.site, list_id=site_list.list)
+    access.require_creation(access.fact_loader.list_facts(site_list), child)
+    if isinstance(site_list.drive, str):
         why = "The items of a library are made by uploading files."
         raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
     context.refuse_uncertain_retry()
-    wants = _shown(info, context) | access.fact_loader.row_attributes
-    hidden = await translate_failures(find_hidden_columns(context, access, key, wants))
-    made = await create_with_rule(
+    attributes = _visible_fields(info) | access.fact_loader.row_attributes
+    hidden = await find_hidden_columns(context.caller, access, key, attributes)
+    attributes = connector_attributes(attributes)
+    row = await create_with_rule(
         context,
-        ROWS,
+        LIST_ITEM,
         row_fingerprint(key, fields),
-        lambda: changed(context.content.create_row(key, fields, wanted=asks(wants), hidden=hidden)),
+        lambda: apply_change(
+            context.content.create_row(key, fields, wanted=attributes, hidden=hidden)
+        ),
     )
-    named = of.display_name if access.visible_lists([of]) else None
-    if not context.caller.rules.allow_by_default:
-        return await _answered(info, access, made, list_name_=named)
-    (seen,) = await _seen(access, made)
-    if not seen:
-        return _bare(made)
-    return await _answered(info, access, made, list_name_=named)
+    name = site_list.display_name if access.visible_lists([site_list]) else None
+    # In block-all mode the rule that was just stored allows the item.
+    if context.caller.rules.allow_by_default and not await _is_visible(access, row):
+        return _only_id(row)
+    return await _complete_row(info, access, row, list_name=name)
 
 
 @guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
+@translate_failures
 async def update_list_item(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     site_id: SiteId,
@@ -78,76 +81,76 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     """Change some columns of a list item; without `read_list_item` only its id comes back."""
     context = info.context
     key, fields = ids.parse_row(site_id, list_id, item_id), validate_fields(written.fields)
-    access = writing(context)
-    await translate_failures(access.read_row(key))
-    wants = asks(_shown(info, context) | access.fact_loader.row_attributes | _ETAG)
-    hidden = await translate_failures(find_hidden_columns(context, access, key.of, wants))
-    changing = context.content.update_row(
-        key, fields, etag=etag(if_match), wanted=wants, hidden=hidden
+    access = open_write_access(context)
+    await access.read_row(key)
+    attributes = connector_attributes(
+        _visible_fields(info) | access.fact_loader.row_attributes | ETAG
     )
-    made = await changed(changing)
-    context.etag = made.etag
-    (seen,) = await _seen(access, made)
-    if not seen:
-        return _bare(made)
-    name = await list_name(context, access, key.of) if "list_name" in wanted_of(info) else None
-    return await _answered(info, access, made, list_name_=name)
+    hidden = await find_hidden_columns(context.caller, access, key.of, attributes)
+    etag = parse_if_match(if_match)
+    row = await apply_change(
+        context.content.update_row(key, fields, etag=etag, wanted=attributes, hidden=hidden)
+    )
+    context.etag = row.etag
+    if not await _is_visible(access, row):
+        return _only_id(row)
+    name = await list_name(access, key.of) if "list_name" in _requested_fields(info) else None
+    return await _complete_row(info, access, row, list_name=name)
 
 
 @guarded(CollabOp.DELETE_LIST_ITEM, returns=CollabListItemDeletion)
+@translate_failures
 async def delete_list_item(
     info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId, *, if_match: IfMatch = None
 ) -> DeletionView:
     """Put a list item into the recycle bin."""
     context = info.context
     key = ids.parse_row(site_id, list_id, item_id)
-    access = writing(context)
-    wants = _ETAG if access.unrestricted else _ETAG | ROW_ATTRIBUTES
-    found = await translate_failures(access.read_row(key, wanted=wants))
-    if not access.unrestricted:
-        await translate_failures(
-            require_row_contents_allowed(context, access, found.row, found.facts)
-        )
-    tag = etag(if_match) or found.row.etag
-    await changed(context.content.delete_row(key, etag=tag))
+    access = open_write_access(context)
+    if access.unrestricted:
+        row = (await access.read_row(key, wanted=ETAG)).row
+    else:
+        target = await access.read_row(key, wanted=ETAG | ROW_ATTRIBUTES)
+        row = target.row
+        await require_row_contents_allowed(access, row, target.facts)
+    etag = parse_if_match(if_match) or row.etag
+    await apply_change(context.content.delete_row(key, etag=etag))
     return DeletionView()
 
 
-def wanted_of(info: Info) -> frozenset[str]:
-    """Return the attributes of a list item that were selected and may be seen."""
+def _requested_fields(info: Info) -> frozenset[str]:
+    """Return the attributes of a list item that were selected and are not masked."""
     return wanted(info.raw, "CollabListItem")
 
 
-def _shown(info: Info, context: Context) -> frozenset[str]:
-    """Return what is to be read of the item: nothing for whoever may not read items."""
-    if not context.caller.allows(CollabOp.READ_LIST_ITEM):
+def _visible_fields(info: Info) -> frozenset[str]:
+    """Return the attributes to read of the item: none without the flag to read items."""
+    if not info.context.caller.allows(CollabOp.READ_LIST_ITEM):
         return frozenset()
-    return wanted_of(info)
+    return _requested_fields(info)
 
 
-async def _answered(info: Info, access: AccessChecker, made: Row, *, list_name_: str | None) -> Row:
+async def _complete_row(
+    info: Info, access: AccessChecker, row: Row, *, list_name: str | None
+) -> Row:
     context = info.context
     if not context.caller.allows(CollabOp.READ_LIST_ITEM):
-        return _bare(made)
-    context.etag = made.etag
-    fields = wanted_of(info)
-    (row,) = await completed(context, access, (made,), fields, list_name=list_name_)
+        return _only_id(row)
+    context.etag = row.etag
+    fields = _requested_fields(info)
+    (row,) = await complete_rows(context, access, (row,), fields, list_name=list_name)
     return row
 
 
-async def _seen(access: AccessChecker, made: Row) -> list[bool]:
-    """Say whether what was made may be seen; it stays made when that cannot be told."""
+async def _is_visible(access: AccessChecker, row: Row) -> bool:
+    """Say whether the rules allow a written row; False when its facts cannot be read."""
     try:
-        return await access.check_rows([made])
+        (allowed,) = await access.check_rows([row])
     except ProviderFailure:
-        return [False]
+        return False
+    return allowed
 
 
-def _bare(made: Row) -> Row:
-    """Leave nothing of a list item but its id."""
-    return Row(site=made.site, list=made.list, number=made.number)
-
-
-def _child(of: SiteList) -> Facts:
-    """Return what is known of something new in a list: its place."""
-    return Facts(site_id=of.site, list_id=of.list)
+def _only_id(row: Row) -> Row:
+    """Remove everything but the id of a list item."""
+    return Row(site=row.site, list=row.list, number=row.number)

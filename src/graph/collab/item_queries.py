@@ -1,4 +1,4 @@
-"""Root queries about list items: `collabListItems`, `collabListItem`."""
+"""Root queries about list items: the items of a list, and one item."""
 
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -7,17 +7,15 @@ from typing import Annotated
 import msgspec
 import strawberry
 
-from graph import page_tokens
 from graph.collab import ids
-from graph.collab.failures import translate_failures
-from graph.collab.file_queries import told
+from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.labels import add_row_labels
-from graph.collab.paging import applied_limit, clean_text, fill_page
+from graph.collab.paging import applied_limit, clean_text, fill_page, make_token, read_token
 from graph.collab.site_queries import PageToken, SiteId
 from graph.collab.types import CollabListItem, CollabListItemPage
 from graph.collab.views import RowPageView
 from graph.collab.visibility import column_masks
-from graph.collab.visibility.access import AccessChecker
+from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.lookup_columns import find_hidden_columns
 from graph.collab.visibility.parent_visibility import list_name, site_name
 from graph.context import Context, Info
@@ -28,19 +26,21 @@ from policy.vocabulary import Code, CollabField, CollabOp, Surface
 from providers.ports.collab import Page, RowQuery
 from providers.records.collab import Row
 
-MAX_LIMIT = 200  # contract, Limits
-MAX_FILTER = 2000  # characters; decisions 8.10
+# docs/spec/collab.md#list-items
+MAX_LIMIT = 200
+MAX_FILTER = 2000  # characters
 MAX_ORDER = 1000  # characters of at most three columns
 MAX_SELECTED = 400  # columns
 
 Argument = strawberry.argument
 ListId = Annotated[str, Argument(description="The list's id.")]
 ItemId = Annotated[str, Argument(description="The list item's id.")]
-# What connectors do not fill in of a row: it is looked up here.
-_LOOKED_UP = frozenset({"labels", "site_name", "list_name"})
+# Attributes of a row that connectors do not fill in.
+_SEPARATE_CALLS = frozenset({"labels", "site_name", "list_name"})
 
 
 @guarded(CollabOp.READ_LIST_ITEM, returns=CollabListItemPage, max_limit=MAX_LIMIT)
+@translate_failures
 async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     site_id: SiteId,
@@ -75,67 +75,56 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
         "orderBy": query.order_by,
         "select": query.select,
     }
-    cursor = None
-    if page_token:
-        cursor = page_tokens.unseal(context, "collabListItems", binding, page_token, str)
-    context.caller.usable_connections(Surface.COLLAB)
+    cursor = read_token(context, "collabListItems", binding, page_token, str)
+    access = open_access(context)
     column_masks.require_unmasked(context.caller, query.filter, query.order_by)
-    access = AccessChecker(context.content, context.caller.rules)
-    of = await translate_failures(access.read_list(key, inside=True))
-    column_masks.require_unmasked(context.caller, query.filter, query.order_by, columns=of.columns)
+    site_list = await access.read_list(key, inside=True)
+    column_masks.require_unmasked(
+        context.caller, query.filter, query.order_by, columns=site_list.columns
+    )
     fields = wanted(info.raw, "CollabListItem")
-    asked_for = asks(fields) | access.fact_loader.row_attributes
-    query = replace(
-        query, hidden=await translate_failures(find_hidden_columns(context, access, key, fields))
-    )
+    attributes = connector_attributes(fields) | access.fact_loader.row_attributes
+    hidden = await find_hidden_columns(context.caller, access, key, fields)
+    query = replace(query, hidden=hidden)
 
-    async def turn(at: str | None) -> Page[Row]:
-        # Where rules leave a page short, as much as may be is looked at to fill it.
-        wide = query if at == cursor else replace(query, limit=MAX_LIMIT)
-        return await context.content.rows(key, wide, cursor=at, wanted=asked_for)
+    async def read_page(position: str | None) -> Page[Row]:
+        # Where rules leave a page short, the following pages are as large as possible.
+        sized = query if position == cursor else replace(query, limit=MAX_LIMIT)
+        return await context.content.rows(key, sized, cursor=position, wanted=attributes)
 
-    page = await translate_failures(
-        fill_page(turn, access.check_rows, limit=query.limit, cursor=cursor)
-    )
-    named = of.display_name if access.visible_lists([of]) else None
-    rows = await translate_failures(completed(context, access, page.items, fields, list_name=named))
-    token = None
-    if page.next is not None:
-        token = page_tokens.seal(context, "collabListItems", binding, page.next)
+    page = await fill_page(read_page, access.check_rows, limit=query.limit, cursor=cursor)
+    name = site_list.display_name if access.visible_lists([site_list]) else None
+    rows = await complete_rows(context, access, page.items, fields, list_name=name)
+    token = make_token(context, "collabListItems", binding, page.next)
     return RowPageView(
         items=rows,
         next_page_token=token,
         has_more=token is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
-        auth_warnings=told(context, (), page.warnings),
+        auth_warnings=auth_warnings(context, (), page.warnings),
     )
 
 
 @guarded(CollabOp.READ_LIST_ITEM, returns=CollabListItem)
+@translate_failures
 async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId) -> Row:
     """Read one item of a list."""
     context = info.context
     key = ids.parse_row(site_id, list_id, item_id)
-    context.caller.usable_connections(Surface.COLLAB)
-    access = AccessChecker(context.content, context.caller.rules)
+    access = open_access(context)
     fields = wanted(info.raw, "CollabListItem")
     if "fields" in fields and not access.unrestricted:
-        await translate_failures(
-            access.read_row(key)
-        )  # what is not needed for the decision comes after it
-    hidden = await translate_failures(find_hidden_columns(context, access, key.of, fields))
-    found = (
-        await translate_failures(
-            access.read_row(key, wanted=asks(fields) | {"etag"}, hidden=hidden)
-        )
-    ).row
-    context.etag = found.etag
-    name = await list_name(context, access, key.of) if "list_name" in fields else None
-    (row,) = await translate_failures(completed(context, access, (found,), fields, list_name=name))
+        await access.read_row(key)  # the decision comes before the calls that only the answer needs
+    hidden = await find_hidden_columns(context.caller, access, key.of, fields)
+    attributes = connector_attributes(fields) | {"etag"}
+    row = (await access.read_row(key, wanted=attributes, hidden=hidden)).row
+    context.etag = row.etag
+    name = await list_name(access, key.of) if "list_name" in fields else None
+    (row,) = await complete_rows(context, access, (row,), fields, list_name=name)
     return row
 
 
-async def completed(
+async def complete_rows(
     context: Context,
     access: AccessChecker,
     rows: tuple[Row, ...],
@@ -143,27 +132,27 @@ async def completed(
     *,
     list_name: str | None,
 ) -> tuple[Row, ...]:
-    """Put on *rows* what is looked up, and take off what tells a hidden name."""
+    """Add the attributes that connectors do not fill in, and blank the masked columns."""
     if "labels" in fields:
-        rows = await add_row_labels(context, access.fact_loader, rows)
-    of = None
+        rows = await add_row_labels(access, rows)
+    site = None
     if rows and "site_name" in fields:
-        of = await site_name(context, access, rows[0].site)
-    hidden = column_masks.masked_columns(context.caller)
+        site = await site_name(access, rows[0].site)
+    masked = column_masks.masked_columns(context.caller)
     return tuple(
         msgspec.structs.replace(
-            one,
-            site_name=of,
+            row,
+            site_name=site,
             list_name=list_name,
-            fields=column_masks.blank(one.fields, hidden) if one.fields and hidden else one.fields,
+            fields=column_masks.blank(row.fields, masked) if row.fields and masked else row.fields,
         )
-        for one in rows
+        for row in rows
     )
 
 
-def asks(fields: AbstractSet[str]) -> frozenset[str]:
-    """Return what is asked of the connector to show *fields*."""
-    return frozenset(fields - _LOOKED_UP) | ({"file"} if "labels" in fields else frozenset())
+def connector_attributes(fields: AbstractSet[str]) -> frozenset[str]:
+    """Return the attributes that the connector must read so that *fields* can be shown."""
+    return frozenset(fields - _SEPARATE_CALLS) | ({"file"} if "labels" in fields else frozenset())
 
 
 def _query(
@@ -174,15 +163,15 @@ def _query(
     *,
     limit: int | None,
 ) -> RowQuery:
-    selected = [one.strip() for one in (select_fields or "").split(",")]
-    named = tuple(dict.fromkeys(one for one in selected if one))
-    if len(named) > MAX_SELECTED:
+    names = [name.strip() for name in (select_fields or "").split(",")]
+    selected = tuple(dict.fromkeys(name for name in names if name))
+    if len(selected) > MAX_SELECTED:
         raise InvalidInput("selectFields names too many columns.", code=Code.INVALID_FILTER)
     if context.caller.hides(CollabField.FIELD_VALUES):
-        named = ()  # accepted, and without effect (decisions 8.2)
+        selected = ()  # without effect: docs/spec/masks.md#collab-filters
     return RowQuery(
-        filter=clean_text(filter_, "filter", most=MAX_FILTER),
-        order_by=clean_text(order_by, "orderBy", most=MAX_ORDER),
-        select=named or None,
-        limit=applied_limit(limit, context, default=50, most=MAX_LIMIT),
+        filter=clean_text(filter_, "filter", maximum=MAX_FILTER),
+        order_by=clean_text(order_by, "orderBy", maximum=MAX_ORDER),
+        select=selected or None,
+        limit=applied_limit(limit, context, default=50, maximum=MAX_LIMIT),
     )

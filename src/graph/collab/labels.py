@@ -1,4 +1,4 @@
-"""Sensitivity labels on what is answered, and the fields that are about them alone."""
+"""Sensitivity labels: their root queries, and the labels on files and list items."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeVar
@@ -10,27 +10,31 @@ from graph.collab import ids
 from graph.collab.failures import translate_failures
 from graph.collab.types import ItemSensitivityLabel, SensitivityLabelList
 from graph.collab.views import ItemLabelView, LabelListView
-from graph.collab.visibility.access import AccessChecker
-from graph.collab.visibility.rule_facts import FactLoader, Labels
-from graph.context import Context, Info
+from graph.collab.visibility.access import AccessChecker, open_access
+from graph.collab.visibility.rule_facts import Labels
+from graph.context import Info
 from graph.masking.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
 from providers.failures import Broken, ProviderFailure
 from providers.records.collab import UNKNOWN, File, FileLabel, FileLabels, Row
 
-Thing = TypeVar("Thing", File, Row)
+T = TypeVar("T", File, Row)
 
 
 @guarded(CollabOp.READ_SENSITIVITY_LABELS, returns=SensitivityLabelList)
+@translate_failures
 async def sensitivity_labels(info: Info) -> LabelListView:
     """List the labels that the organisation has."""
     context = info.context
     context.caller.usable_connections(Surface.COLLAB)
-    found = await translate_failures(context.content.labels())
-    return LabelListView(labels=found.items, access_info=context.caller.access_info(Surface.COLLAB))
+    labels = await context.content.labels()
+    return LabelListView(
+        labels=labels.items, access_info=context.caller.access_info(Surface.COLLAB)
+    )
 
 
 @guarded(CollabOp.READ_SENSITIVITY_LABELS, returns=ItemSensitivityLabel)
+@translate_failures
 async def file_sensitivity_label(
     info: Info,
     file_id: Annotated[str, strawberry.argument(description="The file's id.")],
@@ -46,17 +50,16 @@ async def file_sensitivity_label(
     del refresh
     context = info.context
     key = ids.parse_file(file_id)
-    context.caller.usable_connections(Surface.COLLAB)
-    access = AccessChecker(context.content, context.caller.rules)
-    found = (await translate_failures(access.read_file(key))).file
-    if found.is_folder or context.caller.hides(CollabField.SENSITIVITY_LABEL):
+    access = open_access(context)
+    file = (await access.read_file(key)).file
+    if file.is_folder or context.caller.hides(CollabField.SENSITIVITY_LABEL):
         return ItemLabelView()
-    labels = (await translate_failures(access.fact_loader.labels([found.key])))[found.key]
+    labels = (await access.fact_loader.labels([file.key]))[file.key]
     if labels is UNKNOWN:
         raise Broken("The provider does not tell this file's label.")
     if not labels:
         return ItemLabelView()
-    names = await _names(context, [labels])
+    names = await _label_names(access, [labels])
     return ItemLabelView(
         label_id=labels[0].label_id,
         label_display_name=names.get(labels[0].label_id),
@@ -64,54 +67,50 @@ async def file_sensitivity_label(
     )
 
 
-async def add_labels(
-    context: Context, fact_loader: FactLoader, files: Sequence[File]
-) -> tuple[File, ...]:
-    """Put the labels of *files* on them; null without one, and where it cannot be told."""
-    found = await fact_loader.labels([one.key for one in files if not one.is_folder])
-    carried: list[Labels] = [() if one.is_folder else found[one.key] for one in files]
-    return await _put(context, files, carried)
+async def add_labels(access: AccessChecker, files: Sequence[File]) -> tuple[File, ...]:
+    """Add the labels of *files*; null for a file without one, and where it cannot be read."""
+    labels = await access.fact_loader.labels([file.key for file in files if not file.is_folder])
+    carried: list[Labels] = [() if file.is_folder else labels[file.key] for file in files]
+    return await _with_labels(access, files, carried)
 
 
-async def add_row_labels(
-    context: Context, fact_loader: FactLoader, rows: Sequence[Row]
-) -> tuple[Row, ...]:
-    """Put the labels of their files on *rows*; null without one, and where it cannot be told."""
-    faces = [one.file for one in rows if isinstance(one.file, File) and not one.file.is_folder]
-    found = await fact_loader.labels([face.key for face in faces])
+async def add_row_labels(access: AccessChecker, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Add the labels of the files of *rows*; null where there is none or it cannot be read."""
+    files = [row.file for row in rows if isinstance(row.file, File) and not row.file.is_folder]
+    labels = await access.fact_loader.labels([file.key for file in files])
 
-    def carried(row: Row) -> Labels:
+    def labels_of(row: Row) -> Labels:
         if row.file is UNKNOWN:
             return UNKNOWN
-        return found.get(row.file.key, ()) if row.file is not None else ()
+        return labels.get(row.file.key, ()) if row.file is not None else ()
 
-    return await _put(context, rows, [carried(one) for one in rows])
+    return await _with_labels(access, rows, [labels_of(row) for row in rows])
 
 
-async def _put(
-    context: Context, things: Sequence[Thing], carried: Sequence[Labels]
-) -> tuple[Thing, ...]:
-    names = await _names(context, carried)
+async def _with_labels(
+    access: AccessChecker, entries: Sequence[T], carried: Sequence[Labels]
+) -> tuple[T, ...]:
+    names = await _label_names(access, carried)
     return tuple(
-        thing
+        entry
         if labels is UNKNOWN
-        else msgspec.structs.replace(thing, labels=_written(labels, names))
-        for thing, labels in zip(things, carried, strict=True)
+        else msgspec.structs.replace(entry, labels=_file_labels(labels, names))
+        for entry, labels in zip(entries, carried, strict=True)
     )
 
 
-async def _names(context: Context, carried: Sequence[Labels]) -> Mapping[str, str]:
-    """Return the names of labels by id, as far as the catalogue tells them."""
+async def _label_names(access: AccessChecker, carried: Sequence[Labels]) -> Mapping[str, str]:
+    """Return the names of labels by id; empty when no label needs one or they cannot be read."""
     if not any(labels for labels in carried if labels is not UNKNOWN):
         return {}
     try:
-        found = await context.content.labels()
+        catalogue = await access.content.labels()
     except ProviderFailure:
         return {}
-    return {one.id: one.display_name for one in found.items if one.display_name}
+    return {label.id: label.display_name for label in catalogue.items if label.display_name}
 
 
-def _written(labels: tuple[FileLabel, ...], names: Mapping[str, str]) -> FileLabels | None:
+def _file_labels(labels: tuple[FileLabel, ...], names: Mapping[str, str]) -> FileLabels | None:
     if not labels:
         return None
     first = labels[0].label_id

@@ -1,9 +1,7 @@
 """
-Which mask word hides which field of the collab types; `graph.masking.masks` puts the tables
-together.
+Mask words of the collab types: which word hides which field (docs/spec/masks.md#collab-fields).
 
-A hit's summary is shown by two words, depending on what it is: `search` hides it. Source: contract,
-"Field mask"; decisions 8.2 and 16.
+A hit's summary depends on two words, so it is not in the table: `search_queries` hides it.
 """
 
 from collections.abc import Mapping
@@ -11,7 +9,7 @@ from types import MappingProxyType
 
 from policy.vocabulary import CollabField
 
-# One row per word, in the contract's order.
+# One row per word, in the order of the specification.
 WORDS: tuple[tuple[CollabField, tuple[str, ...]], ...] = (
     (
         CollabField.NAME,

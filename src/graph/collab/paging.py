@@ -1,14 +1,16 @@
-"""Pages of what may be seen: filled from upstream's, or cut from what was read whole."""
+"""Pages of visible entries: filled from upstream pages, or cut from a listing read as a whole."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Generic, TypeVar
 
+from graph import page_tokens
 from graph.context import Context
 from policy.refusals import InvalidInput
 from providers.ports.collab import Page
 
-MAX_PAGES = 5  # of upstream's for one of ours; decisions 0
+MAX_PAGES = 5  # upstream pages for one of ours; docs/spec/paging.md#page-filling
 
 T = TypeVar("T")
 SortKey = tuple[str, str]
@@ -17,10 +19,10 @@ SortKey = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class VisiblePage(Generic[T]):
     """
-    A page of visible things.
+    A page of visible entries.
 
     Attributes:
-        next: Where to go on; None when nothing follows.
+        next: The cursor of the next page; None on the last one.
         warnings: Sentences for `authWarnings`.
     """
 
@@ -30,82 +32,85 @@ class VisiblePage(Generic[T]):
 
 
 async def fill_page(
-    turn: Callable[[str | None], Awaitable[Page[T]]],
-    visible: Callable[[Sequence[T]], Awaitable[list[bool]]],
+    read_page: Callable[[str | None], Awaitable[Page[T]]],
+    check_visible: Callable[[Sequence[T]], Awaitable[list[bool]]],
     *,
     limit: int,
     cursor: str | None,
 ) -> VisiblePage[T]:
     """
-    Gather *limit* visible things, going on where upstream's page ends.
+    Gather *limit* visible entries from as many upstream pages as needed.
 
-    *turn* reads the page at a cursor, and *visible* says of each member whether it may be seen. It
-    ends early when nothing follows or five pages were read; what is returned goes forward always.
+    A page is shorter when nothing follows, or after `MAX_PAGES` upstream pages; its cursor always
+    moves forward. *check_visible* returns whether each entry may be seen.
     """
-    found: list[T] = []
+    entries: list[T] = []
     warnings: dict[str, None] = {}
-    pages = 0
+    page_count = 0
     while True:
-        page = await turn(cursor)
-        pages += max(1, page.calls)
+        page = await read_page(cursor)
+        page_count += max(1, page.calls)
         warnings.update(dict.fromkeys(page.warnings))
-        shown = await visible(page.items)
-        at = _fits(shown, limit - len(found))
-        found += [one for one, seen in zip(page.items[:at], shown, strict=False) if seen]
-        if any(shown[at:]):
-            return VisiblePage(tuple(found), page.places[at - 1], tuple(warnings))
+        visible = await check_visible(page.items)
+        end = _end_of_room(visible, limit - len(entries))
+        entries += compress(page.items[:end], visible)
+        if any(visible[end:]):
+            return VisiblePage(tuple(entries), page.places[end - 1], tuple(warnings))
         cursor = page.next
-        if cursor is None or len(found) == limit or pages >= MAX_PAGES:
-            return VisiblePage(tuple(found), cursor, tuple(warnings))
+        if cursor is None or len(entries) == limit or page_count >= MAX_PAGES:
+            return VisiblePage(tuple(entries), cursor, tuple(warnings))
 
 
-def _fits(shown: Sequence[bool], room: int) -> int:
-    """Return how many members can be taken until *room* visible ones are there."""
-    for at, seen in enumerate(shown, 1):
-        room -= seen
+def _end_of_room(visible: Sequence[bool], room: int) -> int:
+    """Return how many entries to take so that *room* of them are visible, at most all."""
+    for count, is_visible in enumerate(visible, 1):
+        room -= is_visible
         if room == 0:
-            return at
-    return len(shown)
+            return count
+    return len(visible)
 
 
 def cut_page(
-    things: Sequence[T], rank: Callable[[T], SortKey], *, limit: int, after: SortKey | None
+    entries: Sequence[T], sort_key: Callable[[T], SortKey], *, limit: int, after: SortKey | None
 ) -> tuple[tuple[T, ...], SortKey | None]:
     """
-    Sort *things* and return those after a rank, at most *limit*.
+    Sort *entries* and return at most *limit* of those after a sort key.
 
-    Returns:
-        The page, and the rank to go on after; None when nothing follows.
+    The second value is the key that the next page comes after; None on the last page.
     """
-    ordered = sorted(things, key=rank)
-    rest = [one for one in ordered if after is None or rank(one) > tuple(after)]
+    ordered = sorted(entries, key=sort_key)
+    rest = [entry for entry in ordered if after is None or sort_key(entry) > tuple(after)]
     page = tuple(rest[:limit])
-    return page, rank(page[-1]) if len(rest) > limit else None
+    return page, sort_key(page[-1]) if len(rest) > limit else None
 
 
-def applied_limit(limit: int | None, context: Context, *, default: int, most: int) -> int:
-    """
-    Lower a *limit* above the maximum, and note it.
-
-    Raises:
-        InvalidInput: It is below 1.
-    """
+def applied_limit(limit: int | None, context: Context, *, default: int, maximum: int) -> int:
+    """Return the limit to apply, and note a lowered one; InvalidInput if it is below 1."""
     if limit is None:
         return default
     if limit < 1:
         raise InvalidInput("limit must be at least 1.")
-    if limit > most:
-        context.applied_limit = most
-    return min(limit, most)
+    if limit > maximum:
+        context.applied_limit = maximum
+    return min(limit, maximum)
 
 
-def clean_text(given: str | None, name: str, *, most: int = 500) -> str | None:
-    """
-    Trim a text to look for; a blank one is none.
+def clean_text(text: str | None, name: str, *, maximum: int = 500) -> str | None:
+    """Trim a search text, None if it is blank; InvalidInput above *maximum* characters."""
+    if len(text or "") > maximum:
+        raise InvalidInput(f"{name} may have at most {maximum} characters.")
+    return (text or "").strip() or None
 
-    Raises:
-        InvalidInput: It is too long.
-    """
-    if len(given or "") > most:
-        raise InvalidInput(f"{name} may have at most {most} characters.")
-    return (given or "").strip() or None
+
+def read_token(
+    context: Context, route: str, binding: Mapping[str, object], token: str | None, kind: type[T]
+) -> T | None:
+    """Return the position in a page token; None without a token."""
+    return page_tokens.unseal(context, route, binding, token, kind) if token else None
+
+
+def make_token(
+    context: Context, route: str, binding: Mapping[str, object], position: object
+) -> str | None:
+    """Return the page token of a position; None when nothing follows."""
+    return None if position is None else page_tokens.seal(context, route, binding, position)

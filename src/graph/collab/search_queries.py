@@ -1,4 +1,4 @@
-"""Root query `collabSearch`: everything there is, with the hits that may be seen."""
+"""Root query `collabSearch`: full-text search over all content, reduced to the visible hits."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,11 @@ from typing import Annotated
 import strawberry
 
 from graph.collab import ids
-from graph.collab.failures import translate_failures
-from graph.collab.file_queries import told
+from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.paging import applied_limit
 from graph.collab.types import CollabSearchPage
 from graph.collab.views import SearchHitView, SearchPageView
-from graph.collab.visibility.access import AccessChecker
+from graph.collab.visibility.access import AccessChecker, open_access
 from graph.context import Info
 from graph.masking.guards import guarded
 from policy.caller import Caller
@@ -24,14 +23,15 @@ from providers.content.merged_content import MergedContent
 from providers.ports.collab import SearchQuery
 from providers.records.collab import File, Row, SearchHit, SiteList
 
-MAX_LIMIT = 100  # decisions 8.12
-MAX_START = 10_000  # decisions 8.12
-MAX_TEXT = 1000  # characters; decisions 8.12
+# docs/spec/collab.md#search
+MAX_LIMIT = 100
+MAX_START = 10_000
+MAX_TEXT = 1000  # characters
 ENTITY_TYPES = ("driveItem", "listItem", "list", "site")
 
 Argument = strawberry.argument
 
-# Selector -> the mask word of what it looks at.
+# Selector -> the mask word of the field that it reads.
 _SELECTORS: Mapping[str, CollabField] = MappingProxyType(
     {
         "title": CollabField.NAME,
@@ -75,11 +75,12 @@ _SELECTORS: Mapping[str, CollabField] = MappingProxyType(
 )
 _SELECTOR = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*(?::(?!//)|>=|<=|<>|=|>|<)")
 _QUOTED = re.compile(r'"[^"]*"')
-# By these alone a hit can be decided on as search tells it; for the rest it is read.
-_IN_HITS = frozenset({RuleType.FILE_ID, RuleType.DRIVE_ID})
+# Rule types that a hit itself has the facts for; for other types its resource is read.
+_TYPES_IN_HITS = frozenset({RuleType.FILE_ID, RuleType.DRIVE_ID})
 
 
 @guarded(CollabOp.SEARCH_CONTENT, returns=CollabSearchPage, max_limit=MAX_LIMIT)
+@translate_failures
 async def collab_search(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -111,65 +112,74 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
         text=_text(q),
         entity_types=_entity_types(entity_types),
         start=_start(from_),
-        limit=applied_limit(limit, context, default=25, most=MAX_LIMIT),
+        limit=applied_limit(limit, context, default=25, maximum=MAX_LIMIT),
         site=site,
     )
-    context.caller.usable_connections(Surface.COLLAB)
+    access = open_access(context)
     _require_unmasked_selectors(query.text, context.caller)
-    access = AccessChecker(context.content, context.caller.rules)
     if site is not None:
         disclosure = access.require_listable_site(site)
-        found = await translate_failures(
-            access.read_inside(disclosure, lambda: context.content.search(query))
-        )
+        results = await access.read_inside(disclosure, lambda: context.content.search(query))
     else:
-        found = await translate_failures(context.content.search(query))
-    page = found.items[0]
-    hits = await translate_failures(_visible(access, context.content, page.hits))
+        results = await context.content.search(query)
+    page = results.items[0]
+    hits = await _visible_hits(access, page.hits)
     return SearchPageView(
-        hits=tuple(_view(one, context.caller, access) for one in hits),
+        hits=tuple(_view(hit, context.caller, access) for hit in hits),
         from_=query.start,
         total=page.total,
         more_results_available=query.start + query.limit < page.total,
         access_info=context.caller.access_info(Surface.COLLAB),
-        auth_warnings=told(context, found.failed, page.warnings),
+        auth_warnings=auth_warnings(context, results.failed, page.warnings),
     )
 
 
-async def _visible(
-    access: AccessChecker, content: MergedContent, hits: Sequence[SearchHit]
-) -> list[SearchHit]:
-    """Keep the hits that may be seen; what rules ask about is read, not taken from an index."""
-    fact_loader = access.fact_loader
-    files: dict[int, File] = {}
-    rows: dict[int, Row] = {}
-    if fact_loader.rules.rule_types <= _IN_HITS:
-        files = {at: hit.file for at, hit in enumerate(hits) if hit.file is not None}
-    else:
-        keys = {at: hit.file.key for at, hit in enumerate(hits) if hit.file is not None}
-        read = await content.items(list(keys.values()), wanted=fact_loader.file_attributes)
-        files = {at: one for at, key in keys.items() if isinstance(one := read.get(key), File)}
-    numbers = {at: hit.row.key for at, hit in enumerate(hits) if hit.row is not None}
-    if fact_loader.rules.rule_types:
-        found = await content.rows_by_id(list(numbers.values()), wanted=fact_loader.row_attributes)
-        rows = {at: row for at, key in numbers.items() if isinstance(row := found.get(key), Row)}
-    else:
-        rows = {at: hit.row for at, hit in enumerate(hits) if hit.row is not None}
-    lists = await _lists(content, hits) if RuleType.DRIVE_ID in fact_loader.rules.rule_types else {}
-    seen = dict(zip(files, await access.check_files(list(files.values())), strict=True))
-    seen |= zip(rows, await access.check_rows(list(rows.values())), strict=True)
-    return [hit for at, hit in enumerate(hits) if seen.get(at, _place(access, hit, lists))]
+async def _visible_hits(access: AccessChecker, hits: Sequence[SearchHit]) -> list[SearchHit]:
+    """Return the visible hits; facts that rules need are read, not taken from the search index."""
+    content, needs = access.content, access.fact_loader.rules.rule_types
+    files = {index: hit.file for index, hit in enumerate(hits) if hit.file is not None}
+    if not needs <= _TYPES_IN_HITS:
+        item_keys = {index: file.key for index, file in files.items()}
+        wanted = access.fact_loader.file_attributes
+        items = await content.items(list(item_keys.values()), wanted=wanted)
+        files = {
+            index: item
+            for index, key in item_keys.items()
+            if isinstance(item := items.get(key), File)
+        }
+    rows = {index: hit.row for index, hit in enumerate(hits) if hit.row is not None}
+    if needs:
+        row_keys = {index: row.key for index, row in rows.items()}
+        wanted = access.fact_loader.row_attributes
+        rows_by_key = await content.rows_by_id(list(row_keys.values()), wanted=wanted)
+        rows = {
+            index: row
+            for index, key in row_keys.items()
+            if isinstance(row := rows_by_key.get(key), Row)
+        }
+    lists = await _read_lists(content, hits) if RuleType.DRIVE_ID in needs else {}
+    visible = dict(zip(files, await access.check_files(list(files.values())), strict=True))
+    visible |= zip(rows, await access.check_rows(list(rows.values())), strict=True)
+    return [
+        hit
+        for index, hit in enumerate(hits)
+        if visible.get(index, _is_visible_container(access, hit, lists))
+    ]
 
 
-async def _lists(content: MergedContent, hits: Sequence[SearchHit]) -> Mapping[ListKey, SiteList]:
-    """Read the lists among *hits*: a hit does not tell which of them are libraries."""
+async def _read_lists(
+    content: MergedContent, hits: Sequence[SearchHit]
+) -> Mapping[ListKey, SiteList]:
+    """Read the lists among *hits*: a hit does not tell whether a list is a library."""
     keys = [hit.list.key for hit in hits if hit.list is not None]
-    found = await content.lists_by_id(keys)
-    return {key: one for key, one in found.items() if isinstance(one, SiteList)}
+    lists = await content.lists_by_id(keys)
+    return {key: site_list for key, site_list in lists.items() if isinstance(site_list, SiteList)}
 
 
-def _place(access: AccessChecker, hit: SearchHit, lists: Mapping[ListKey, SiteList]) -> bool:
-    """Say whether a site or list may be seen; what could not be read is neither."""
+def _is_visible_container(
+    access: AccessChecker, hit: SearchHit, lists: Mapping[ListKey, SiteList]
+) -> bool:
+    """Say whether a hit is a visible site or list; False for a file or row that was not read."""
     if hit.list is not None:
         return bool(access.visible_lists([lists.get(hit.list.key, hit.list)]))
     return hit.site is not None and access.allows_site(hit.site.site)
@@ -180,18 +190,18 @@ def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> SearchHitVie
         entity_type=hit.entity_type,
         id=hit.id,
         title=hit.title,
-        summary=hit.summary if _may_quote(hit, caller, access) else None,
+        summary=hit.summary if _may_show_summary(hit, caller, access) else None,
         web_url=hit.web_url,
         last_modified_date_time=hit.last_modified_date_time,
     )
 
 
-def _may_quote(hit: SearchHit, caller: Caller, access: AccessChecker) -> bool:
+def _may_show_summary(hit: SearchHit, caller: Caller, access: AccessChecker) -> bool:
     """
-    Say whether a summary may be shown: it quotes what words of the mask govern, names too.
+    Say whether a summary may be shown: it quotes fields that the mask may hide, names included.
 
-    That of a list item also quotes what its look-ups repeat of other lists, and does not tell
-    which words those are. Source: decisions 8.2; ADR 0007.
+    The summary of a list item also quotes texts that its look-ups repeat from other lists, and
+    does not tell which: docs/spec/masks.md#collab-summaries, docs/spec/rules.md#look-up-columns.
     """
     is_row = hit.entity_type == "listItem"
     word = CollabField.FIELD_VALUES if is_row else CollabField.DESCRIPTION
@@ -201,37 +211,37 @@ def _may_quote(hit: SearchHit, caller: Caller, access: AccessChecker) -> bool:
 
 
 def _text(q: str | None) -> str:
-    found = (q or "").strip()
-    if not found:
+    text = (q or "").strip()
+    if not text:
         raise InvalidInput("q must not be empty.", code=Code.INVALID_QUERY)
-    if len(found) > MAX_TEXT:
+    if len(text) > MAX_TEXT:
         raise InvalidInput(f"q may have at most {MAX_TEXT} characters.", code=Code.INVALID_QUERY)
-    if found.count('"') % 2:
+    if text.count('"') % 2:
         raise InvalidInput("q has a quote that is not closed.", code=Code.INVALID_QUERY)
-    return found
+    return text
 
 
-def _entity_types(given: str | None) -> frozenset[str]:
-    words = [one.strip() for one in (given or "").split(",") if one.strip()]
-    if any(one not in ENTITY_TYPES for one in words):
+def _entity_types(names: str | None) -> frozenset[str]:
+    types = [name.strip() for name in (names or "").split(",") if name.strip()]
+    if any(name not in ENTITY_TYPES for name in types):
         raise InvalidInput(f"entityTypes must be among {', '.join(ENTITY_TYPES)}.")
-    return frozenset(words or ENTITY_TYPES)
+    return frozenset(types or ENTITY_TYPES)
 
 
-def _start(given: int | None) -> int:
-    if (given or 0) < 0:
+def _start(from_: int | None) -> int:
+    if (from_ or 0) < 0:
         raise InvalidInput("from must be at least 0.")
-    return min(given or 0, MAX_START)
+    return min(from_ or 0, MAX_START)
 
 
 def _require_unmasked_selectors(text: str, caller: Caller) -> None:
     """
-    Refuse selectors that look at hidden fields; one that is not known looks at what has no word.
+    Require that no selector reads a masked field; an unknown selector counts as a column.
 
     Raises:
-        FieldNotVisible: A selector would tell what is hidden.
+        FieldNotVisible: A selector reads a masked field.
     """
-    for found in _SELECTOR.finditer(_QUOTED.sub('""', text)):
-        name = found[1].lower()
+    for match in _SELECTOR.finditer(_QUOTED.sub('""', text)):
+        name = match[1].lower()
         word = _SELECTORS.get(name, CollabField.FIELD_VALUES)
         caller.require_visible(f"The selector {name}", word)

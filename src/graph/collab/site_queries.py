@@ -1,16 +1,14 @@
 """Root queries about sites, their libraries and lists."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar
+from collections.abc import Callable
+from typing import Annotated
 
 import msgspec
 import strawberry
 
-from graph import page_tokens
 from graph.collab import ids
-from graph.collab.failures import translate_failures
-from graph.collab.file_queries import told
-from graph.collab.paging import SortKey, applied_limit, clean_text, cut_page
+from graph.collab.failures import auth_warnings, translate_failures
+from graph.collab.paging import SortKey, applied_limit, clean_text, cut_page, make_token, read_token
 from graph.collab.types import (
     CollabDrivePage,
     CollabList,
@@ -19,7 +17,7 @@ from graph.collab.types import (
     CollabSitePage,
 )
 from graph.collab.views import DrivePageView, ListPageView, SitePageView
-from graph.collab.visibility.access import AccessChecker
+from graph.collab.visibility.access import open_access
 from graph.collab.visibility.parent_visibility import site_name
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
@@ -27,16 +25,16 @@ from graph.masking.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
 from providers.records.collab import Drive, Site, SiteList
 
-MAX_SITES = 100  # decisions 8.8
-MAX_LISTS = 200  # decisions 8.9
+MAX_SITES = 100  # docs/spec/collab.md#sites
+MAX_LISTS = 200  # docs/spec/collab.md#lists
 
 Argument = strawberry.argument
 SiteId = Annotated[str, Argument(description="The site's id.")]
 PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the page before.")]
-Thing = TypeVar("Thing", Site, SiteList, Drive)
 
 
 @guarded(CollabOp.READ_SITES, returns=CollabSitePage, max_limit=MAX_SITES)
+@translate_failures
 async def collab_sites(
     info: Info,
     *,
@@ -48,40 +46,38 @@ async def collab_sites(
 ) -> SitePageView:
     """List the sites in sight, by display name."""
     context = info.context
-    looked_for = clean_text(q, "q")
-    size = applied_limit(limit, context, default=25, most=MAX_SITES)
-    binding: dict[str, object] = {"q": looked_for}
-    after = _after(context, "collabSites", binding, page_token)
-    context.caller.usable_connections(Surface.COLLAB)
-    if looked_for:
+    search_text = clean_text(q, "q")
+    size = applied_limit(limit, context, default=25, maximum=MAX_SITES)
+    binding: dict[str, object] = {"q": search_text}
+    after = read_token(context, "collabSites", binding, page_token, tuple[str, str])
+    access = open_access(context)
+    if search_text:
         context.caller.require_visible("The filter q", CollabField.NAME)
-    found = await translate_failures(context.content.sites())
-    access = AccessChecker(context.content, context.caller.rules)
-    matching = [one for one in found.items if _matches(one, looked_for, context)]
-    sites, following = cut_page(
-        access.visible_sites(matching), _by_name(context), limit=size, after=after
+    all_sites = await context.content.sites()
+    matching = [site for site in all_sites.items if _matches(site, search_text, context)]
+    sites, next_key = cut_page(
+        access.visible_sites(matching), _sort_key(context), limit=size, after=after
     )
     return SitePageView(
         sites=sites,
-        next_page_token=_sealed(context, "collabSites", binding, following),
-        has_more=following is not None,
+        next_page_token=make_token(context, "collabSites", binding, next_key),
+        has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
-        auth_warnings=told(context, found.failed),
+        auth_warnings=auth_warnings(context, all_sites.failed),
     )
 
 
 @guarded(CollabOp.READ_SITES, returns=CollabSite)
+@translate_failures
 async def collab_site(info: Info, site_id: SiteId) -> Site:
     """Read one site."""
     context = info.context
-    key = ids.parse_site(site_id)
-    context.caller.usable_connections(Surface.COLLAB)
-    return await translate_failures(
-        AccessChecker(context.content, context.caller.rules).read_site(key)
-    )
+    site = ids.parse_site(site_id)
+    return await open_access(context).read_site(site)
 
 
 @guarded(CollabOp.LIST_FILES, returns=CollabDrivePage, max_limit=MAX_LISTS)
+@translate_failures
 async def collab_drives(
     info: Info,
     site_id: SiteId,
@@ -92,27 +88,25 @@ async def collab_drives(
     """List the document libraries of a site, by name."""
     context = info.context
     site = ids.parse_site(site_id)
-    size = applied_limit(limit, context, default=50, most=MAX_LISTS)
+    size = applied_limit(limit, context, default=50, maximum=MAX_LISTS)
     binding: dict[str, object] = {"site": site}
-    after = _after(context, "collabDrives", binding, page_token)
-    context.caller.usable_connections(Surface.COLLAB)
-    access = AccessChecker(context.content, context.caller.rules)
+    after = read_token(context, "collabDrives", binding, page_token, tuple[str, str])
+    access = open_access(context)
     disclosure = access.require_listable_site(site)
-    found = await translate_failures(
-        access.read_inside(disclosure, lambda: context.content.drives(site))
-    )
-    drives, following = cut_page(
-        access.listable_drives(found), _by_name(context), limit=size, after=after
+    all_drives = await access.read_inside(disclosure, lambda: context.content.drives(site))
+    drives, next_key = cut_page(
+        access.listable_drives(all_drives), _sort_key(context), limit=size, after=after
     )
     return DrivePageView(
         drives=drives,
-        next_page_token=_sealed(context, "collabDrives", binding, following),
-        has_more=following is not None,
+        next_page_token=make_token(context, "collabDrives", binding, next_key),
+        has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
     )
 
 
 @guarded(CollabOp.READ_LISTS, returns=CollabListPage, max_limit=MAX_LISTS)
+@translate_failures
 async def collab_lists(
     info: Info,
     site_id: SiteId,
@@ -126,30 +120,32 @@ async def collab_lists(
     """List the lists of a site, by display name, without their columns."""
     context = info.context
     site, hidden = ids.parse_site(site_id), bool(include_hidden)
-    size = applied_limit(limit, context, default=50, most=MAX_LISTS)
+    size = applied_limit(limit, context, default=50, maximum=MAX_LISTS)
     binding: dict[str, object] = {"site": site, "hidden": hidden}
-    after = _after(context, "collabLists", binding, page_token)
-    context.caller.usable_connections(Surface.COLLAB)
-    access = AccessChecker(context.content, context.caller.rules)
+    after = read_token(context, "collabLists", binding, page_token, tuple[str, str])
+    access = open_access(context)
     disclosure = access.require_listable_site(site)
-    found = await translate_failures(
-        access.read_inside(disclosure, lambda: context.content.lists(site, include_hidden=hidden))
+    all_lists = await access.read_inside(
+        disclosure, lambda: context.content.lists(site, include_hidden=hidden)
     )
-    lists, following = cut_page(
-        access.visible_lists(found), _by_name(context), limit=size, after=after
+    lists, next_key = cut_page(
+        access.visible_lists(all_lists), _sort_key(context), limit=size, after=after
     )
     if lists and "site_name" in wanted(info.raw, "CollabList"):
-        name = await site_name(context, access, site)
-        lists = tuple(msgspec.structs.replace(one, site_name=name, columns=None) for one in lists)
+        name = await site_name(access, site)
+        lists = tuple(
+            msgspec.structs.replace(site_list, site_name=name, columns=None) for site_list in lists
+        )
     return ListPageView(
         lists=lists,
-        next_page_token=_sealed(context, "collabLists", binding, following),
-        has_more=following is not None,
+        next_page_token=make_token(context, "collabLists", binding, next_key),
+        has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
     )
 
 
 @guarded(CollabOp.READ_LISTS, returns=CollabList)
+@translate_failures
 async def collab_list(
     info: Info,
     site_id: SiteId,
@@ -158,51 +154,34 @@ async def collab_list(
     """Read one list with its columns."""
     context = info.context
     key = ids.parse_list(site_id, list_id)
-    context.caller.usable_connections(Surface.COLLAB)
-    access = AccessChecker(context.content, context.caller.rules)
-    found = await translate_failures(access.read_list(key))
+    access = open_access(context)
+    site_list = await access.read_list(key)
     if "site_name" in wanted(info.raw, "CollabList"):
-        found = msgspec.structs.replace(found, site_name=await site_name(context, access, key.site))
-    return found
+        name = await site_name(access, key.site)
+        site_list = msgspec.structs.replace(site_list, site_name=name)
+    return site_list
 
 
-def _matches(site: Site, looked_for: str | None, context: Context) -> bool:
-    """Say whether *looked_for* is in the name, or in the address as far as that is visible."""
-    if looked_for is None:
+def _matches(site: Site, search_text: str | None, context: Context) -> bool:
+    """Say whether *search_text* is in the name, or in the address unless that is masked."""
+    if search_text is None:
         return True
     caller = context.caller
     address = site.web_url
     if caller.strict and caller.hides(CollabField.WEB_VIEW_LINK):
         address = None
-    part = looked_for.casefold()
-    return any(part in (one or "").casefold() for one in (site.display_name, address))
+    needle = search_text.casefold()
+    return any(needle in (text or "").casefold() for text in (site.display_name, address))
 
 
-class _ByName:
-    """By name, then id; by id alone when names are hidden, since an order tells what it is by."""
-
-    def __init__(self, *, named: bool) -> None:
-        self._named = named
-
-    def __call__(self, thing: Site | SiteList | Drive) -> SortKey:
-        name = thing.name if isinstance(thing, Drive) else thing.display_name
-        return ((name or "").casefold() if self._named else "", thing.id)
-
-
-def _by_name(context: Context) -> _ByName:
+def _sort_key(context: Context) -> Callable[[Site | SiteList | Drive], SortKey]:
+    """Return the key that sorts by name, then id; by id alone where an order would reveal names."""
     caller = context.caller
-    return _ByName(named=not (caller.strict and caller.hides(CollabField.NAME)))
+    if caller.strict and caller.hides(CollabField.NAME):
+        return lambda entry: ("", entry.id)
 
+    def by_name(entry: Site | SiteList | Drive) -> SortKey:
+        name = entry.name if isinstance(entry, Drive) else entry.display_name
+        return ((name or "").casefold(), entry.id)
 
-def _after(
-    context: Context, route: str, binding: Mapping[str, object], token: str | None
-) -> SortKey | None:
-    if not token:
-        return None
-    return page_tokens.unseal(context, route, binding, token, tuple[str, str])
-
-
-def _sealed(
-    context: Context, route: str, binding: Mapping[str, object], rank: Sequence[str] | None
-) -> str | None:
-    return None if rank is None else page_tokens.seal(context, route, binding, rank)
+    return by_name

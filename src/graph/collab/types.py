@@ -1,4 +1,4 @@
-"""Files, sites, lists and their parts: views over records. Contract, "Collaboration-content"."""
+"""Object types of the schema for files, sites, lists and search: docs/spec/collab.md#objects."""
 
 from datetime import datetime
 from enum import StrEnum

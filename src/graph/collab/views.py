@@ -1,4 +1,4 @@
-"""What the collab fields return: records put into the shape of the schema's types."""
+"""Records that the collab root fields return, in the shape of the schema's types."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,13 +7,18 @@ from providers.records.base import Record
 from providers.records.collab import Drive, File, Permission, Row, SensitivityLabel, Site, SiteList
 
 
-class DriveFilePageView(Record, frozen=True, kw_only=True):
-    """See the type DriveFilePage."""
+class PageView(Record, frozen=True, kw_only=True):
+    """Attributes of every page."""
 
-    files: tuple[File, ...]
     next_page_token: str | None
     has_more: bool
     access_info: str | None
+
+
+class DriveFilePageView(PageView, frozen=True, kw_only=True):
+    """See the type DriveFilePage."""
+
+    files: tuple[File, ...]
     auth_warnings: tuple[str, ...] | None
 
 
@@ -57,41 +62,29 @@ class DriveOperationView(Record, frozen=True, kw_only=True):
     error_code: str | None = None
 
 
-class DrivePageView(Record, frozen=True, kw_only=True):
+class DrivePageView(PageView, frozen=True, kw_only=True):
     """See the type CollabDrivePage."""
 
     drives: tuple[Drive, ...]
-    next_page_token: str | None
-    has_more: bool
-    access_info: str | None
 
 
-class SitePageView(Record, frozen=True, kw_only=True):
+class SitePageView(PageView, frozen=True, kw_only=True):
     """See the type CollabSitePage."""
 
     sites: tuple[Site, ...]
-    next_page_token: str | None
-    has_more: bool
-    access_info: str | None
     auth_warnings: tuple[str, ...] | None
 
 
-class ListPageView(Record, frozen=True, kw_only=True):
+class ListPageView(PageView, frozen=True, kw_only=True):
     """See the type CollabListPage."""
 
     lists: tuple[SiteList, ...]
-    next_page_token: str | None
-    has_more: bool
-    access_info: str | None
 
 
-class RowPageView(Record, frozen=True, kw_only=True):
+class RowPageView(PageView, frozen=True, kw_only=True):
     """See the type CollabListItemPage."""
 
     items: tuple[Row, ...]
-    next_page_token: str | None
-    has_more: bool
-    access_info: str | None
     auth_warnings: tuple[str, ...] | None
 
 

@@ -1,56 +1,84 @@
 """
-Layer 3 at work: what a token may reach is read and decided here, before anything is answered.
+Access checks: reads resources of one caller and refuses what the rules do not allow.
 
-A single resource goes through three questions: may its id be asked for at all, is it there, and do
-its facts allow it. Missing and blocked look alike wherever only facts could have allowed. Source:
-decisions 4 and 16; reference, reliability 4.1 to 4.3.
+A single resource passes three checks: may its id be asked for at all, does it exist, and do its
+facts allow it. In block-all mode a missing and a blocked resource give the same answer wherever
+only facts could have allowed it: docs/spec/rules.md#existence.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from graph.collab.visibility.rule_facts import FactLoader
-from policy.refusals import Blocked, BlockedAction, NotFound
-from policy.rules import UNKNOWN, Disclosure, Facts, RuleSet
+from graph.context import Context
+from policy.refusals import Blocked, BlockedAction, NotFound, ReadOnlyConnection
+from policy.rules import UNKNOWN, Disclosure, Facts, RuleSet, UnknownFact
+from policy.vocabulary import Surface
 from providers.content.ids import ItemKey, ListKey, RowKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Missing
 from providers.records.collab import Drive, File, Row, Site, SiteList
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class AccessibleFile:
-    """A file that may be reached, and the facts that were decided on."""
+    """A file or folder with the facts that the decision was based on."""
 
     file: File
     facts: Facts
 
+    @property
+    def ancestors_of_children(self) -> frozenset[tuple[str, str]] | Literal[UnknownFact.UNKNOWN]:
+        """Every folder above the contents of this folder."""
+        above = self.facts.ancestors
+        return above if above is UNKNOWN else above | {(self.file.drive, self.file.item)}
+
 
 @dataclass(frozen=True, slots=True)
 class AccessibleRow:
-    """A list item that may be reached, and the facts that were decided on."""
+    """A list item with the facts that the decision was based on."""
 
     row: Row
     facts: Facts
 
 
+def open_access(context: Context) -> "AccessChecker":
+    """Return an access checker that has read nothing; NoUsableConnection if none may be used."""
+    context.caller.usable_connections(Surface.COLLAB)
+    return AccessChecker(context.content, context.caller.rules)
+
+
+def open_write_access(context: Context) -> "AccessChecker":
+    """Return an access checker for a change; ReadOnlyConnection if no connection may write."""
+    access = open_access(context)
+    if not context.content.can_write:
+        raise ReadOnlyConnection
+    return access
+
+
 class AccessChecker:
-    """What one token reaches of its connections' content; one per request, or per change."""
+    """
+    Reads and decides on the content that one token may access; one per request, or per change.
+
+    Attributes:
+        content: What the caller's connections see.
+        fact_loader: The facts read so far.
+    """
 
     def __init__(self, content: MergedContent, rules: RuleSet) -> None:
-        self._content = content
-        self._rules = rules
+        self.content = content
         self.fact_loader = FactLoader(content, rules)
-        self._folders: dict[ItemKey, bool] = {}  # whether they may be told of
+        self._rules = rules
+        self._folder_visibility: dict[ItemKey, bool] = {}
 
     @property
     def unrestricted(self) -> bool:
-        """Whether everything there is may be seen."""
+        """Whether no rule and no default hides anything."""
         return self._rules.allow_by_default and not self._rules.has_block_rules
 
     # -- one resource
@@ -62,53 +90,50 @@ class AccessChecker:
         Read a file or folder.
 
         Raises:
-            Blocked: It may not be reached, or it is not there and that may not be told.
-            NotFound: It is not there.
+            Blocked: The rules do not allow it, or it is missing and its absence is not disclosed.
+            NotFound: It is missing.
         """
-        found, facts = await self._item(key, wanted, BlockedAction.READ)
+        file, facts = await self._read_item(key, wanted, BlockedAction.READ)
         if not self.allows(facts):
             await self._pad_calls(key)
         self.require_allowed(facts)
-        return AccessibleFile(found, facts)
+        return AccessibleFile(file, facts)
 
     async def read_folder(self, key: ItemKey) -> AccessibleFile:
         """
-        Read a folder to list what lies in it; something allowed may be below one that is not.
+        Read a folder that is to be listed.
 
-        Raises:
-            Blocked, NotFound: As `file`.
+        Raises as `read_file`, but Blocked only if nothing in it can be visible.
         """
-        found, facts = await self._item(key, NOTHING, BlockedAction.LIST_CHILDREN)
+        folder, facts = await self._read_item(key, NOTHING, BlockedAction.LIST_CHILDREN)
         if not self._rules.may_contain_visible(facts):
             await self._pad_calls(key)
             raise self._blocked(facts, BlockedAction.LIST_CHILDREN)
-        self._folders[found.key] = found.is_root or self.allows(facts)
-        return AccessibleFile(found, facts)
+        self._folder_visibility[folder.key] = folder.is_root or self.allows(facts)
+        return AccessibleFile(folder, facts)
 
     async def read_parent(self, key: ItemKey) -> AccessibleFile:
         """
-        Read a folder to put something into; whether that is allowed is for `may_create` to say.
+        Read a folder to create something in; `require_creation` decides whether that is allowed.
 
-        Raises:
-            Blocked, NotFound: As `file`.
+        Raises as `read_file`, but Blocked only if its id alone is blocked.
         """
-        found, facts = await self._item(key, NOTHING, BlockedAction.CREATE_CHILD)
+        folder, facts = await self._read_item(key, NOTHING, BlockedAction.CREATE_CHILD)
         if not self.allows(facts):
             await self._pad_calls(key)
-        return AccessibleFile(found, facts)
+        return AccessibleFile(folder, facts)
 
     async def read_site(self, site: str) -> Site:
-        """Read a site; raises as `file`."""
+        """Read a site; raises as `read_file`."""
         ids = Facts(site_id=site)
         disclosure = self._rules.disclosure(ids)
-        return await self._read(disclosure, lambda: self._content.site(site), ids=ids)
+        return await self._read(disclosure, lambda: self.content.site(site), ids=ids)
 
     def require_listable_site(self, site: str) -> Disclosure:
         """
-        Let pass when something in a site may be seen; return what may be told of it.
+        Return what may be disclosed of a site whose libraries or lists are to be listed.
 
-        Raises:
-            Blocked: Nothing may.
+        Raises Blocked when nothing in it can be visible.
         """
         ids = Facts(site_id=site)
         if not self._rules.may_contain_visible(ids):
@@ -116,18 +141,17 @@ class AccessChecker:
         return self._rules.disclosure(ids, listing=True)
 
     async def read_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
-        """Read a list, or with *inside* one whose items are to be listed; raises as `file`."""
+        """Read a list, with *inside* in order to list its items; raises as `read_file`."""
         ids = self.fact_loader.list_id_facts(key)
         disclosure = self._rules.disclosure(ids, listing=inside)
         action = BlockedAction.LIST_CHILDREN if inside else BlockedAction.READ
-        found = await self._read(
-            disclosure, lambda: self._content.site_list(key), ids=ids, action=action
+        site_list = await self._read(
+            disclosure, lambda: self.content.site_list(key), ids=ids, action=action
         )
-        facts = self.fact_loader.list_facts(found)
-        if inside and self._rules.may_contain_visible(facts):
-            return found
-        self.require_allowed(facts)
-        return found
+        facts = self.fact_loader.list_facts(site_list)
+        if not (inside and self._rules.may_contain_visible(facts)):
+            self.require_allowed(facts)
+        return site_list
 
     async def read_row(
         self,
@@ -136,14 +160,14 @@ class AccessChecker:
         wanted: AbstractSet[str] = NOTHING,
         hidden: AbstractSet[str] = NOTHING,
     ) -> AccessibleRow:
-        """Read a list item, without the columns in *hidden*; raises as `file`."""
+        """Read a list item, without the columns in *hidden*; raises as `read_file`."""
         ids = self.fact_loader.list_id_facts(key.of, key.item)
         disclosure = self._rules.disclosure(ids)
-        wants = wanted | self.fact_loader.row_attributes
-        fact_loader = self._fact_loader(disclosure)
+        attributes = wanted | self.fact_loader.row_attributes
+        fact_loader = self._fresh_fact_loader(disclosure)
         row = await self._read(
             disclosure,
-            lambda: fact_loader.content.row(key, wanted=wants, hidden=hidden),
+            lambda: fact_loader.content.row(key, wanted=attributes, hidden=hidden),
             ids=ids,
             pad_calls=lambda: self._pad_calls(key),
         )
@@ -154,96 +178,86 @@ class AccessChecker:
         self.require_allowed(facts)
         return AccessibleRow(row, facts)
 
-    async def read_inside(
-        self, disclosure: Disclosure, read: Callable[[], Awaitable[Found]]
-    ) -> Found:
-        """Read something inside of what *disclosure* is about; raises as `file`."""
+    async def read_inside(self, disclosure: Disclosure, read: Callable[[], Awaitable[T]]) -> T:
+        """Read the contents of a container that *disclosure* is about; raises as `read_file`."""
         return await self._read(disclosure, read)
 
     # -- many
 
     async def check_files(self, files: Sequence[File]) -> list[bool]:
-        """Say of each file whether it may be seen."""
+        """Return whether each file may be seen, in the order of *files*."""
         return [self.allows(facts) for facts in await self.fact_loader.load_file_facts(files)]
 
     async def visible_folders(self, keys: Collection[ItemKey]) -> frozenset[ItemKey]:
         """
-        Return those folders that may be told of by what lies in them.
+        Return the folders that may be named in answers about their contents.
 
-        The top of a library is one of them: it stands for the library, in which something is seen.
+        The root of a library is always among them: it stands for the library.
         """
-        unread = [one for one in dict.fromkeys(keys) if one not in self._folders]
+        unread = [key for key in dict.fromkeys(keys) if key not in self._folder_visibility]
         if unread:
-            self._folders.update(dict.fromkeys(unread, False))
-            read = await self._content.items(unread, wanted=self.fact_loader.file_attributes)
-            folders = [one for one in read.values() if isinstance(one, File)]
-            seen = await self.check_files(folders)
-            self._folders.update(
-                {one.key: one.is_root or shown for one, shown in zip(folders, seen, strict=True)}
+            self._folder_visibility.update(dict.fromkeys(unread, False))
+            items = await self.content.items(unread, wanted=self.fact_loader.file_attributes)
+            folders = [item for item in items.values() if isinstance(item, File)]
+            allowed = await self.check_files(folders)
+            self._folder_visibility.update(
+                {
+                    folder.key: folder.is_root or is_allowed
+                    for folder, is_allowed in zip(folders, allowed, strict=True)
+                }
             )
-        return frozenset(one for one in keys if self._folders[one])
+        return frozenset(key for key in keys if self._folder_visibility[key])
 
     async def check_rows(self, rows: Sequence[Row]) -> list[bool]:
-        """Say of each list item whether it may be seen."""
+        """Return whether each list item may be seen, in the order of *rows*."""
         return [self.allows(facts) for facts in await self.fact_loader.load_row_facts(rows)]
 
     def visible_lists(self, lists: Sequence[SiteList]) -> list[SiteList]:
-        """Keep the lists that may be seen."""
-        return [one for one in lists if self.allows(self.fact_loader.list_facts(one))]
+        """Return the lists that may be seen."""
+        facts_of = self.fact_loader.list_facts
+        return [site_list for site_list in lists if self.allows(facts_of(site_list))]
 
     async def fully_visible_lists(self, keys: Collection[ListKey]) -> frozenset[ListKey]:
-        """Return the lists in which every item may be seen, whatever it is."""
-        read = await self._content.lists_by_id(keys)
-        inside = {
-            key: self.fact_loader.shared_row_facts(one)
-            for key, one in read.items()
-            if isinstance(one, SiteList)
-        }
-        return frozenset(
-            key
-            for key, facts in inside.items()
-            if self._rules.blocking_rule(facts) is None and self._rules.allows_contents(facts)
-        )
+        """Return the lists of which every item may be seen, whatever it is."""
+        lists = await self.content.lists_by_id(keys)
+        visible = set()
+        for key, site_list in lists.items():
+            if isinstance(site_list, SiteList):
+                facts = self.fact_loader.shared_row_facts(site_list)
+                if self._rules.blocking_rule(facts) is None and self._rules.allows_contents(facts):
+                    visible.add(key)
+        return frozenset(visible)
 
     def visible_sites(self, sites: Sequence[Site]) -> list[Site]:
-        """Keep the sites that may be seen."""
-        return [one for one in sites if self.allows_site(one.site)]
+        """Return the sites that may be seen."""
+        return [site for site in sites if self.allows_site(site.site)]
 
     def listable_drives(self, drives: Sequence[Drive]) -> list[Drive]:
-        """Keep the libraries that something visible may lie in."""
-        return [
-            one
-            for one in drives
-            if self._rules.may_contain_visible(self.fact_loader.drive_facts(one))
-        ]
+        """Return the libraries that can hold something visible."""
+        facts_of = self.fact_loader.drive_facts
+        return [drive for drive in drives if self._rules.may_contain_visible(facts_of(drive))]
 
-    # -- verdicts
+    # -- decisions
 
     def allows_site(self, site: str) -> bool:
         """Say whether a site may be seen."""
         return self.allows(Facts(site_id=site))
 
     def allows(self, facts: Facts) -> bool:
-        """Say whether the rules allow what has these facts."""
+        """Say whether the rules allow the resource with these facts."""
         return self._rules.decide(facts).allowed
 
     def require_allowed(self, facts: Facts) -> None:
-        """
-        Let pass what is allowed.
-
-        Raises:
-            Blocked: It is not.
-        """
+        """Raise Blocked unless the rules allow the resource with these facts."""
         decision = self._rules.decide(facts)
         if not decision.allowed:
             raise Blocked(decision.rule_id, facts=facts)
 
     def require_child_allowed(self, folder: Facts, child: Facts) -> None:
         """
-        Let pass a *child* of a *folder* that is about to be changed with all that lies in it.
+        Raise Blocked unless *child* is allowed, before the *folder* around it is changed.
 
-        Raises:
-            Blocked: It is not allowed; without a rule that blocks it, all of the folder is not.
+        If no block rule decided, the refusal is about the whole folder.
         """
         decision = self._rules.decide(child)
         if not decision.allowed and decision.rule_id is None:
@@ -252,7 +266,7 @@ class AccessChecker:
             raise Blocked(decision.rule_id, facts=child)
 
     def unchecked_contents(self, folder: Facts, inside: Facts) -> Blocked:
-        """Refuse a *folder* of which too much is not known; *inside* is known of all in it."""
+        """Build the refusal for a *folder* whose contents could not all be checked."""
         return Blocked(
             self._rules.blocking_rule(inside),
             action=BlockedAction.CHANGE_TREE,
@@ -261,12 +275,7 @@ class AccessChecker:
         )
 
     def require_creation(self, parent: Facts, child: Facts) -> None:
-        """
-        Let a new *child* be made below *parent*.
-
-        Raises:
-            Blocked: It may not.
-        """
+        """Raise Blocked unless a new *child* may be created below *parent*."""
         if not self._rules.allows_creation(parent, child):
             rule_id = self._rules.blocking_rule(child)
             if rule_id is None:
@@ -275,19 +284,18 @@ class AccessChecker:
 
     def allows_all_inside(self, inside: Facts) -> bool:
         """
-        Say whether rules about places alone allow everything inside of something.
+        Say whether rules about places alone allow everything in a container, at any depth.
 
-        *inside* are the facts of what lies in it; further folders may be in between.
+        *inside* holds the facts that all direct contents share.
         """
         deeper = replace(inside, ancestors=UNKNOWN)
         return self._rules.blocking_rule(deeper) is None and self._rules.allows_contents(inside)
 
     def require_place_allowed(self, folder: Facts, child: Facts) -> None:
         """
-        Let pass a *folder* in which everything is allowed; *child* is what is known of all that.
+        Raise Blocked unless a rule about a place, or the default, allows everything in *folder*.
 
-        Raises:
-            Blocked: Something in it might not be.
+        *child* holds the facts that all of its contents share.
         """
         if not self._rules.allows_contents(child):
             raise Blocked(action=BlockedAction.CHANGE_TREE, facts=folder, child=child)
@@ -295,33 +303,37 @@ class AccessChecker:
     def _blocked(self, facts: Facts, action: BlockedAction) -> Blocked:
         return Blocked(self._rules.blocking_rule(facts), action=action, facts=facts)
 
-    async def _item(
+    async def _read_item(
         self, key: ItemKey, wanted: AbstractSet[str], action: BlockedAction
     ) -> tuple[File, Facts]:
         ids = await self.fact_loader.load_item_id_facts(key)
-        wants = wanted | self.fact_loader.file_attributes
+        attributes = wanted | self.fact_loader.file_attributes
         disclosure = self._rules.disclosure(ids, listing=action is not BlockedAction.READ)
-        fact_loader = self._fact_loader(disclosure)
-        found = await self._read(
+        fact_loader = self._fresh_fact_loader(disclosure)
+        file = await self._read(
             disclosure,
-            lambda: fact_loader.content.item(key, wanted=wants),
+            lambda: fact_loader.content.item(key, wanted=attributes),
             ids=ids,
             action=action,
             pad_calls=lambda: self._pad_calls(key),
         )
-        (facts,) = await fact_loader.load_file_facts([found])
+        (facts,) = await fact_loader.load_file_facts([file])
         self.fact_loader.merge(fact_loader)
-        return found, facts
+        return file, facts
 
-    def _fact_loader(self, disclosure: Disclosure) -> FactLoader:
-        """Return what finds out about one thing: one whose cost tells nothing, if that matters."""
+    def _fresh_fact_loader(self, disclosure: Disclosure) -> FactLoader:
+        """Return a loader for one resource, of even cost where the cost could be a side channel."""
         if disclosure is not Disclosure.UNDISCLOSED:
-            return FactLoader(self._content, self._rules)
-        return FactLoader(self._content.exhaustive(), self._rules)
+            return FactLoader(self.content, self._rules)
+        return FactLoader(self.content.exhaustive(), self._rules)
 
     async def _pad_calls(self, key: ItemKey | RowKey) -> None:
-        """Make what is denied cost as many calls as anything else that is denied so."""
-        content = self._content.exhaustive()
+        """
+        Pad upstream calls so that *missing* and *denied* take the same number.
+
+        Otherwise the count is a side channel: docs/spec/rules.md#equal-cost.
+        """
+        content = self.content.exhaustive()
         if isinstance(key, ItemKey):
             await self.fact_loader.pad_calls(lambda: content.items([key], wanted=NOTHING))
         else:
@@ -330,12 +342,13 @@ class AccessChecker:
     async def _read(
         self,
         disclosure: Disclosure,
-        read: Callable[[], Awaitable[Found]],
+        read: Callable[[], Awaitable[T]],
         *,
         ids: Facts | None = None,
         action: BlockedAction = BlockedAction.READ,
         pad_calls: Callable[[], Awaitable[None]] | None = None,
-    ) -> Found:
+    ) -> T:
+        """Read a resource unless its id is blocked; say *missing* only where that is disclosed."""
         if disclosure is Disclosure.DENIED:
             raise Blocked if ids is None else self._blocked(ids, action)
         try:

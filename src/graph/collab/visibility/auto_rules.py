@@ -1,10 +1,10 @@
 """
-Keeping what a token makes within its reach.
+Allow rules that the gateway makes for what a token creates.
 
-In block-all mode whatever a token makes gets an allow rule of its own. That it will be needed is
-written down before anything is made upstream, with what the thing will be known by, and the rule
-is stored before the answer is sent: a failure in between is told with the new id, and what was
-written down stays until the rule is there, or surely nothing was made. Source: decisions 4.
+In block-all mode a token could not read back what it creates. The intent to store a rule is
+recorded before anything is created upstream, and the rule is stored before the answer is sent. A
+failure in between answers with the new id, and the intent stays until the rule is stored or surely
+nothing was created: docs/spec/rules.md#rules-made-by-the-gateway.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ Created = TypeVar("Created", File, Row)
 
 
 class RuleNotStored(Refusal):
-    """Something was made, but the token could not be allowed to see it."""
+    """A resource was created, but its allow rule was not stored."""
 
     code = Code.INTERNAL_ERROR
 
@@ -33,42 +33,51 @@ class RuleNotStored(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class CreatedKind:
-    """How things of one kind are named: the rule about one of them, and the member of answers."""
+    """Rule type and response member for one kind of created resource."""
 
     rule_type: RuleType
     member: str
 
 
-FILES = CreatedKind(RuleType.FILE_ID, "fileId")
-ROWS = CreatedKind(RuleType.LIST_ITEM_ID, "itemId")
+FILE = CreatedKind(RuleType.FILE_ID, "fileId")
+LIST_ITEM = CreatedKind(RuleType.LIST_ITEM_ID, "itemId")
 
 
 async def create_with_rule(
-    context: Context, kind: CreatedKind, trace: Fingerprint, make: Callable[[], Awaitable[Created]]
+    context: Context,
+    kind: CreatedKind,
+    fingerprint: Fingerprint,
+    make: Callable[[], Awaitable[Created]],
 ) -> Created:
     """
-    Make something, and let the token see it.
+    Create a resource; in block-all mode, also store the rule that allows it.
+
+    Args:
+        context: The request.
+        kind: The kind of resource.
+        fingerprint: The fingerprint by which the recovery finds the resource after a crash.
+        make: Creates it upstream.
 
     Raises:
-        RuleNotStored: It was made, but the rule was not stored.
+        RuleNotStored: It was created, but the rule was not stored.
     """
     if context.caller.rules.allow_by_default or context.rule_intents is None:
         return await make()
-    book = context.rule_intents
-    intent = await book.intend(context.caller.token_id, kind.rule_type, trace)
+    intents = context.rule_intents
+    intent = await intents.intend(context.caller.token_id, kind.rule_type, fingerprint)
     try:
         made = await make()
     except OutcomeUnknown:
-        book.abandon(intent)  # it may be there: somebody will look
+        intents.abandon(intent)  # it may exist: the recovery looks for it
         raise
     except (ProviderFailure, Refusal):
-        await book.drop(intent)
+        await intents.drop(intent)
         raise
     except BaseException:
-        book.abandon(intent)
+        intents.abandon(intent)
         raise
     try:
-        await book.allow(intent, _pattern(made))
+        await intents.allow(intent, _pattern(made))
     except Exception as failure:
         raise RuleNotStored(kind.member, made.id) from failure
     return made

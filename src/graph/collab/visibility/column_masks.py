@@ -1,9 +1,9 @@
 """
-Columns of list items that tell again what a word of the mask hides.
+List columns that repeat a masked field.
 
-The values of an item hold the same creation time, people and name that its own fields do. Where a
-word is hidden its columns are not fetched, are null in `fields`, and nothing is filtered or ordered
-by them, nor by what is calculated from them. Source: decisions 8.2 and 16; design, 6.
+An item's column values hold the same creation time, people and name as its own fields. The columns
+of a hidden mask word are not fetched, are null in `fields`, and cannot be used in a filter or an
+order; neither can what is calculated from them: docs/spec/masks.md#collab-columns.
 """
 
 import re
@@ -16,9 +16,9 @@ from policy.vocabulary import CollabField
 from providers.content.field_selection import hidden_keys
 from providers.records.collab import Column
 
-# The provider's own columns, by the names that its API has for them. An address holds the name, the
-# folder and itself.
+# An address holds the name, the folder and itself.
 _ADDRESSES = ("FileRef", "EncodedAbsUrl", "ServerUrl")
+# Mask word -> the columns that repeat its fields, by the names in the provider's API.
 COLUMNS_BY_WORD: Mapping[CollabField, tuple[str, ...]] = MappingProxyType(
     {
         CollabField.NAME: (
@@ -78,11 +78,11 @@ COLUMNS_BY_WORD: Mapping[CollabField, tuple[str, ...]] = MappingProxyType(
         CollabField.CONTENT_TYPE: ("ContentType", "ContentTypeId"),
     }
 )
-_WORDS = re.compile(r"'[^']*'|(\w+)")  # quoted text is no word
+_NAMES = re.compile(r"'[^']*'|(\w+)")  # skips quoted text
 
 
 def masked_columns(caller: Caller) -> frozenset[str]:
-    """Return the columns that tell what is hidden from *caller*."""
+    """Return the columns that repeat fields hidden from *caller*."""
     return frozenset(
         name for word, names in COLUMNS_BY_WORD.items() if caller.hides(word) for name in names
     )
@@ -92,27 +92,28 @@ def require_unmasked(
     caller: Caller, *queries: str | None, columns: Collection[Column] | None = None
 ) -> None:
     """
-    Let filters and orders of list items pass that look at nothing hidden.
+    Require that the filter and the order of a listing use no masked column.
 
     Args:
-        caller: Who asks.
-        queries: A filter, an order.
-        columns: Those of the list; None while it was not read: what is calculated waits for it.
+        caller: The caller, with its mask.
+        queries: The filter and the order.
+        columns: The list's columns, for those that are calculated from others; None before the
+            list was read.
 
     Raises:
-        FieldNotVisible: They would tell something.
+        FieldNotVisible: They use a masked column.
     """
-    looked_at = {name for query in queries for name in _WORDS.findall(query or "") if name}
-    if not looked_at:
+    used = {name for query in queries for name in _NAMES.findall(query or "") if name}
+    if not used:
         return
-    told = [
+    masked = [
         word
         for word, names in COLUMNS_BY_WORD.items()
-        if caller.hides(word) and looked_at & hidden_keys(columns or (), frozenset(names))
+        if caller.hides(word) and used & hidden_keys(columns or (), frozenset(names))
     ]
-    caller.require_visible("A filter or an order", CollabField.FIELD_VALUES, *told)
+    caller.require_visible("A filter or an order", CollabField.FIELD_VALUES, *masked)
 
 
 def blank(fields: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
-    """Null the columns that tell what is hidden; the others stay."""
+    """Return *fields* with the *hidden* columns set to None."""
     return {name: None if name in hidden else value for name, value in fields.items()}

@@ -1,106 +1,89 @@
 """
-A folder that is changed as a whole: what lies in it counts, at any depth.
+Checks before a change to a folder, which changes everything in it, at any depth.
 
-Deleting, moving or sharing a folder does the same to everything in it, and so does giving or taking
-a permission on it. So all of that must be allowed: a token must not destroy, carry off or show to
-others what it may not reach itself. Where rules about places settle it, nothing is read; else the
-folder is walked through, and more than can be looked at counts as blocked. The decisions are silent
-here; ADR 0007.
+Deleting, moving or sharing a folder, or changing a permission on it, requires that all of its
+contents are allowed: a token must not destroy, move or share what it may not read. Rules about
+places can settle that without a call; otherwise the folder is walked, and contents beyond the
+bounds count as blocked. See docs/spec/rules.md#changing-a-folder.
 """
 
 from collections import deque
 from dataclasses import replace
 
 from graph.collab.visibility.access import AccessChecker, AccessibleFile
-from graph.context import Context
 from policy.rules import UNKNOWN, Facts
 from providers.content.ids import ItemKey
 from providers.failures import Missing
 from providers.ports.collab import FileQuery, Order
 from providers.records.collab import File, Row
 
-MAX_PAGES = 25  # of the folders that are listed for one change
+MAX_PAGES = 25  # listed for one change
 MAX_ENTRIES = 1000
-_PAGE = 200
-_FOLDER_TYPE = "0x0120"  # and what is made from it; wire report 1D.5
-ROW_ATTRIBUTES = frozenset(
-    {"file", "content_type_id"}
-)  # what must be known of a row for `require_row_contents_allowed`
+_PAGE_SIZE = 200
+# MergedContent types of folders: docs/spec/upstream/microsoft-files.md#lists.
+_FOLDER_TYPE = "0x0120"
+# The attributes of a list item that `require_row_contents_allowed` needs.
+ROW_ATTRIBUTES = frozenset({"file", "content_type_id"})
 
 
-async def require_contents_allowed(
-    context: Context, access: AccessChecker, found: AccessibleFile
-) -> None:
-    """
-    Let pass what is no folder, and a folder in which everything is allowed.
-
-    Raises:
-        Blocked: Something in it is not, or there is too much to tell.
-    """
-    if not found.file.is_folder or access.allows_all_inside(_inside(found)):
+async def require_contents_allowed(access: AccessChecker, target: AccessibleFile) -> None:
+    """Raise Blocked unless everything in a folder is allowed and can be checked; a file passes."""
+    if not target.file.is_folder or access.allows_all_inside(_shared_facts(target)):
         return
-    waiting, pages, things = deque([found.file.key]), 0, 0
+    waiting, page_count, entry_count = deque([target.file.key]), 0, 0
     while waiting:
         folder, cursor = waiting.popleft(), None
         while True:
-            pages += 1
-            if pages > MAX_PAGES or things > MAX_ENTRIES:
-                raise access.unchecked_contents(found.facts, _inside(found))
-            children, cursor = await _listed(context, access, folder, cursor)
-            things += len(children)
-            for child, facts in zip(
-                children, await access.fact_loader.load_file_facts(children), strict=True
-            ):
-                access.require_child_allowed(found.facts, facts)
+            page_count += 1
+            if page_count > MAX_PAGES or entry_count > MAX_ENTRIES:
+                raise access.unchecked_contents(target.facts, _shared_facts(target))
+            children, cursor = await _list_page(access, folder, cursor)
+            entry_count += len(children)
+            child_facts = await access.fact_loader.load_file_facts(children)
+            for child, facts in zip(children, child_facts, strict=True):
+                access.require_child_allowed(target.facts, facts)
                 if child.is_folder:
                     waiting.append(child.key)
             if cursor is None:
                 break
 
 
-async def require_row_contents_allowed(
-    context: Context, access: AccessChecker, row: Row, facts: Facts
-) -> None:
+async def require_row_contents_allowed(access: AccessChecker, row: Row, facts: Facts) -> None:
     """
-    Let pass a list item that is no folder, or one in which everything is allowed.
+    Raise Blocked unless everything in a list item that is a folder is allowed; others pass.
 
     *row* was read with `ROW_ATTRIBUTES`. A folder of a list that is no library cannot be walked:
     rules about places must settle it.
-
-    Raises:
-        Blocked: Something in it is not allowed, or that cannot be told.
     """
     if isinstance(row.file, File):
-        await require_contents_allowed(context, access, AccessibleFile(row.file, facts))
+        await require_contents_allowed(access, AccessibleFile(row.file, facts))
         return
-    kind = row.content_type_id
-    plain = isinstance(kind, str) and not kind.lower().startswith(_FOLDER_TYPE)
+    content_type = row.content_type_id
+    is_plain = isinstance(content_type, str) and not content_type.lower().startswith(_FOLDER_TYPE)
     inside = replace(facts, list_item_id=UNKNOWN)
-    if not plain and not access.allows_all_inside(inside):
+    if not is_plain and not access.allows_all_inside(inside):
         raise access.unchecked_contents(facts, inside)
 
 
-async def _listed(
-    context: Context, access: AccessChecker, folder: ItemKey, cursor: str | None
+async def _list_page(
+    access: AccessChecker, folder: ItemKey, cursor: str | None
 ) -> tuple[list[File], str | None]:
-    """Read a page of a folder; one that is gone meanwhile is empty."""
-    query = FileQuery(order=Order(by="modified_time"), limit=_PAGE)
-    wants = access.fact_loader.file_attributes
+    """Read one page of a folder and the cursor of the next; a folder that is gone is empty."""
+    query = FileQuery(order=Order(by="modified_time"), limit=_PAGE_SIZE)
+    wanted = access.fact_loader.file_attributes
     try:
-        page = await context.content.files([folder], query, cursor=cursor, wanted=wants)
+        page = await access.content.files([folder], query, cursor=cursor, wanted=wanted)
     except Missing:
         return [], None
     return list(page.items), page.next
 
 
-def _inside(found: AccessibleFile) -> Facts:
-    """Return what is known of anything that lies in a folder."""
-    above = found.facts.ancestors
-    mine = (found.file.drive, found.file.item)
+def _shared_facts(folder: AccessibleFile) -> Facts:
+    """Return the facts that all contents of a folder share."""
     return replace(
-        found.facts,
+        folder.facts,
         item=UNKNOWN,
-        ancestors=above if above is UNKNOWN else above | {mine},
+        ancestors=folder.ancestors_of_children,
         list_item_id=UNKNOWN,
         mime_type=UNKNOWN,
         label_ids=UNKNOWN,

@@ -1,21 +1,21 @@
 """
-Columns of list items that tell of other things than the item: what they tell may be blocked.
+List columns that repeat other resources, which the rules may block.
 
-A look-up repeats a text of an item in another list, and some of upstream's own columns count what
-lies in a folder. To a token with rules a look-up is null unless every item of the other list may be
-seen, which is settled before anything of it is fetched; the number of the other item is the item's
-own value and stays. Contract, "Layer 3"; ADR 0007.
+A look-up column repeats a text of an item in another list, and some of upstream's own columns count
+the contents of a folder. For a token with rules a look-up is null and not fetched, unless every
+item of the other list may be seen. The other item's number is the item's own value and stays:
+docs/spec/rules.md#look-up-columns, docs/spec/rules.md#counts.
 """
 
 from collections.abc import Set as AbstractSet
 
-from graph.collab.visibility import column_masks
 from graph.collab.visibility.access import AccessChecker
-from graph.context import Context
+from graph.collab.visibility.column_masks import masked_columns
+from policy.caller import Caller
 from providers.content.ids import ListKey
 from providers.records.collab import Column
 
-# What upstream counts in a folder, hidden things among it.
+# Upstream counts everything in a folder in these, hidden resources included.
 COUNT_COLUMNS = frozenset(
     {
         "ItemChildCount",
@@ -28,32 +28,30 @@ COUNT_COLUMNS = frozenset(
 
 
 async def find_hidden_columns(
-    context: Context, access: AccessChecker, key: ListKey, wants: AbstractSet[str]
+    caller: Caller, access: AccessChecker, key: ListKey, wanted: AbstractSet[str]
 ) -> frozenset[str]:
     """
-    Return the columns of a list whose values must not be shown.
+    Return the columns of a list whose values must not be shown, by the mask or by the rules.
 
-    Args:
-        context: Who asks, and what is asked.
-        access: What the token's rules allow.
-        key: The list, something of which may be seen.
-        wants: The attributes of its items that are to be shown.
+    *wanted* are the requested attributes of the list's items.
     """
-    hidden = column_masks.masked_columns(context.caller)
-    if access.unrestricted or "fields" not in wants:
-        return hidden
-    lookups = [one for one in await context.content.columns(key) if one.column_type == "lookup"]
-    # A list in another site is not found by this address, so it stays closed.
-    looked_into = {ListKey(key.site, one.source) for one in lookups if one.source is not None}
-    seen = (
-        {one.list for one in await access.fully_visible_lists(looked_into)}
-        if looked_into
-        else set()
-    )
-    closed = {one.name for one in lookups if one.source not in seen and not _is_own(one)}
-    return hidden | COUNT_COLUMNS | closed
+    masked = masked_columns(caller)
+    if access.unrestricted or "fields" not in wanted:
+        return masked
+    columns = await access.content.columns(key)
+    lookups = [column for column in columns if column.column_type == "lookup"]
+    # A list in another site is not found by this key, so its look-ups are hidden.
+    sources = {ListKey(key.site, column.source) for column in lookups if column.source is not None}
+    visible_lists = await access.fully_visible_lists(sources) if sources else ()
+    visible = {source.list for source in visible_lists}
+    blocked = {
+        column.name
+        for column in lookups
+        if column.source not in visible and not _is_built_in(column)
+    }
+    return masked | COUNT_COLUMNS | blocked
 
 
-def _is_own(one: Column) -> bool:
-    """Whether a column is upstream's own, which looks into no list and tells of the item itself."""
-    return one.source is None and one.read_only
+def _is_built_in(column: Column) -> bool:
+    """Say whether a look-up column is upstream's own: it reads no list, only the item itself."""
+    return column.source is None and column.read_only

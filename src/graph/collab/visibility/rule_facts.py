@@ -1,9 +1,8 @@
 """
-What rules ask about, found out: no more than the token's rules need, and once per request.
+Facts that rules ask about: only those that the token's rules need, each loaded once per request.
 
-Whatever upstream did not tell stays UNKNOWN, which blocks and never allows. What one resource needs
-is asked for in batches: `of_files` and its like take everything of a page at once. Source:
-decisions 4 and 16; reference, reliability 4.2.
+A fact that upstream did not tell is UNKNOWN, which matches block rules and never allow rules. Facts
+of one page are loaded in batches. See docs/spec/rules.md#unknown-facts.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -22,8 +21,8 @@ from providers.records import collab as records
 from providers.records.collab import UNKNOWN as UNTOLD
 from providers.records.collab import Drive, File, FileLabel, Row, SiteList
 
-# Rule type -> what must be read of a file, or of a list item, to decide by it.
-_OF_FILE: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
+# Rule type -> the attributes of a file, or of a list item, that the decision needs.
+_FILE_ATTRIBUTES: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
     {
         RuleType.SITE_ID: ("site",),
         RuleType.LIST_ID: ("list_id",),
@@ -31,7 +30,7 @@ _OF_FILE: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
         RuleType.CONTENT_TYPE_ID: ("content_type_id",),
     }
 )
-_OF_ROW: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
+_ROW_ATTRIBUTES: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
     {
         RuleType.FILE_ID: ("file",),
         RuleType.FOLDER: ("file",),
@@ -41,13 +40,13 @@ _OF_ROW: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
         RuleType.CONTENT_TYPE_ID: ("content_type_id",),
     }
 )
-# What must be asked for besides, in batches.
-_CALLED_FOR = frozenset({RuleType.FOLDER, RuleType.SENSITIVITY_LABEL_ID})
-_PLACE = (RuleType.SITE_ID, RuleType.LIST_ID, RuleType.LIST_ITEM_ID)
+# Facts that cost an upstream call of their own, in batches.
+_SEPARATE_CALLS = frozenset({RuleType.FOLDER, RuleType.SENSITIVITY_LABEL_ID})
+_PLACE_TYPES = (RuleType.SITE_ID, RuleType.LIST_ID, RuleType.LIST_ITEM_ID)
 
-# What is known of the file that a list item has not, or may have.
-_FACELESS = Facts()
-_FACE_LOST = Facts(
+# Facts of a list item without a file, and of one whose file is unknown.
+_NO_FILE = Facts()
+_UNKNOWN_FILE = Facts(
     item=UNKNOWN, drive_id=UNKNOWN, ancestors=UNKNOWN, mime_type=UNKNOWN, label_ids=UNKNOWN
 )
 
@@ -56,101 +55,102 @@ Labels = tuple[FileLabel, ...] | records.Unknown
 
 @dataclass(slots=True)
 class FactLoader:
-    """One request's knowledge of what its rules ask about."""
+    """Loads facts, and keeps them for the length of one request."""
 
     content: MergedContent
     rules: RuleSet
-    _above: dict[Key, Ancestors] = field(default_factory=dict)
+    _ancestors: dict[Key, Ancestors] = field(default_factory=dict)
     _labels: dict[Key, Labels] = field(default_factory=dict)
     _drives: dict[str, Drive | records.Unknown | None] = field(default_factory=dict)
-    _fact_calls: int = 0  # calls for facts that `pad_calls` makes up for
+    _fact_calls: int = 0  # upstream calls made so far, as `pad_calls` counts them
 
-    # -- what to read beside what is shown
+    # -- attributes to read in addition to the requested ones
 
     @property
     def file_attributes(self) -> frozenset[str]:
         """The attributes of `File` that the rules need."""
-        return self._wants(_OF_FILE)
+        return self._attributes(_FILE_ATTRIBUTES)
 
     @property
     def row_attributes(self) -> frozenset[str]:
         """The attributes of `Row` that the rules need."""
-        return self._wants(_OF_ROW)
+        return self._attributes(_ROW_ATTRIBUTES)
 
-    # -- facts of what was read
+    # -- facts of records
 
     async def load_file_facts(self, files: Sequence[File]) -> list[Facts]:
-        """Return the facts of each of *files*."""
+        """Return the facts of each file, in the order of *files*."""
         needs = self.rules.rule_types
         if RuleType.FOLDER in needs:
-            asked = [one.key for one in files if one.key not in self._above]
-            self._above.update(await self.content.ancestors(asked))
-            self._fact_calls += any(not one.is_root for one in files)
+            unread = [file.key for file in files if file.key not in self._ancestors]
+            self._ancestors.update(await self.content.ancestors(unread))
+            self._fact_calls += any(not file.is_root for file in files)
         if RuleType.SENSITIVITY_LABEL_ID in needs:
-            labelled = {one.key for one in files if not one.is_folder}
-            await self.labels(labelled)
-            self._fact_calls += bool(labelled)
-        if needs.intersection(_PLACE):
-            lost = {one.drive for one in files if UNTOLD in (one.site, one.list_id)}
-            await self.drives(lost)
-        return [self._of_file(one) for one in files]
+            keys = {file.key for file in files if not file.is_folder}
+            await self.labels(keys)
+            self._fact_calls += bool(keys)
+        if needs.intersection(_PLACE_TYPES):
+            await self.drives({file.drive for file in files if UNTOLD in (file.site, file.list_id)})
+        return [self._file_facts(file) for file in files]
 
     async def load_row_facts(self, rows: Sequence[Row]) -> list[Facts]:
-        """Return the facts of each of *rows*, those of its file among them."""
-        faces = [row.file for row in rows if isinstance(row.file, File)]
-        known = dict(
-            zip([face.key for face in faces], await self.load_file_facts(faces), strict=True)
-        )
-        return [self._of_row(row, known) for row in rows]
+        """Return the facts of each list item, its file's included, in the order of *rows*."""
+        files = [row.file for row in rows if isinstance(row.file, File)]
+        file_facts = await self.load_file_facts(files)
+        facts_by_key = dict(zip([file.key for file in files], file_facts, strict=True))
+        return [self._row_facts(row, facts_by_key) for row in rows]
 
-    def list_facts(self, one: SiteList) -> Facts:
-        """Return the facts of a list; of a library too, when it is one."""
-        return Facts(drive_id=_told(one.drive), site_id=one.site, list_id=one.list)
+    def list_facts(self, site_list: SiteList) -> Facts:
+        """Return the facts of a list; if it is a library, the library's as well."""
+        drive_id = _fact(site_list.drive)
+        return Facts(drive_id=drive_id, site_id=site_list.site, list_id=site_list.list)
 
-    def shared_row_facts(self, one: SiteList) -> Facts:
-        """Return what all items of a list have in common; the rest is unknown."""
-        face = _FACELESS if one.drive is None else replace(_FACE_LOST, drive_id=_told(one.drive))
+    def shared_row_facts(self, site_list: SiteList) -> Facts:
+        """Return the facts that all items of a list share; the others are UNKNOWN."""
+        file_facts = _NO_FILE
+        if site_list.drive is not None:
+            file_facts = replace(_UNKNOWN_FILE, drive_id=_fact(site_list.drive))
         return replace(
-            face,
-            site_id=one.site,
-            list_id=one.list,
+            file_facts,
+            site_id=site_list.site,
+            list_id=site_list.list,
             list_item_id=UNKNOWN,
             content_type_id=UNKNOWN,
         )
 
-    def drive_facts(self, one: Drive) -> Facts:
-        """Return the facts of a library, which is a list too."""
-        return Facts(drive_id=one.drive, site_id=_told(one.site), list_id=_told(one.list_id))
+    def drive_facts(self, drive: Drive) -> Facts:
+        """Return the facts of a library, those of its list included."""
+        site_id, list_id = _fact(drive.site), _fact(drive.list_id)
+        return Facts(drive_id=drive.drive, site_id=site_id, list_id=list_id)
 
     async def pad_calls(self, read: Callable[[], Awaitable[object]]) -> None:
         """
-        Make the calls that the facts of one denied thing did not need.
+        Make the upstream calls that the facts of one denied resource did not need.
 
-        What is missing, what is denied at the top of a library and what is denied deep inside of
-        one cost the same calls, so that these do not tell which it was (reliability 4.3). *read*
-        makes one call of the kind that facts take.
+        A missing resource and a denied one, at any depth, cost the same calls, so that the cost
+        does not tell which it was: docs/spec/rules.md#equal-cost. *read* makes one such call.
         """
-        for _ in range(self._fact_calls, len(self.rules.rule_types & _CALLED_FOR)):
+        for _ in range(self._fact_calls, len(self.rules.rule_types & _SEPARATE_CALLS)):
             await read()
 
     def merge(self, other: "FactLoader") -> None:
-        """Take over what another survey of the same request found out."""
-        self._above.update(other._above)  # noqa: SLF001 - one of us
+        """Add the facts that *other*, of the same request, has loaded."""
+        self._ancestors.update(other._ancestors)  # noqa: SLF001 - the same class
         self._labels.update(other._labels)  # noqa: SLF001
         self._drives.update(other._drives)  # noqa: SLF001
         self._fact_calls += other._fact_calls  # noqa: SLF001
 
-    # -- facts of what was not read yet
+    # -- facts that follow from an id, before anything is read
 
     async def load_item_id_facts(self, key: Key) -> Facts:
-        """Return what an id alone tells of a file: itself and its library, and where that is."""
+        """Return the facts that follow from the id of a file: its library and that one's site."""
         site: TextFact = UNKNOWN
         list_id: TextFact = UNKNOWN
         if self.rules.rule_types & {RuleType.SITE_ID, RuleType.LIST_ID}:
             drive = (await self.drives({key.drive})).get(key.drive)
             if isinstance(drive, Drive):
-                site, list_id = _told(drive.site), _told(drive.list_id)
-            elif drive is None:  # there is no such library, so no rule about places can match
+                site, list_id = _fact(drive.site), _fact(drive.list_id)
+            elif drive is None:  # no such library exists, so no rule about places can match
                 site = list_id = None
         return Facts(
             item=UNKNOWN if key.item == collab_ids.ROOT else (key.drive, key.item),
@@ -166,81 +166,81 @@ class FactLoader:
 
     @staticmethod
     def list_id_facts(key: ListKey, number: str | None = None) -> Facts:
-        """Return what an id alone tells of a list, or of the item *number* of it."""
-        face = _FACE_LOST if number is not None else Facts(drive_id=UNKNOWN)
+        """Return the facts that follow from the id of a list, or of its item *number*."""
+        file_facts = _UNKNOWN_FILE if number is not None else Facts(drive_id=UNKNOWN)
         return replace(
-            face,
+            file_facts,
             site_id=key.site,
             list_id=key.list,
             list_item_id=number,
             content_type_id=UNKNOWN if number is not None else None,
         )
 
-    # -- what both rules and answers ask
+    # -- data that both rules and answers use
 
     async def labels(self, keys: Collection[Key]) -> Mapping[Key, Labels]:
-        """Return the sensitivity labels of files."""
-        asked = [key for key in dict.fromkeys(keys) if key not in self._labels]
-        if asked:
-            found = await self.content.file_labels(asked)
-            self._labels.update({key: found.get(key, UNTOLD) for key in asked})
+        """Return the sensitivity labels of files; `records.UNKNOWN` where upstream did not tell."""
+        unread = [key for key in dict.fromkeys(keys) if key not in self._labels]
+        if unread:
+            labels = await self.content.file_labels(unread)
+            self._labels.update({key: labels.get(key, UNTOLD) for key in unread})
         return self._labels
 
     async def drives(self, drives: Collection[str]) -> Mapping[str, Drive | records.Unknown | None]:
-        """Return libraries by their ids."""
-        asked = [one for one in dict.fromkeys(drives) if one not in self._drives]
-        if asked:
+        """Return libraries by id; None for one that does not exist."""
+        unread = [drive for drive in dict.fromkeys(drives) if drive not in self._drives]
+        if unread:
             # In block-all mode a guess at a library must cost as much as a library that is denied.
             content = self.content if self.rules.allow_by_default else self.content.exhaustive()
-            found = await content.drives_by_id(asked)
-            self._drives.update({one: found.get(one, UNTOLD) for one in asked})
+            records_by_id = await content.drives_by_id(unread)
+            self._drives.update({drive: records_by_id.get(drive, UNTOLD) for drive in unread})
         return self._drives
 
-    def _wants(self, table: Mapping[RuleType, tuple[str, ...]]) -> frozenset[str]:
+    def _attributes(self, table: Mapping[RuleType, tuple[str, ...]]) -> frozenset[str]:
         return frozenset(
             name for rule_type in self.rules.rule_types for name in table.get(rule_type, ())
         )
 
-    def _of_file(self, one: File) -> Facts:
-        drive = self._drives.get(one.drive)
-        site, list_id = one.site, one.list_id
+    def _file_facts(self, file: File) -> Facts:
+        drive = self._drives.get(file.drive)
+        site, list_id = file.site, file.list_id
         if isinstance(drive, Drive):
             site = drive.site if site is UNTOLD else site
             list_id = drive.list_id if list_id is UNTOLD else list_id
-        labels: Labels = () if one.is_folder else self._labels.get(one.key, UNTOLD)
+        labels: Labels = () if file.is_folder else self._labels.get(file.key, UNTOLD)
         return Facts(
-            item=(one.drive, one.item),
-            drive_id=one.drive,
-            ancestors=_above(self._above.get(one.key, UNTOLD)),
-            site_id=_told(site),
-            list_id=_told(list_id),
-            # The top of a library is a folder without a row of its own.
-            list_item_id=None if one.is_root else _told(one.list_item_id),
-            mime_type=_told(one.media_type),
+            item=(file.drive, file.item),
+            drive_id=file.drive,
+            ancestors=_ancestor_keys(self._ancestors.get(file.key, UNTOLD)),
+            site_id=_fact(site),
+            list_id=_fact(list_id),
+            # The root of a library is a folder without a list item.
+            list_item_id=None if file.is_root else _fact(file.list_item_id),
+            mime_type=_fact(file.media_type),
             label_ids=_label_ids(labels),
-            content_type_id=None if one.is_root else _told(one.content_type_id),
+            content_type_id=None if file.is_root else _fact(file.content_type_id),
         )
 
-    def _of_row(self, row: Row, faces: Mapping[Key, Facts]) -> Facts:
-        face = _FACELESS if row.file is None else _FACE_LOST
+    def _row_facts(self, row: Row, facts_by_key: Mapping[Key, Facts]) -> Facts:
+        file_facts = _NO_FILE if row.file is None else _UNKNOWN_FILE
         if isinstance(row.file, File):
-            face = faces[row.file.key]
+            file_facts = facts_by_key[row.file.key]
         return replace(
-            face,
+            file_facts,
             site_id=row.site,
             list_id=row.list,
             list_item_id=row.number,
-            content_type_id=_told(row.content_type_id),
+            content_type_id=_fact(row.content_type_id),
         )
 
 
-def _told(fact: records.Fact) -> TextFact:
-    return UNKNOWN if fact is UNTOLD else fact
+def _fact(value: records.Fact) -> TextFact:
+    return UNKNOWN if value is UNTOLD else value
 
 
-def _above(folders: Ancestors) -> frozenset[ItemKey] | Literal[UnknownFact.UNKNOWN]:
-    return UNKNOWN if folders is UNTOLD else frozenset((one.drive, one.item) for one in folders)
+def _ancestor_keys(folders: Ancestors) -> frozenset[ItemKey] | Literal[UnknownFact.UNKNOWN]:
+    return UNKNOWN if folders is UNTOLD else frozenset((key.drive, key.item) for key in folders)
 
 
 def _label_ids(labels: Labels) -> frozenset[str] | Literal[UnknownFact.UNKNOWN]:
-    return UNKNOWN if labels is UNTOLD else frozenset(one.label_id for one in labels)
+    return UNKNOWN if labels is UNTOLD else frozenset(label.label_id for label in labels)

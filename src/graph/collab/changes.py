@@ -1,0 +1,73 @@
+"""Steps that all collab mutations share: preconditions, destinations, provider refusals."""
+
+from collections.abc import Awaitable
+from typing import Annotated, TypeVar
+
+import strawberry
+
+from graph.collab.failures import translate_failures
+from graph.collab.visibility.access import AccessChecker, AccessibleFile
+from policy.refusals import AccessDenied, InvalidInput
+from policy.vocabulary import Code
+from providers.content.ids import ItemKey
+from providers.failures import Refused
+
+ETAG = frozenset({"etag"})
+IfMatch = Annotated[str | None, strawberry.argument(description="The ETag it must still have.")]
+T = TypeVar("T")
+
+# Upstream's words for a reserved name, a name that ends with a dot, and a path that is too long.
+_NAME_REFUSED = frozenset({"nameInvalid", "pathIsTooLong"})
+
+
+@translate_failures
+async def apply_change(change: Awaitable[T], *, refusable: bool = False) -> T:
+    """
+    Await a change upstream.
+
+    Args:
+        change: The call.
+        refusable: Whether every refusal of the provider is one of its policy.
+
+    Raises:
+        AccessDenied: `PROVIDER_REFUSED`, the provider's policy forbids it.
+        InvalidInput: The provider, whose rules are stricter, does not accept the name.
+        Refusal: As `translate_failures`.
+    """
+    try:
+        return await change
+    except Refused as refusal:
+        if refusal.word in _NAME_REFUSED:
+            raise InvalidInput(
+                "The provider does not take this name here.", code=Code.VALIDATION_ERROR
+            ) from refusal
+        if type(refusal) is Refused and (refusable or refusal.status == 403):
+            raise AccessDenied(
+                "The provider's policy does not allow this.", code=Code.PROVIDER_REFUSED
+            ) from refusal
+        raise
+
+
+def parse_if_match(if_match: str | None) -> str | None:
+    """Return the entity tag of an `If-Match`; None when any version is accepted."""
+    text = (if_match or "").strip()
+    return None if text in ("", "*") else text
+
+
+async def read_destination(access: AccessChecker, key: ItemKey) -> AccessibleFile:
+    """
+    Read the folder that a change creates something in.
+
+    Raises:
+        InvalidInput: It is not a folder.
+    """
+    parent = await access.read_parent(key)
+    if not parent.file.is_folder:
+        access.require_allowed(parent.facts)
+        raise invalid_destination("The destination is not a folder.")
+    return parent
+
+
+def invalid_destination(message: str) -> InvalidInput:
+    """Build the refusal of a destination."""
+    return InvalidInput(message, code=Code.INVALID_DESTINATION)

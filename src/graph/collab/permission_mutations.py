@@ -1,0 +1,124 @@
+"""Root mutations of sharing: share a file or folder, change and delete permissions."""
+
+from typing import Annotated
+
+import strawberry
+
+from graph.collab import ids
+from graph.collab.changes import apply_change
+from graph.collab.failures import translate_failures
+from graph.collab.file_queries import FileId
+from graph.collab.inputs import (
+    ShareDriveFileInput,
+    ShareType,
+    UpdateFilePermissionInput,
+    require_text,
+    validate_address,
+    validate_text,
+)
+from graph.collab.types import DriveOperationResult
+from graph.collab.views import DriveOperationView
+from graph.collab.visibility.access import open_write_access
+from graph.collab.visibility.folder_checks import require_contents_allowed
+from graph.context import Context, Info
+from graph.masking.guards import guarded
+from policy.refusals import InvalidInput, NotFound
+from policy.vocabulary import Code, CollabOp
+from providers.content.ids import ItemKey
+from providers.ports.collab import Share
+from providers.records.collab import File
+
+MAX_MESSAGE = 2000  # characters; docs/spec/collab.md#sharing
+
+Argument = strawberry.argument
+
+
+@guarded(CollabOp.SHARE_FILE, returns=DriveOperationResult)
+@translate_failures
+async def share_file(
+    info: Info,
+    file_id: FileId,
+    written: Annotated[ShareDriveFileInput, Argument(name="input", description="With whom.")],
+) -> DriveOperationView:
+    """Let others at a file or folder."""
+    context = info.context
+    key, share = ids.parse_file(file_id), _share(written)
+    file = await _read_with_contents(context, key)
+    context.refuse_uncertain_retry()  # the provider would notify the recipients again
+    permission_id = await apply_change(context.content.share(key, share), refusable=True)
+    return DriveOperationView(file_id=file.id, permission_id=permission_id)
+
+
+@guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
+@translate_failures
+async def update_file_permission(
+    info: Info,
+    file_id: FileId,
+    permission_id: Annotated[str, Argument(description="The permission's id.")],
+    written: Annotated[
+        UpdateFilePermissionInput, Argument(name="input", description="What it shall allow.")
+    ],
+) -> DriveOperationView:
+    """Change what a permission allows; the owner's cannot be changed."""
+    context = info.context
+    key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
+    file = await _read_with_contents(context, key)
+    await _require_changeable(context, key, permission)
+    change = context.content.update_permission(key, permission, written.role.value)
+    await apply_change(change, refusable=True)
+    return DriveOperationView(file_id=file.id, permission_id=permission)
+
+
+@guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
+@translate_failures
+async def delete_file_permission(
+    info: Info,
+    file_id: FileId,
+    permission_id: Annotated[str, Argument(description="The permission's id.")],
+) -> DriveOperationView:
+    """Take a permission away; the owner's cannot be."""
+    context = info.context
+    key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
+    file = await _read_with_contents(context, key)
+    await _require_changeable(context, key, permission)
+    await apply_change(context.content.delete_permission(key, permission), refusable=True)
+    return DriveOperationView(file_id=file.id)
+
+
+async def _read_with_contents(context: Context, key: ItemKey) -> File:
+    """Read a file, or a folder of which all contents are allowed, since sharing applies to them."""
+    access = open_write_access(context)
+    target = await access.read_file(key)
+    await require_contents_allowed(access, target)
+    return target.file
+
+
+async def _require_changeable(context: Context, key: ItemKey, permission_id: str) -> None:
+    """
+    Require that a permission exists and is not the owner's.
+
+    Raises:
+        NotFound: The file has no such permission.
+        InvalidInput: It is the owner's.
+    """
+    permissions = await context.content.permissions(key)
+    matching = [permission for permission in permissions if permission.id == permission_id]
+    if not matching:
+        raise NotFound("The file has no permission with this id.")
+    if any(permission.role == "owner" for permission in matching):
+        raise InvalidInput("The owner's permission stays.", code=Code.VALIDATION_ERROR)
+
+
+def _share(written: ShareDriveFileInput) -> Share:
+    email = None
+    if written.type in (ShareType.USER, ShareType.GROUP):
+        email = validate_address(written.email_address, "input.emailAddress")
+    if written.type is ShareType.DOMAIN:
+        require_text(written.domain, "input.domain")
+    return Share(
+        type=written.type.value,
+        role=written.role.value,
+        email=email,
+        notify=written.send_notification is not False,
+        message=validate_text(written.message, "input.message", maximum=MAX_MESSAGE),
+    )
