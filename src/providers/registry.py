@@ -28,7 +28,7 @@ from providers.failures import ProviderFailure
 from providers.http.client import Credentials, Origins, Upstream
 from providers.http.response import Response
 from providers.ports.calendar import CalendarPort
-from providers.ports.collab import CollabPort
+from providers.ports.collab_port import CollabPort
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPort
 from providers.ports.tasks import TaskPort

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from providers import registry
 from providers.content.ids import ItemKey, ListKey
 from providers.content.merged_content import MergedContent
-from providers.http.client import Origins
-from providers.ports.collab import CollabPort
+from providers.http.client import Origins, Upstream
+from providers.ports.collab_port import CollabPort
 from providers.ports.connection import ConnectionInfo
 from sandbox import faults
 from sandbox.app import Sandbox
@@ -72,6 +72,7 @@ class Access:
     """A connection and the connector on it."""
 
     info: ConnectionInfo
+    upstream: Upstream
     port: CollabPort
 
     @property
@@ -177,8 +178,8 @@ class Tenant:
             base_url=f"{BASE}/collab",
             selected_site_ids=sites,
         )
-        way = registry.open_upstream(self.origins, info, Held(token))
-        return Access(info, registry.CollabRegistry().open(info, way))
+        upstream = registry.open_upstream(self.origins, info, Held(token))
+        return Access(info, upstream, registry.CollabRegistry().open(info, upstream))
 
 
 def column(name, kind, **more):

@@ -186,7 +186,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
             query,
             cursor=position,
             wanted=fields | access.fact_loader.file_attributes,
-            going_on=position != cursor,
+            reuse_listing=position != cursor,
         )
 
     page = await fill_page(read_page, access.check_files, limit=size, cursor=cursor)

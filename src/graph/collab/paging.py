@@ -49,13 +49,13 @@ async def fill_page(
     page_count = 0
     while True:
         page = await read_page(cursor)
-        page_count += max(1, page.calls)
+        page_count += max(1, page.upstream_pages)
         warnings.update(dict.fromkeys(page.warnings))
         visible = await check_visible(page.items)
         end = _end_of_room(visible, limit - len(entries))
         entries += compress(page.items[:end], visible)
         if any(visible[end:]):
-            return VisiblePage(tuple(entries), page.places[end - 1], tuple(warnings))
+            return VisiblePage(tuple(entries), page.cursors[end - 1], tuple(warnings))
         cursor = page.next
         if cursor is None or len(entries) == limit or page_count >= MAX_PAGES:
             return VisiblePage(tuple(entries), cursor, tuple(warnings))

@@ -1,4 +1,4 @@
-"""Which columns of a list show what others hold, and what is left to ask for without them."""
+"""The selection of list item values: what is requested, and what is null for this caller."""
 
 import re
 from collections.abc import Collection
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from providers.records.collab import Column
 
 LOOKUPS = ("lookup", "person")
-# Upstream brings these as well, and no list names them among its columns.
-_UNLISTED = ("Edit", "ItemChildCount", "FolderChildCount", "LinkFilenameNoMenu")
-_MOST_ASKED = 8000  # characters of names in one query
+# Upstream returns these as well, and no list names them among its columns.
+_UNLISTED_KEYS = ("Edit", "ItemChildCount", "FolderChildCount", "LinkFilenameNoMenu")
+_MAX_SELECT = 8000  # characters of names in one query
 
 
 @dataclass(frozen=True, slots=True)
 class FieldSelection:
     """
-    The part of an item's values that is asked for.
+    The requested part of an item's values.
 
     Attributes:
-        asked: The keys to ask for; None: all of them, there being too many to name.
-        nulls: The keys that are shown as null, whatever upstream has there.
+        requested: The keys to request; None: all of them, there being too many to name.
+        nulled: The keys that are shown as null, whatever upstream has there.
     """
 
-    asked: tuple[str, ...] | None
-    nulls: tuple[str, ...]
+    requested: tuple[str, ...] | None
+    nulled: tuple[str, ...]
 
 
 ALL_FIELDS = FieldSelection(None, ())
@@ -34,50 +34,51 @@ def hidden_keys(columns: Collection[Column], hidden: AbstractSet[str]) -> frozen
     """
     Return the keys of values that must not be shown when those under *hidden* must not.
 
-    Besides *hidden* itself: what is calculated from such a column, step by step, and the texts of
-    look-ups that show one of another list. Keys are upstream's: of people and look-ups there are
+    Besides *hidden* itself these are columns calculated from such a column, at any depth, and the
+    texts of look-ups that show one of another list. Keys are upstream's: people and look-ups have
     two, `Name` and `NameLookupId`.
     """
-    found = set(hidden)
-    found |= {one.name for one in columns if one.looks_up in hidden}
-    held = [one for one in columns if one.name in hidden or f"{one.name}LookupId" in hidden]
-    while held:
-        names = [name for one in held for name in (one.name, one.display_name) if name]
-        mentioned = re.compile(
+    keys = set(hidden)
+    keys |= {column.name for column in columns if column.looks_up in hidden}
+    sources = [
+        column for column in columns if column.name in hidden or f"{column.name}LookupId" in hidden
+    ]
+    while sources:
+        names = [name for column in sources for name in (column.name, column.display_name) if name]
+        mention = re.compile(
             "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names), re.IGNORECASE
         )
-        held = [
-            one
-            for one in columns
-            if one.formula and one.name not in found and mentioned.search(one.formula)
+        sources = [
+            column
+            for column in columns
+            if column.formula and column.name not in keys and mention.search(column.formula)
         ]
-        found |= {one.name for one in held}
-    return frozenset(found)
+        keys |= {column.name for column in sources}
+    return frozenset(keys)
 
 
 def select_fields(
     columns: Collection[Column], hidden: AbstractSet[str], select: Collection[str] | None
 ) -> FieldSelection:
-    """Part what may be shown from what may not; *select*: the caller's columns, None: all."""
-    out = hidden_keys(columns, hidden)
+    """Split values into shown and hidden ones; *select*: the caller's columns, None: all."""
+    hidden = hidden_keys(columns, hidden)
     keys = list(select) if select is not None else _all_keys(columns)
-    nulls = tuple(dict.fromkeys(key for key in keys if key in out))
-    asked = [key for key in keys if key not in out]
-    if select is None and sum(map(len, asked)) > _MOST_ASKED:
-        return FieldSelection(None, nulls)
-    return FieldSelection(tuple(dict.fromkeys(asked)), nulls)
+    nulled = tuple(dict.fromkeys(key for key in keys if key in hidden))
+    requested = [key for key in keys if key not in hidden]
+    if select is None and sum(map(len, requested)) > _MAX_SELECT:
+        return FieldSelection(None, nulled)
+    return FieldSelection(tuple(dict.fromkeys(requested)), nulled)
 
 
 def _all_keys(columns: Collection[Column]) -> list[str]:
-    """Return where upstream puts values when it is asked for all."""
-    return [*(key for one in columns for key in _keys(one)), *_UNLISTED]
+    """Return the keys under which upstream returns values when all are requested."""
+    return [*(key for column in columns for key in _keys(column)), *_UNLISTED_KEYS]
 
 
-def _keys(one: Column) -> tuple[str, ...]:
-    """Return where upstream puts the values of a column then."""
-    if one.column_type not in LOOKUPS:
-        return (one.name,)
-    looked_up = one.column_type == "lookup" and (one.read_only or one.hidden)  # by upstream itself
-    if one.multiple or looked_up:
-        return (one.name, f"{one.name}LookupId")
-    return (f"{one.name}LookupId",)
+def _keys(column: Column) -> tuple[str, ...]:
+    if column.column_type not in LOOKUPS:
+        return (column.name,)
+    is_system_lookup = column.column_type == "lookup" and (column.read_only or column.hidden)
+    if column.multiple or is_system_lookup:
+        return (column.name, f"{column.name}LookupId")
+    return (f"{column.name}LookupId",)

@@ -1,11 +1,13 @@
 """
-Listings of files: one folder in upstream's order, or several places sorted here.
+Listings of files: one folder in upstream's order, or several folders sorted here.
 
-    u  one folder, by time or size: upstream orders, and its pages are gone through
-    g  anything else: everything is read, within bounds, and sorted; a page is what comes next
+The first letter of a cursor says which of the two:
 
-A cursor of the second way is the rank of the last file, so what appears or goes between two pages
-loses and doubles nothing. Source: decisions 8.3.
+    u  one folder, by time or size: upstream orders, and its pages are read one by one
+    g  anything else: everything is read, within bounds, and sorted; a page is a part of it
+
+A cursor of kind g is the rank of the last file, so files that appear or disappear between two pages
+lose and duplicate no others. The bounds are docs/spec/collab.md#file-list-bounds.
 """
 
 import re
@@ -26,48 +28,42 @@ from providers.ports.collab import FileQuery, InvalidCursor, Order, Page
 from providers.records import collab as records
 from providers.records.base import to_epoch_ms
 
-MOST_CHILDREN = 20_000  # of one folder, sorted here
-MOST_FOUND = 2000  # of one library, by one search
-MOST_PAGES = 5  # of upstream for one of ours; decisions 0
-_CHILDREN_PAGE = 999
-_FOUND_PAGE = 200
-_FILTERED_PAGE = 200
-_SORT_KEYS = {
-    "name": "name",
-    "modified_time": "modified_time",
-    "created_time": "created_time",
-    "size": "size",
-}
+MAX_CHILDREN = 20_000  # of one folder, sorted here
+MAX_HITS = 2000  # of one library, by one search
+MAX_PAGES = 5  # upstream pages for one page; docs/spec/paging.md#page-filling
+_CHILDREN_PER_PAGE = 999
+_HITS_PER_PAGE = 200
+_FILTERED_PER_PAGE = 200
+_SORT_KEYS = frozenset({"name", "modified_time", "created_time", "size"})
 
 # (folder, order, cursor, top, wanted) -> a page; and (folder, text, cursor, top, wanted).
-Children: TypeAlias = Callable[
+ReadChildren: TypeAlias = Callable[
     [ItemKey, Order | None, str | None, int, AbstractSet[str]], Awaitable[Page[records.File]]
 ]
-Find: TypeAlias = Callable[
+SearchFiles: TypeAlias = Callable[
     [ItemKey, str, str | None, int, AbstractSet[str]], Awaitable[Page[records.File]]
 ]
 Rank: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Gathered:
-    """Everything there is of a listing, in order."""
+class _SortedListing:
+    """A listing that was read whole, in order."""
 
     ranked: Sequence[tuple[Rank, records.File]]
     warnings: tuple[str, ...]
 
     def page(self, query: FileQuery, cursor: str | None) -> Page[records.File]:
-        """Return what comes after a cursor."""
+        """Return the files after a cursor."""
         ranks = [key for key, _ in self.ranked]
-        start = 0 if cursor is None else bisect_right(ranks, _read_rank(cursor, query.order))
-        chosen = self.ranked[start : start + query.limit]
-        cursors = tuple(f"g{_write_rank(one, query.order)}" for _, one in chosen)
+        start = 0 if cursor is None else bisect_right(ranks, _decode_rank(cursor, query.order))
+        files = [file for _, file in self.ranked[start : start + query.limit]]
+        cursors = tuple(f"g{_encode_rank(file, query.order)}" for file in files)
         more = start + query.limit < len(self.ranked)
         return Page(
-            items=tuple(one for _, one in chosen),
-            places=cursors,
+            items=tuple(files),
+            cursors=cursors,
             next=cursors[-1] if more and cursors else None,
-            calls=1,
             warnings=self.warnings,
         )
 
@@ -75,149 +71,150 @@ class _Gathered:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLister:
     """
-    Lists files by two calls of whoever knows where they are, for the length of one request.
+    Lists files for the length of one request.
 
-    What was read whole is kept meanwhile for those who go on in it.
+    Listings that were read whole are kept for the pages that follow.
     """
 
-    children: Children
-    find: Find
-    _held: dict[object, "_Gathered"] = field(default_factory=dict, repr=False)
+    children: ReadChildren
+    search: SearchFiles
+    _listings: dict[object, _SortedListing] = field(default_factory=dict, repr=False)
 
     async def page(
         self,
-        places: Sequence[ItemKey],
+        folders: Sequence[ItemKey],
         query: FileQuery,
         *,
         cursor: str | None,
         wanted: AbstractSet[str],
-        going_on: bool = False,
+        reuse_listing: bool = False,
     ) -> Page[records.File]:
         """
-        Return the files of some places in order.
-
-        *going_on*: what was read whole for the page before is not read again.
+        Return the files of some folders in order; arguments as `MergedFiles.files`.
 
         Raises:
             InvalidCursor: *cursor* is not of this listing.
-            ProviderFailure: No place could be read.
+            ProviderFailure: No folder could be read.
         """
-        needed = frozenset(wanted) | needs(query)
-        way = "" if cursor is None else cursor[:1]
-        rest = None if cursor is None else cursor[1:]
-        single = len(places) == 1 and query.text is None
-        if way == "u" or (way == "" and single and query.order.is_upstreams):
-            if not (single and query.order.is_upstreams):
-                raise InvalidCursor
-            try:
-                return await self._upstream(places[0], query, rest, needed)
-            except Refused:
-                if way == "u":
-                    raise
-        if way not in ("", "g"):
+        needed = frozenset(wanted) | needed_attributes(query)
+        kind = "" if cursor is None else cursor[:1]
+        position = None if cursor is None else cursor[1:]
+        by_upstream = len(folders) == 1 and query.text is None and query.order.is_upstream_order
+        if kind == "u" and not by_upstream:
             raise InvalidCursor
-        known = (tuple(places), query, needed)
-        if not going_on or known not in self._held:
-            self._held[known] = await self._gather(places, query, needed)
-        return self._held[known].page(query, rest)
+        if by_upstream and kind in ("", "u"):
+            try:
+                return await self._upstream_page(folders[0], query, position, needed)
+            except Refused:
+                if kind == "u":
+                    raise
+        if kind not in ("", "g"):
+            raise InvalidCursor
+        listing = (tuple(folders), query, needed)
+        if not reuse_listing or listing not in self._listings:
+            self._listings[listing] = await self._read_all(folders, query, needed)
+        return self._listings[listing].page(query, position)
 
-    async def _upstream(
+    async def _upstream_page(
         self, folder: ItemKey, query: FileQuery, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.File]:
-        top = _FILTERED_PAGE if _filters(query) else query.limit
-        found: list[tuple[records.File, str]] = []
-        place, calls, more = cursor, 0, True
-        while more and calls < MOST_PAGES and len(found) < query.limit:
-            page = await self.children(folder, query.order, place, top, wanted)
-            found += [
-                (file, f"u{at}")
-                for file, at in zip(page.items, page.places, strict=True)
+        top = _FILTERED_PER_PAGE if _has_filters(query) else query.limit
+        matches: list[tuple[records.File, str]] = []
+        position, pages, more = cursor, 0, True
+        while more and pages < MAX_PAGES and len(matches) < query.limit:
+            page = await self.children(folder, query.order, position, top, wanted)
+            matches += [
+                (file, f"u{file_cursor}")
+                for file, file_cursor in zip(page.items, page.cursors, strict=True)
                 if passes(file, query)
             ]
-            calls += 1
-            place, more = page.next, page.next is not None
+            pages += 1
+            position, more = page.next, page.next is not None
         return Page(
-            items=tuple(file for file, _ in found),
-            places=tuple(at for _, at in found),
-            next=None if place is None else f"u{place}",
-            calls=calls,
+            items=tuple(file for file, _ in matches),
+            cursors=tuple(file_cursor for _, file_cursor in matches),
+            next=None if position is None else f"u{position}",
+            upstream_pages=pages,
         )
 
-    async def _gather(
-        self, places: Sequence[ItemKey], query: FileQuery, wanted: AbstractSet[str]
-    ) -> "_Gathered":
-        """Read and sort everything."""
-        answers = await gather_results([self._all(place, query, wanted) for place in places])
-        failures = [one for one in answers if isinstance(one, ProviderFailure)]
-        if failures and len(failures) == len(places):
-            raise next((one for one in failures if isinstance(one, Throttled)), failures[0])
+    async def _read_all(
+        self, folders: Sequence[ItemKey], query: FileQuery, wanted: AbstractSet[str]
+    ) -> _SortedListing:
+        answers = await gather_results(
+            [self._read_folder(folder, query, wanted) for folder in folders]
+        )
+        failures = [answer for answer in answers if isinstance(answer, ProviderFailure)]
+        if failures and len(failures) == len(folders):
+            throttles = (failure for failure in failures if isinstance(failure, Throttled))
+            raise next(throttles, failures[0])
         warnings = ["A library could not be read."] * bool(failures)
-        found: dict[ItemKey, records.File] = {}
+        matches: dict[ItemKey, records.File] = {}
         for answer in answers:
             if isinstance(answer, ProviderFailure):
                 continue
             files, complete = answer
-            found |= {one.key: one for one in files if passes(one, query)}
+            matches |= {file.key: file for file in files if passes(file, query)}
             if not complete:
                 warnings.append("A folder or a search holds more than can be sorted at once.")
-        ranked = sorted((rank(one, query.order), one) for one in found.values())
-        return _Gathered(ranked, tuple(dict.fromkeys(warnings)))
+        ranked = sorted((rank(file, query.order), file) for file in matches.values())
+        return _SortedListing(ranked, tuple(dict.fromkeys(warnings)))
 
-    async def _all(
-        self, place: ItemKey, query: FileQuery, wanted: AbstractSet[str]
+    async def _read_folder(
+        self, folder: ItemKey, query: FileQuery, wanted: AbstractSet[str]
     ) -> tuple[list[records.File], bool]:
-        """Read everything of a place, and say whether that is all."""
-        most = MOST_CHILDREN if query.text is None else MOST_FOUND
-        found: list[records.File] = []
+        """Read the files of a folder up to the bound; the second value tells whether all fit."""
+        limit = MAX_CHILDREN if query.text is None else MAX_HITS
+        files: list[records.File] = []
         cursor: str | None = None
         while True:
             if query.text is None:
-                page = await self.children(place, None, cursor, _CHILDREN_PAGE, wanted)
+                page = await self.children(folder, None, cursor, _CHILDREN_PER_PAGE, wanted)
             else:
-                page = await self.find(place, query.text, cursor, _FOUND_PAGE, wanted)
-            found += page.items
+                page = await self.search(folder, query.text, cursor, _HITS_PER_PAGE, wanted)
+            files += page.items
             cursor = page.next
             if cursor is None:
-                return found, True
-            if len(found) >= most:
-                return found, False
+                return files, True
+            if len(files) >= limit:
+                return files, False
 
 
-def needs(query: FileQuery) -> frozenset[str]:
+def needed_attributes(query: FileQuery) -> frozenset[str]:
     """Return the attributes that filtering and ordering look at."""
-    found = {_SORT_KEYS[query.order.by]} if query.order.by in _SORT_KEYS else set()
+    needed = {query.order.by} & _SORT_KEYS
     if query.name is not None or query.names_only:
-        found.add("name")
+        needed |= {"name"}
     if query.modified_after is not None or query.modified_before is not None:
-        found.add("modified_time")
-    return frozenset(found)
+        needed |= {"modified_time"}
+    return frozenset(needed)
 
 
 def passes(file: records.File, query: FileQuery) -> bool:
-    """Say whether a file passes the filters of *query*, and its text where names alone count."""
-    if query.names_only and not _named(file.name or "", query.text or ""):
+    """Tell whether a file passes the filters of *query*, and its text if names alone count."""
+    if query.names_only and not _name_matches(file.name or "", query.text or ""):
         return False
     if query.mime_type is not None:
-        kind = records.media_type(file.mime_type)
-        if file.is_folder or kind is None or not _glob(query.mime_type.lower()).fullmatch(kind):
+        media_type = records.media_type(file.mime_type)
+        pattern = _wildcard_pattern(query.mime_type.lower())
+        if file.is_folder or media_type is None or not pattern.fullmatch(media_type):
             return False
     if query.name is not None and query.name.casefold() not in (file.name or "").casefold():
         return False
-    return _in_time(file.modified_time, query.modified_after, query.modified_before)
+    return _is_between(file.modified_time, query.modified_after, query.modified_before)
 
 
-def _named(name: str, text: str) -> bool:
-    """Say whether each part of *text* begins a word of *name*; signs are parts of words."""
+def _name_matches(name: str, text: str) -> bool:
+    """Tell whether each part of *text* begins a word of *name*; signs are parts of words."""
     parts = (re.escape(part.strip('"*')) for part in text.casefold().split())
     return all(re.search(rf"(?<!\w){part}", name.casefold()) for part in parts)
 
 
-def _filters(query: FileQuery) -> bool:
-    given = (query.mime_type, query.name, query.modified_after, query.modified_before)
-    return any(one is not None for one in given)
+def _has_filters(query: FileQuery) -> bool:
+    filters = (query.mime_type, query.name, query.modified_after, query.modified_before)
+    return any(value is not None for value in filters)
 
 
-def _in_time(time: datetime | None, after: datetime | None, before: datetime | None) -> bool:
+def _is_between(time: datetime | None, after: datetime | None, before: datetime | None) -> bool:
     if after is None and before is None:
         return True
     if time is None:
@@ -226,8 +223,8 @@ def _in_time(time: datetime | None, after: datetime | None, before: datetime | N
 
 
 @lru_cache(maxsize=256)
-def _glob(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+def _wildcard_pattern(text: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(part) for part in text.split("*")), re.DOTALL)
 
 
 # -- order
@@ -235,65 +232,65 @@ def _glob(pattern: str) -> re.Pattern[str]:
 
 @total_ordering
 @dataclass(frozen=True, slots=True)
-class _Backwards:
-    """A text that sorts the other way round."""
+class _Descending:
+    """A text that sorts in descending order."""
 
     text: str
 
-    def __lt__(self, other: "_Backwards") -> bool:
+    def __lt__(self, other: "_Descending") -> bool:
         return self.text > other.text
 
 
 def rank(file: records.File, order: Order) -> Rank:
-    """Return what to sort by; equal ones go by id."""
-    return _rank(file.is_folder, _value(file, order), file.drive, file.item, order)
+    """Return the sort key of a file; files that compare equal are ordered by id."""
+    return _rank(file.is_folder, _sort_value(file, order), file.drive, file.item, order)
 
 
-def _rank(folder: bool, value: str | int, drive: str, item: str, order: Order) -> Rank:  # noqa: FBT001 - a part of the rank
-    first = 0 if folder or order.by != "name" else 1
+def _rank(is_folder: bool, value: str | int, drive: str, item: str, order: Order) -> Rank:  # noqa: FBT001 - a part of the rank
+    first = 0 if is_folder or order.by != "name" else 1
     ordered: object
     if isinstance(value, str):
-        ordered = _Backwards(value) if order.descending else value
+        ordered = _Descending(value) if order.descending else value
     else:
         ordered = -value if order.descending else value
     return (first, ordered, drive, item)
 
 
-def _value(file: records.File, order: Order) -> str | int:
+def _sort_value(file: records.File, order: Order) -> str | int:
     match order.by:
         case "name":
             return (file.name or "").casefold()
         case "modified_time":
-            return _moment(file.modified_time)
+            return _time_value(file.modified_time)
         case "created_time":
-            return _moment(file.created_time)
+            return _time_value(file.created_time)
         case "size":
             return 0 if file.is_folder and not order.count_folder_sizes else file.size or 0
         case _:
             return 0
 
 
-def _moment(time: datetime | None) -> int:
+def _time_value(time: datetime | None) -> int:
     return 0 if time is None else to_epoch_ms(time)
 
 
-class _Last(msgspec.Struct, array_like=True):
-    folder: bool
+class _EncodedRank(msgspec.Struct, array_like=True):
+    is_folder: bool
     value: str | int
     drive: str
     item: str
 
 
-def _write_rank(file: records.File, order: Order) -> str:
-    last = _Last(file.is_folder, _value(file, order), file.drive, file.item)
-    return msgspec.json.encode(last).decode()
+def _encode_rank(file: records.File, order: Order) -> str:
+    encoded = _EncodedRank(file.is_folder, _sort_value(file, order), file.drive, file.item)
+    return msgspec.json.encode(encoded).decode()
 
 
-def _read_rank(text: str, order: Order) -> Rank:
+def _decode_rank(text: str, order: Order) -> Rank:
     try:
-        last = msgspec.json.decode(text, type=_Last)
+        encoded = msgspec.json.decode(text, type=_EncodedRank)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InvalidCursor from None
-    if isinstance(last.value, str) is not (order.by == "name"):
+    if isinstance(encoded.value, str) is not (order.by == "name"):
         raise InvalidCursor
-    return _rank(last.folder, last.value, last.drive, last.item, order)
+    return _rank(encoded.is_folder, encoded.value, encoded.drive, encoded.item, order)

@@ -1,9 +1,9 @@
 """
-Finding again what was made when nobody heard of it: by its place, its time and its content.
+Fingerprints of objects to be created, by which they are found when the answer was lost.
 
-A trace is taken before something is made. Only what fits all of it is found, because whoever made
-the thing will be let at it: another's file of the same name, or a row with other values, is not.
-Source: reference, reliability F3; decisions 4.
+A fingerprint is taken before the creation. Only objects that match all of it are found, because an
+allow rule will be made for them: another user's file of the same name, or a list item with other
+values, does not match. The protocol is docs/spec/rules.md#after-a-crash.
 """
 
 import hashlib
@@ -21,19 +21,19 @@ from providers.failures import Missing
 from providers.ports.collab import InvalidFilter, RowQuery
 from providers.records.collab import File, Row
 
-SKEW = timedelta(seconds=5)  # upstream's clock against ours, and its whole seconds
-MOST_NAMES = 10  # that upstream may have chosen when the name was taken
-MOST_PAGES = 10  # of a list's newest items
-_OF_FILE = frozenset({"name", "size", "created_time", "owners"})
-_OF_ROW = frozenset({"fields", "created_date_time"})
-# Upstream writes properties into these, so that they grow; wire report 1D.4.
+CLOCK_SKEW = timedelta(seconds=5)  # between upstream's clock and ours; upstream rounds to seconds
+MAX_NUMBERED_NAMES = 10  # that upstream may have chosen when the name was taken
+MAX_PAGES = 10  # of a list's newest items
+_FILE_ATTRIBUTES = frozenset({"name", "size", "created_time", "owners"})
+_ROW_ATTRIBUTES = frozenset({"fields", "created_date_time"})
+# Upstream writes properties into these files, so that they grow.
 _GROWING = (".docx", ".xlsx", ".pptx")
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
 class FileFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     """
-    A file or folder to be.
+    A file or folder to be created.
 
     Attributes:
         size: In bytes; None when it is not known beforehand.
@@ -53,7 +53,7 @@ class FileFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
 
 
 class RowFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
-    """A list item to be; *values*: column -> digest of what is written there."""
+    """A list item to be created; *values*: column -> digest of the value written there."""
 
     site: str
     list: str
@@ -69,134 +69,144 @@ Fingerprint: TypeAlias = FileFingerprint | RowFingerprint
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """When it must have been made: from the intent to the last time its maker can have acted."""
+    """The time of a creation: from the intent to the last time its maker can have acted, UTC."""
 
     since: datetime
     until: datetime
 
-    def holds(self, moment: datetime | None) -> bool:
-        """Say whether *moment* lies in it, give or take what clocks differ by."""
-        return moment is not None and self.since - SKEW <= moment <= self.until + SKEW
+    def contains(self, time: datetime | None) -> bool:
+        """Tell whether *time* lies in the window, give or take `CLOCK_SKEW`."""
+        return time is not None and self.since - CLOCK_SKEW <= time <= self.until + CLOCK_SKEW
 
 
 def row_fingerprint(key: ListKey, fields: Mapping[str, Any]) -> RowFingerprint:
-    """Take the trace of a list item with these values."""
+    """Take the fingerprint of a list item with these values."""
     values = {name: _digest(value) for name, value in fields.items() if value is not None}
     return RowFingerprint(site=key.site, list=key.list, values=values)
 
 
-def encode(trace: Fingerprint) -> bytes:
-    """Write a trace."""
-    return msgspec.msgpack.encode(trace)
+def encode(fingerprint: Fingerprint) -> bytes:
+    """Serialize a fingerprint."""
+    return msgspec.msgpack.encode(fingerprint)
 
 
-def decode(written: bytes) -> Fingerprint:
+def decode(encoded: bytes) -> Fingerprint:
     """
-    Read what `encode` wrote.
+    Deserialize what `encode` returned.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is no fingerprint.
     """
-    read: Fingerprint = msgspec.msgpack.decode(written, type=Fingerprint)
-    return read
+    fingerprint: Fingerprint = msgspec.msgpack.decode(encoded, type=Fingerprint)
+    return fingerprint
 
 
 async def find_created(
-    content: MergedContent, trace: Fingerprint, span: TimeWindow
+    content: MergedContent, fingerprint: Fingerprint, window: TimeWindow
 ) -> Sequence[File | Row]:
     """
-    Return everything that fits the trace; nothing when surely nothing was made.
+    Return every object that matches a fingerprint; empty when surely nothing was created.
 
     Raises:
-        ProviderFailure: It cannot be told.
+        ProviderFailure: The objects cannot be read.
     """
-    if isinstance(trace, FileFingerprint):
-        return [one async for one in _files(content, trace) if _fits(one, trace, span, content)]
-    return [one async for one in _rows(content, trace, span) if _has(one, trace, span)]
+    if isinstance(fingerprint, FileFingerprint):
+        return [
+            file
+            async for file in _files(content, fingerprint)
+            if _file_matches(file, fingerprint, window, content)
+        ]
+    return [
+        row
+        async for row in _rows(content, fingerprint, window)
+        if _row_matches(row, fingerprint, window)
+    ]
 
 
-async def _files(content: MergedContent, trace: FileFingerprint) -> AsyncIterator[File]:
-    """Read what has the name, or one that upstream would have chosen instead."""
-    folder = ItemKey(trace.drive, trace.folder)
-    for name in _names(trace):
+async def _files(content: MergedContent, fingerprint: FileFingerprint) -> AsyncIterator[File]:
+    """Read the files under the name, and under those that upstream would have chosen instead."""
+    folder = ItemKey(fingerprint.drive, fingerprint.folder)
+    for name in _names(fingerprint):
         try:
-            yield await content.named(folder, name, wanted=_OF_FILE)
+            yield await content.item_by_name(folder, name, wanted=_FILE_ATTRIBUTES)
         except Missing:
             continue
 
 
-def _names(trace: FileFingerprint) -> Sequence[str]:
-    if not trace.renames:
-        return (trace.name,)
-    stem, dot, suffix = trace.name.rpartition(".")
+def _names(fingerprint: FileFingerprint) -> Sequence[str]:
+    if not fingerprint.renames:
+        return (fingerprint.name,)
+    stem, dot, suffix = fingerprint.name.rpartition(".")
     if not stem:
-        stem, dot, suffix = trace.name, "", ""
-    numbered = (f"{stem} {number}{dot}{suffix}" for number in range(1, MOST_NAMES + 1))
-    return (trace.name, *numbered)
+        stem, dot, suffix = fingerprint.name, "", ""
+    numbered = (f"{stem} {number}{dot}{suffix}" for number in range(1, MAX_NUMBERED_NAMES + 1))
+    return (fingerprint.name, *numbered)
 
 
-def _fits(one: File, trace: FileFingerprint, span: TimeWindow, content: MergedContent) -> bool:
-    if one.is_folder is not trace.is_folder or not span.holds(one.created_time):
+def _file_matches(
+    file: File, fingerprint: FileFingerprint, window: TimeWindow, content: MergedContent
+) -> bool:
+    if file.is_folder is not fingerprint.is_folder or not window.contains(file.created_time):
         return False
-    if trace.size is not None and one.size != trace.size:
-        grows = trace.name.lower().endswith(_GROWING)
-        if not grows or one.size is None or one.size < trace.size:
+    if fingerprint.size is not None and file.size != fingerprint.size:
+        may_grow = fingerprint.name.lower().endswith(_GROWING)
+        if not may_grow or file.size is None or file.size < fingerprint.size:
             return False
-    return content.may_have_created([owner.email for owner in one.owners or ()])
+    return content.may_have_created([owner.email for owner in file.owners or ()])
 
 
 async def _rows(
-    content: MergedContent, trace: RowFingerprint, span: TimeWindow
+    content: MergedContent, fingerprint: RowFingerprint, window: TimeWindow
 ) -> AsyncIterator[Row]:
-    since = (span.since - SKEW).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    since = (window.since - CLOCK_SKEW).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     query = RowQuery(filter=f"Created ge '{since}'", limit=200)
-    key, cursor = ListKey(trace.site, trace.list), None
-    for _ in range(MOST_PAGES):
+    key, cursor = ListKey(fingerprint.site, fingerprint.list), None
+    for _ in range(MAX_PAGES):
         try:
-            page = await content.rows(key, query, cursor=cursor, wanted=_OF_ROW)
+            page = await content.rows(key, query, cursor=cursor, wanted=_ROW_ATTRIBUTES)
         except (Missing, InvalidFilter):
             return
-        for one in page.items:
-            yield one
+        for row in page.items:
+            yield row
         cursor = page.next
         if cursor is None:
             return
 
 
-def _has(one: Row, trace: RowFingerprint, span: TimeWindow) -> bool:
-    if not trace.values or not span.holds(one.created_date_time):
+def _row_matches(row: Row, fingerprint: RowFingerprint, window: TimeWindow) -> bool:
+    if not fingerprint.values or not window.contains(row.created_date_time):
         return False
-    fields = one.fields or {}
-    return all(_digest(fields.get(name)) == digest for name, digest in trace.values.items())
+    fields = row.fields or {}
+    return all(_digest(fields.get(name)) == digest for name, digest in fingerprint.values.items())
 
 
 def _digest(value: Any) -> str:
-    plain = msgspec.json.encode(_plain(value), order="deterministic")
-    return hashlib.sha256(plain).hexdigest()[:32]
+    normalized = msgspec.json.encode(_normalize(value), order="deterministic")
+    return hashlib.sha256(normalized).hexdigest()[:32]
 
 
-def _plain(value: Any) -> Any:
-    """Write a value so that what upstream gives back for it is written alike."""
+def _normalize(value: Any) -> Any:
+    """Give a value and what upstream returns for it the same form."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
         return float(value)
     if isinstance(value, str):
-        return _plain_text(value.replace("\r\n", "\n").strip())
+        return _normalize_text(value.replace("\r\n", "\n").strip())
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_normalize(item) for item in value]
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _normalize(item) for name, item in value.items()}
     return value
 
 
-def _plain_text(text: str) -> Any:
-    """Write numbers and times as such: ids come back as texts, times in another form."""
+def _normalize_text(text: str) -> Any:
+    """Convert numbers and times: upstream returns ids as texts, and times in another form."""
     if _NUMBER.fullmatch(text):
         return float(text)
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return text
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
     return aware.astimezone(UTC).isoformat()

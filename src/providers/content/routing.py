@@ -1,8 +1,8 @@
 """
-Which of several collab connections is asked, and what their answers make together.
+Routing of calls to one or all of a caller's collab connections.
 
-An id goes to the connection that sees its library or site: delegated ones are asked before
-app-only ones, then by id. Source: decisions 16, "Collaboration content".
+An id goes to the first connection that sees its library or site, in the order of
+docs/spec/collab.md#connections.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -16,11 +16,12 @@ from providers.first_holder import (
     read_from_first_holder,
     write_to_first_holder,
 )
-from providers.ports.collab import CollabPort, ReadOnlyContent
+from providers.ports.collab import ReadOnlyContent
+from providers.ports.collab_port import CollabPort
 from providers.ports.connection import ConnectionInfo
 from providers.records.collab import UNKNOWN, Unknown
 
-OF = "content connections"
+CONNECTION_KIND = "content connections"
 T = TypeVar("T")
 K = TypeVar("K")
 R = TypeVar("R")
@@ -29,81 +30,103 @@ _NOTHING: frozenset[str] = frozenset()
 
 class ConnectionRouter:
     """
-    Asks connections.
+    Calls connections.
 
     Attributes:
-        connections: In the order in which they are asked.
-        patience: Seconds that each may take.
-        everywhere: Whether all are asked for what has an id, whichever has the answer.
+        connections: In the order of the calls: delegated before app-only ones, then by id.
+        timeout_seconds: Seconds that each connection may take.
+        exhaustive: Whether reads by id call every connection, whichever has the answer.
     """
 
     def __init__(
         self,
         connections: Sequence[tuple[ConnectionInfo, CollabPort]],
         *,
-        patience: float,
-        everywhere: bool = False,
+        timeout_seconds: float,
+        exhaustive: bool,
     ) -> None:
-        """Take the usable connections and their ports."""
         self.connections = tuple(
-            sorted(connections, key=lambda one: (one[0].mode == "selected_sites", one[0].id))
+            sorted(connections, key=lambda pair: (pair[0].mode == "selected_sites", pair[0].id))
         )
-        self.patience = patience
-        self.everywhere = everywhere
+        self.timeout_seconds = timeout_seconds
+        self.exhaustive = exhaustive
 
     async def first(
         self,
-        ask: Callable[[CollabPort], Awaitable[T]],
+        read: Callable[[CollabPort], Awaitable[T]],
         *,
         among: Sequence[tuple[ConnectionInfo, CollabPort]] | None = None,
     ) -> T:
         """Return the answer of the first connection that has one; see `read_from_first_holder`."""
         return await read_from_first_holder(
-            self.connections if among is None else among, ask, call_all=self.everywhere
+            self.connections if among is None else among, read, call_all=self.exhaustive
         )
 
-    async def asked(
-        self, ask: Callable[[CollabPort], Awaitable[T]]
+    async def call_all(
+        self, read: Callable[[CollabPort], Awaitable[T]]
     ) -> tuple[list[tuple[ConnectionInfo, T]], tuple[ConnectionWarning, ...]]:
-        """Ask every connection at once; raise when none answers."""
+        """
+        Call every connection at once.
+
+        Returns:
+            The answers, and a warning for each connection that failed.
+
+        Raises:
+            ProviderFailure: Every connection failed.
+        """
         answers = await gather_results(
-            [with_timeout(ask(port), self.patience) for _, port in self.connections]
+            [with_timeout(read(port), self.timeout_seconds) for _, port in self.connections]
         )
         pairs = list(zip((info for info, _ in self.connections), answers, strict=True))
         failed = tuple(
-            ConnectionWarning(info, one) for info, one in pairs if isinstance(one, ProviderFailure)
+            ConnectionWarning(info, answer)
+            for info, answer in pairs
+            if isinstance(answer, ProviderFailure)
         )
         if failed and len(failed) == len(pairs):
-            raise combined_failure(failed, of=OF)
-        return [(i, one) for i, one in pairs if not isinstance(one, ProviderFailure)], failed
+            raise combined_failure(failed, of=CONNECTION_KIND)
+        return [
+            (info, answer) for info, answer in pairs if not isinstance(answer, ProviderFailure)
+        ], failed
 
-    async def merged(
+    async def merge(
         self,
         keys: Collection[K],
-        ask: Callable[[CollabPort, Collection[K]], Awaitable[Mapping[K, R | Unknown | None]]],
+        read: Callable[[CollabPort, Collection[K]], Awaitable[Mapping[K, R | Unknown | None]]],
     ) -> dict[K, R | Unknown | None]:
-        """Ask one connection after the other for what none before it had."""
-        found: dict[K, R | Unknown | None] = dict.fromkeys(keys)
-        lost: set[K] = set()
+        """
+        Read keys from one connection after the other, each until a connection has it.
+
+        Returns:
+            Per key: the record, None when no connection has it, UNKNOWN when that is not known.
+
+        Raises:
+            ProviderFailure: Every connection failed.
+        """
+        merged: dict[K, R | Unknown | None] = dict.fromkeys(keys)
+        unread: set[K] = set()
         failures: list[ProviderFailure] = []
         for _, port in self.connections:
-            missing = [key for key, one in found.items() if one is None or self.everywhere]
+            missing = [key for key, record in merged.items() if record is None or self.exhaustive]
             if not missing:
                 break
             try:
-                answer = await ask(port, missing)
+                answer = await read(port, missing)
             except ProviderFailure as failure:
                 failures.append(failure)
-                lost.update(missing)
+                unread.update(missing)
                 continue
-            for key, one in answer.items():
-                if one is UNKNOWN:
-                    lost.add(key)
-                elif found[key] is None:
-                    found[key] = one
+            for key, record in answer.items():
+                if record is UNKNOWN:
+                    unread.add(key)
+                elif merged[key] is None:
+                    merged[key] = record
         if failures and len(failures) == len(self.connections):
             raise failures[0]
-        return {key: UNKNOWN if one is None and key in lost else one for key, one in found.items()}
+        return {
+            key: UNKNOWN if record is None and key in unread else record
+            for key, record in merged.items()
+        }
 
     async def write(self, key: ItemKey, write: Callable[[CollabPort], Awaitable[T]]) -> T:
         """
@@ -115,37 +138,37 @@ class ConnectionRouter:
         try:
             return await write_to_first_holder(self.connections, write, harmless=_changed_nothing)
         except Missing:
-            await self._refuse_read_only(lambda port: port.item(key, wanted=_NOTHING))
+            await self._refuse_read_only(lambda port: port.files.get(key, wanted=_NOTHING))
             raise
 
-    async def writer(self, see: Callable[[CollabPort], Awaitable[object]]) -> CollabPort:
+    async def writer(self, read: Callable[[CollabPort], Awaitable[object]]) -> CollabPort:
         """
-        Return the first writable connection that sees something.
+        Return the first writable connection for which *read* succeeds.
 
         Raises:
-            ReadOnlyContent: Only connections that may not write see it.
+            ReadOnlyContent: It succeeds only for connections that may not write.
         """
 
-        async def see_with(port: CollabPort) -> CollabPort:
-            await see(port)
+        async def read_port(port: CollabPort) -> CollabPort:
+            await read(port)
             return port
 
         writable = [pair for pair in self.connections if pair[0].can_write]
         try:
-            return await read_from_first_holder(writable, see_with)
+            return await read_from_first_holder(writable, read_port)
         except Missing:
-            await self._refuse_read_only(see)
+            await self._refuse_read_only(read)
             raise
 
-    async def _refuse_read_only(self, see: Callable[[CollabPort], Awaitable[object]]) -> None:
-        reading = [pair for pair in self.connections if not pair[0].can_write]
+    async def _refuse_read_only(self, read: Callable[[CollabPort], Awaitable[object]]) -> None:
+        read_only = [pair for pair in self.connections if not pair[0].can_write]
         try:
-            await self.first(see, among=reading)
+            await self.first(read, among=read_only)
         except Missing:
             return
         raise ReadOnlyContent
 
 
 def _changed_nothing(failure: ProviderFailure) -> bool:
-    """As `changed_nothing`; a connection that is refused with 403 did nothing either."""
+    """As `changed_nothing`; a connection that is refused with 403 changed nothing either."""
     return changed_nothing(failure) or (type(failure) is Refused and failure.status == 403)

@@ -1,37 +1,29 @@
 """
-What the graph asks of the collaboration content.
+Queries, pages, values and errors of the collaboration content.
 
 `providers.content.merged_content.MergedContent`, which the graph holds, answers for all connections
-of a caller; `CollabPort` is one connection. Keys and ids in and out are upstream's own
-(`providers.content.ids` writes and reads the prefixed ones). *wanted* names attributes of the
-records in `providers.records.collab`, facts included (`site`, `list_id`, `list_item_id`,
-`content_type_id`, `file` of rows). Every method raises members of `providers.failures` and what is
-named here, nothing else.
+of a caller; `providers.ports.collab_port.CollabPort` is one connection.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
-from providers.content.ids import ItemKey, ListKey, RowKey
 from providers.records import collab as records
-from providers.records.collab import UnknownType
 
 T = TypeVar("T")
 
-Unknown: TypeAlias = Literal[UnknownType.UNKNOWN]
 Conflict: TypeAlias = Literal["fail", "rename", "replace"]
-# A library, and names of folders from its top down; the top itself has none.
+# A drive id, and the names of folders from the top of the library down; its root folder has none.
 FolderPath: TypeAlias = tuple[str, tuple[str, ...]]
 OrderBy: TypeAlias = Literal["name", "modified_time", "created_time", "size", "id"]
 
-MAX_UPLOAD = 100 * 1024 * 1024  # bytes, inclusive; decisions 8.5
+MAX_UPLOAD = 100 * 1024 * 1024  # bytes, inclusive; docs/spec/collab.md#upload
 
 
 class ReadOnlyContent(Exception):
-    """No connection that sees this may change it: read scopes only (403 READ_ONLY)."""
+    """Every connection that sees the object has read scopes only (403 READ_ONLY)."""
 
 
 class InvalidFilter(Exception):
@@ -51,7 +43,12 @@ class InvalidSearch(Exception):
 
 
 class InvalidFields(Exception):
-    """Values cannot be written (400 INVALID_FIELDS). *details*: column ("": all) and reason."""
+    """
+    Values cannot be written (400 INVALID_FIELDS).
+
+    Attributes:
+        details: Pairs of a column and the reason; column "" stands for all of them.
+    """
 
     def __init__(self, details: Sequence[tuple[str, str]]) -> None:
         super().__init__("Some of the fields cannot be written.")
@@ -59,7 +56,7 @@ class InvalidFields(Exception):
 
 
 class InvalidDestination(Exception):
-    """The target of a move is no folder, in another library, or inside of what is moved (400)."""
+    """The target of a move is no folder, in another library, or inside the moved folder (400)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -67,7 +64,7 @@ class InvalidDestination(Exception):
 
 
 class InvalidCursor(Exception):
-    """A cursor that was not made by this listing (400 INVALID_PAGE_TOKEN)."""
+    """A cursor was not made by this listing (400 INVALID_PAGE_TOKEN)."""
 
 
 class UploadTooLarge(Exception):
@@ -75,40 +72,40 @@ class UploadTooLarge(Exception):
 
 
 class UploadTruncated(Exception):
-    """Not as many bytes came as were announced; nothing is left upstream (400)."""
+    """Fewer bytes came than were announced; nothing is left upstream (400)."""
 
 
 class NotDownloadable(Exception):
-    """What is asked for has no bytes: a folder or a notebook (400)."""
+    """A folder or a notebook has no bytes (400)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T]):
     """
-    A stretch of a listing.
+    One page of a listing.
 
     Attributes:
         items: In order.
-        places: One cursor per item: where to go on after it.
-        next: Where to go on after everything that was read; None when nothing follows.
-        calls: How many upstream pages were read for it.
+        cursors: One per item: where to continue after it.
+        next: Where to continue after everything that was read; None when nothing follows.
+        upstream_pages: How many upstream pages were read for it.
         warnings: Sentences for `authWarnings`.
     """
 
     items: tuple[T, ...]
-    places: tuple[str, ...]
+    cursors: tuple[str, ...]
     next: str | None
-    calls: int = 1
+    upstream_pages: int = 1
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """
-    How files are ordered; folders come first when it is by name.
+    The order of files; folders come first when it is by name.
 
     Attributes:
-        count_folder_sizes: Whether a folder has the size of everything in it, else none.
+        count_folder_sizes: Whether a folder has the size of everything in it, else zero.
     """
 
     by: OrderBy = "modified_time"
@@ -116,7 +113,7 @@ class Order:
     count_folder_sizes: bool = True
 
     @property
-    def is_upstreams(self) -> bool:
+    def is_upstream_order(self) -> bool:
         """Whether upstream orders the files of a folder in the same way."""
         return self.by not in ("name", "id") and (self.by != "size" or self.count_folder_sizes)
 
@@ -127,12 +124,12 @@ class FileQuery:
     A listing or search of files; None restricts nothing.
 
     Attributes:
-        text: The caller's `q`; with it whole subtrees are searched, else direct children listed.
-        names_only: Whether names alone may be looked into for it, word by word.
+        text: The caller's `q`: whole subtrees are searched. None: direct children are listed.
+        names_only: Whether *text* is matched against names alone, word by word.
         mime_type: Exact or with "*" anywhere, any case; folders never match.
         name: Substring, any case.
         modified_after, modified_before: Exclusive.
-        limit: How many are wanted; a page may hold more or fewer.
+        limit: How many files are wanted; a page may hold more or fewer.
     """
 
     text: str | None = None
@@ -151,12 +148,12 @@ class RowQuery:
     A listing of list items.
 
     Attributes:
-        filter: In the grammar of decisions 8.10.
+        filter: In the language of docs/spec/collab.md#filter-language.
         order_by: ``Column [asc|desc]``, comma-separated, at most three; None: by id.
         select: API names of the columns that `fields` shall have; None: all.
-        hidden: Columns whose values are not asked for and null in `fields`, and with them what is
-            calculated from them.
-        limit: How many are wanted; a page may hold more or fewer.
+        hidden: Columns that are not requested and null in `fields`, together with every column
+            that is calculated from them.
+        limit: How many items are wanted; a page may hold more or fewer.
     """
 
     filter: str | None = None
@@ -176,7 +173,7 @@ class Upload:
         chunks: The bytes, read once, while they are sent on. An exception raised by it passes
             through, and nothing is left upstream.
         size: In bytes, when it is known beforehand.
-        mime_type: What the bytes are said to be.
+        mime_type: The declared type of the bytes.
     """
 
     name: str
@@ -190,7 +187,7 @@ class Upload:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
     """
-    A permission to be given.
+    A permission to be added.
 
     Attributes:
         type: "user", "group", "domain" or "anyone".
@@ -212,7 +209,7 @@ class SearchQuery:
     A search over everything.
 
     Attributes:
-        text: In the language of decisions 8.12.
+        text: In the language of docs/spec/collab.md#search-language.
         entity_types: Some of "driveItem", "listItem", "list", "site".
         start: Index of the first hit.
         limit: 1 to 100.
@@ -229,12 +226,12 @@ class SearchQuery:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPage:
     """
-    What a search found.
+    One page of hits.
 
     Attributes:
-        hits: From *start* on, each once, best first as upstream has it; hits whose ids upstream
-            does not tell are left out.
-        total: How many there are in all, as upstream says.
+        hits: From *start* on, each once, upstream's best first; hits whose ids upstream does not
+            tell are left out.
+        total: The number of all hits, as upstream says.
         more: Whether there are hits after these.
         warnings: Sentences for `authWarnings`.
     """
@@ -243,242 +240,3 @@ class SearchPage:
     total: int
     more: bool
     warnings: tuple[str, ...] = ()
-
-
-class CollabPort(Protocol):
-    """
-    One connection.
-
-    Whatever lies in a site that the connection may not use is Missing. Batched reads answer per
-    key: the record, None when there surely is nothing, UNKNOWN when it could not be read.
-    """
-
-    # -- sites and libraries
-
-    async def sites(self) -> tuple[records.Site, ...]:
-        """Return every site in sight, in no order, each once."""
-
-    async def site(self, site: str) -> records.Site:
-        """
-        Read one site.
-
-        Raises:
-            Missing: There is none under this id, or it is not in sight.
-        """
-
-    async def drives(
-        self, sites: Collection[str]
-    ) -> Mapping[str, tuple[records.Drive, ...] | Unknown]:
-        """Return the libraries of each site, in upstream's order; hidden ones left out."""
-
-    async def drives_by_id(
-        self, drives: Collection[str]
-    ) -> Mapping[str, records.Drive | Unknown | None]:
-        """Read libraries by their ids, in one batch, site included."""
-
-    async def library_name(self, drive: str) -> str | None:
-        """Return a library's name as it was lately; None when it cannot be told."""
-
-    async def default_drive(self) -> records.Drive:
-        """Return the library that things go to when no other is named."""
-
-    # -- files: reading
-
-    async def children(
-        self,
-        folder: ItemKey,
-        *,
-        order: Order | None,
-        cursor: str | None,
-        top: int,
-        wanted: AbstractSet[str],
-    ) -> Page[records.File]:
-        """
-        Return a page of a folder's children, in upstream's order when *order* is None.
-
-        Raises:
-            Missing: There is no such folder.
-            Refused: Upstream cannot order this way.
-            InvalidCursor: *cursor* is not of this folder.
-        """
-
-    async def search_files(
-        self, folder: ItemKey, text: str, *, cursor: str | None, top: int, wanted: AbstractSet[str]
-    ) -> Page[records.File]:
-        """Return a page of what is found below a folder, in upstream's order."""
-
-    async def item(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
-        """
-        Read a file or folder; ``root`` stands for a library's root folder.
-
-        Raises:
-            Missing: It is not there, or upstream knows it under another id.
-        """
-
-    async def named(self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]) -> records.File:
-        """
-        Read what has a name in a folder, any case.
-
-        Raises:
-            Missing: Nothing has, or the folder is not there.
-        """
-
-    async def items(
-        self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
-    ) -> Mapping[ItemKey, records.File | Unknown | None]:
-        """Read files by their ids, in batches."""
-
-    async def folders(
-        self, paths: Collection[FolderPath]
-    ) -> Mapping[FolderPath, records.File | Unknown | None]:
-        """Read folders by where they are, in batches, without any attribute."""
-
-    async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
-        """
-        Return where a file's bytes may be had without credentials.
-
-        Raises:
-            NoLink: It is a folder or has no bytes.
-        """
-
-    async def permissions(self, key: ItemKey) -> tuple[records.Permission, ...]:
-        """Return who may do what with a file."""
-
-    async def file_labels(
-        self, keys: Collection[ItemKey]
-    ) -> Mapping[ItemKey, tuple[records.FileLabel, ...] | Unknown]:
-        """Return the sensitivity labels of files, in batches; none for what cannot have any."""
-
-    async def labels(self) -> tuple[records.SensitivityLabel, ...]:
-        """Return the tenant's labels, by rising sensitivity; none when it does not tell them."""
-
-    # -- files: writing
-
-    async def upload(self, parent: ItemKey, upload: Upload) -> records.File:
-        """
-        Store a file with flat memory.
-
-        Raises:
-            Conflicted: The name is taken, and *conflict* is "fail".
-            OutOfSpace: The library is full.
-            UploadTooLarge: More came than may; nothing is left.
-            OutcomeUnknown: It may or may not be there.
-        """
-
-    async def create_folder(
-        self, parent: ItemKey, name: str, *, description: str | None
-    ) -> records.File:
-        """Make a folder; Conflicted when the name is taken."""
-
-    async def rename(self, key: ItemKey, name: str, *, etag: str | None) -> records.File:
-        """Give a new name; Stale when it is no longer at *etag*."""
-
-    async def move(self, key: ItemKey, folder: ItemKey, *, etag: str | None) -> records.File:
-        """Move within a library; Stale when it is no longer at *etag*."""
-
-    async def delete(self, key: ItemKey, *, etag: str | None) -> None:
-        """Put into the recycle bin; Stale when it is no longer at *etag*."""
-
-    async def share(self, key: ItemKey, share: Share) -> str | None:
-        """Give a permission; return its id, None when upstream does not tell it."""
-
-    async def update_permission(self, key: ItemKey, permission: str, role: str) -> None:
-        """Change a permission's role."""
-
-    async def delete_permission(self, key: ItemKey, permission: str) -> None:
-        """Take a permission away."""
-
-    # -- lists
-
-    async def lists(self, site: str, *, include_hidden: bool) -> tuple[records.SiteList, ...]:
-        """Return a site's lists, in no order, without columns."""
-
-    async def site_list(self, key: ListKey) -> records.SiteList:
-        """
-        Read one list with its columns.
-
-        Raises:
-            Missing: The site has no such list.
-        """
-
-    async def lists_by_id(
-        self, keys: Collection[ListKey]
-    ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
-        """Read lists by their ids, in batches, without columns."""
-
-    async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
-        """
-        Return the columns of a list, as they were a minute ago at most.
-
-        Raises:
-            Missing: The site has no such list.
-        """
-
-    async def rows(
-        self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
-    ) -> Page[records.Row]:
-        """
-        Return a page of a list's items that pass the filter; it may be empty with a *next*.
-
-        Raises:
-            InvalidFilter: Filter, order or selection are not of this list.
-            InvalidCursor: *cursor* is not of this listing.
-        """
-
-    async def row(
-        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = frozenset()
-    ) -> records.Row:
-        """Read one list item; *hidden* as in `RowQuery`."""
-
-    async def rows_by_id(
-        self, keys: Collection[RowKey], *, wanted: AbstractSet[str]
-    ) -> Mapping[RowKey, records.Row | Unknown | None]:
-        """Read list items by their ids, in batches."""
-
-    async def create_row(
-        self,
-        key: ListKey,
-        fields: Mapping[str, Any],
-        *,
-        wanted: AbstractSet[str],
-        hidden: AbstractSet[str] = frozenset(),
-    ) -> records.Row:
-        """
-        Add a list item.
-
-        Raises:
-            InvalidFields: Columns are unknown, read-only, or required and missing.
-        """
-
-    async def update_row(
-        self,
-        key: RowKey,
-        fields: Mapping[str, Any],
-        *,
-        etag: str | None,
-        wanted: AbstractSet[str],
-        hidden: AbstractSet[str] = frozenset(),
-    ) -> records.Row:
-        """
-        Change some columns of a list item.
-
-        Raises:
-            InvalidFields: Columns are unknown or read-only, or a required one is cleared.
-            Stale: It is no longer at *etag*.
-        """
-
-    async def delete_row(self, key: RowKey, *, etag: str | None) -> None:
-        """Delete a list item; Stale when it is no longer at *etag*."""
-
-    # -- everything
-
-    async def search(self, query: SearchQuery) -> SearchPage:
-        """
-        Search over everything in sight; hits carry the facts that upstream's search tells.
-
-        Raises:
-            InvalidSearch: The text does not parse.
-        """
-
-    async def probe(self) -> None:
-        """Make one harmless read, to see whether the connection works."""

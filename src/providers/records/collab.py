@@ -97,8 +97,8 @@ class File(Record, frozen=True):
         parent: The folder it lies in; None for a library's root folder, and UNKNOWN when upstream
             did not tell.
         is_root: Whether it is the root folder of its library.
-        above: The names of the folders that it lies in, from the top of its library down; None
-            when they were not told. They save calls; what lies in what is decided by *parent*.
+        ancestor_names: The names of the folders above it, from the top of its library down; None
+            when upstream did not tell. They save calls; containment is decided by *parent*.
         labels: Of sensitivity; not filled in by connectors (see `file_labels` of the port).
         etag: As `If-Match` takes it.
         mime_type: As upstream has it; None for folders and where upstream has none.
@@ -125,7 +125,7 @@ class File(Record, frozen=True):
     labels: FileLabels | None = None
     is_folder: bool = False
     is_root: bool = False
-    above: tuple[str, ...] | None = None
+    ancestor_names: tuple[str, ...] | None = None
     etag: str | None = None
     site: Fact = UNKNOWN
     list_id: Fact = UNKNOWN

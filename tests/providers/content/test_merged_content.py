@@ -1,10 +1,12 @@
 """Many connections as one."""
 
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 from collab_upstream import BOB, FILE, READ, ROW, WRITE, key, list_key
 
-from providers.content.ancestors import MOST_DEPTH, AncestorCache
+from providers.content.ancestors import MAX_DEPTH, AncestorCache
 from providers.content.ids import ItemKey, RowKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Conflicted, Missing, NeedsReauth, ProviderFailure, Throttled
@@ -133,12 +135,13 @@ async def test_no_connection_at_all_is_a_failure(tenant):
 
 
 async def test_who_fails_is_not_taken_for_who_does_not_see(tenant):
-    class Dead:
-        async def item(self, key, *, wanted):
+    class SignedOutFiles:
+        async def get(self, key, *, wanted):
             raise NeedsReauth
 
+    signed_out = SimpleNamespace(files=SignedOutFiles())
     user = tenant.delegated()
-    content = MergedContent([(tenant.delegated().info, Dead()), (user.info, user.port)])
+    content = MergedContent([(tenant.delegated().info, signed_out), (user.info, user.port)])
 
     assert (await content.item(key(tenant.plan), wanted=NAME)).name == "Plan é.docx"
     with pytest.raises(NeedsReauth):
@@ -297,7 +300,7 @@ async def test_what_cannot_be_read_is_unknown(tenant):
     assert above[key(tenant.text)] == {key(tenant.documents)}
 
 
-@pytest.mark.parametrize("depth", [MOST_DEPTH - 1, MOST_DEPTH])
+@pytest.mark.parametrize("depth", [MAX_DEPTH - 1, MAX_DEPTH])
 async def test_what_lies_too_deep_is_unknown(tenant, depth):
     folder = tenant.documents
     for number in range(depth):
@@ -307,7 +310,7 @@ async def test_what_lies_too_deep_is_unknown(tenant, depth):
 
     above = (await tenant.delegated().content.ancestors([key(file)]))[key(file)]
 
-    assert (above is UNKNOWN) == (depth == MOST_DEPTH)
+    assert (above is UNKNOWN) == (depth == MAX_DEPTH)
 
 
 async def test_a_circle_is_unknown():
@@ -320,7 +323,7 @@ async def test_a_circle_is_unknown():
 
     starts = [ItemKey("d", "a"), ItemKey("d", "b")]
 
-    assert await AncestorCache().above(starts, read) == dict.fromkeys(starts, UNKNOWN)
+    assert await AncestorCache().ancestors(starts, read) == dict.fromkeys(starts, UNKNOWN)
 
 
 async def test_what_is_moved_has_other_folders_above(tenant):

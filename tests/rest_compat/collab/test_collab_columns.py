@@ -139,7 +139,7 @@ async def test_a_list_with_too_many_columns_to_name_is_read_whole_and_nulled():
 
     found = select_fields((*columns, created), frozenset({"Created"}), None)
 
-    assert (found.asked, found.nulls) == (None, ("Created",))
+    assert (found.requested, found.nulled) == (None, ("Created",))
 
 
 async def test_a_word_inside_another_is_no_mention():

@@ -1,4 +1,4 @@
-"""What every part of a connection works with, and the calls they have in common."""
+"""The context that all parts of a connection share, and the reads they have in common."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ConnectionContext:
-    """One connection: who it is, the way to it, and what is remembered of it."""
+    """One connection with its upstream client and cache."""
 
     info: ConnectionInfo
     upstream: Upstream
-    book: PageReader
-    memory: ConnectionCache
+    pages: PageReader
+    cache: ConnectionCache
 
     @property
-    def selected(self) -> bool:
-        """Whether only chosen sites may be seen."""
+    def is_selected(self) -> bool:
+        """Whether the connection is app-only and sees selected sites alone."""
         return self.info.mode == SELECTED_SITES
 
     async def read(
@@ -39,11 +39,10 @@ class ConnectionContext:
         params: Sequence[tuple[str, str]] = (),
     ) -> T:
         """
-        Read one thing.
+        Read one object.
 
         Raises:
-            Missing: There is none, or upstream says that we may not see it or that no id has this
-                form: to the caller it is all the same.
+            Missing: There is none, it may not be seen, or upstream has no ids of this form.
         """
         try:
             answer = await self.upstream.call("GET", V1, *segments, params=params)
@@ -53,16 +52,16 @@ class ConnectionContext:
 
 
 def translate_refused_read(refusal: Refused) -> ProviderFailure:
-    """Return what a refused read is: missing, unless something else is the matter."""
+    """Return Missing for a read that is refused with 400 or 403, else the refusal itself."""
     return Missing() if refusal.status in (400, 403) else refusal
 
 
 def batched_read_failure(answer: Response) -> ProviderFailure | None:
     """
-    Say what a part of a batch of reads came to.
+    Return the failure of one read of a batch.
 
     Returns:
-        None when it has what was asked for; Missing when there surely is nothing to be seen;
+        None when the answer has the object; Missing when there surely is nothing to be seen;
         another failure when that is not known.
     """
     if 200 <= answer.status < 300:

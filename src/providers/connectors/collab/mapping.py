@@ -101,7 +101,7 @@ def file(one: response_types.Item, wanted: AbstractSet[str], *, within: str) -> 
         is_folder=folder,
         is_root=one.root is not None,
         parent=_parent(one, within),
-        above=_above(one),
+        ancestor_names=_ancestor_names(one),
         mime_type=None if folder or one.file is None else one.file.mime_type or None,
         name=one.name if "name" in wanted else None,
         size=one.size if "size" in wanted else None,
@@ -129,7 +129,7 @@ def _parent(one: response_types.Item, within: str) -> ItemKey | records.Unknown 
     return ItemKey(within, reference.id)
 
 
-def _above(one: response_types.Item) -> tuple[str, ...] | None:
+def _ancestor_names(one: response_types.Item) -> tuple[str, ...] | None:
     """Name the folders on the way down from the top of the library."""
     path = one.parent_reference.path if one.parent_reference is not None else None
     _, top, names = (path or "").partition("root:")
@@ -230,9 +230,9 @@ def row(
         for name, value in told.items()
         if "@" not in name
         and name not in _NOT_VALUES
-        and (part.asked is None or name in part.asked)
+        and (part.requested is None or name in part.requested)
     }
-    shown |= dict.fromkeys(part.nulls)
+    shown |= dict.fromkeys(part.nulled)
     kind = one.content_type
     return records.Row(
         site=key.site,

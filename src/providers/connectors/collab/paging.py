@@ -107,7 +107,7 @@ class PageReader:
         rest = self._rest(leaf.next_link, params, place)
         return Page(
             items=tuple(record for _, record in kept),
-            places=tuple(place.at(number) for number, _ in kept),
+            cursors=tuple(place.at(number) for number, _ in kept),
             next=None if rest is None else PageCursor(link=rest).at(0),
         )
 

@@ -1,7 +1,7 @@
 """
-What is remembered of a connection between requests: names and shapes, never what may be seen.
+What is cached of a connection between requests: names and shapes, never what may be seen.
 
-A library belongs to one site for good; names, columns and the label catalogue are kept a while.
+A library belongs to one site for good; names, columns and the label catalogue expire.
 """
 
 import time
@@ -15,54 +15,55 @@ from providers.records import collab as records
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-_MOST = 4096  # entries of each kind
+_MAX_ENTRIES = 4096  # of each cache
 
 
 class TtlCache(Generic[K, V]):
-    """Keeps values for *seconds*, None for good; when it is full it starts over."""
+    """A cache whose entries expire after *ttl_seconds*, None: never; it is cleared when full."""
 
-    def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
-        self._kept: dict[K, tuple[float, V]] = {}
+    def __init__(self, ttl_seconds: float | None) -> None:
+        self._ttl_seconds = ttl_seconds
+        self._entries: dict[K, tuple[float, V]] = {}
 
     def get(self, key: K) -> V | None:
-        """Return what is kept under *key*, None when there is nothing or it is too old."""
-        kept = self._kept.get(key)
-        if kept is None:
+        """Return the cached value, None when there is none or it has expired."""
+        entry = self._entries.get(key)
+        if entry is None:
             return None
-        if self._seconds is not None and time.monotonic() - kept[0] > self._seconds:
-            del self._kept[key]
+        stored_at, value = entry
+        if self._ttl_seconds is not None and time.monotonic() - stored_at > self._ttl_seconds:
+            del self._entries[key]
             return None
-        return kept[1]
+        return value
 
     def put(self, key: K, value: V) -> None:
-        """Keep *value*."""
-        if len(self._kept) >= _MOST:
-            self._kept.clear()
-        self._kept[key] = (time.monotonic(), value)
+        """Cache *value*."""
+        if len(self._entries) >= _MAX_ENTRIES:
+            self._entries.clear()
+        self._entries[key] = (time.monotonic(), value)
 
     def drop(self, key: K) -> None:
-        """Forget what is kept under *key*."""
-        self._kept.pop(key, None)
+        """Remove the value cached under *key*, if any."""
+        self._entries.pop(key, None)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCache:
     """
-    One connection's.
+    The caches of one connection.
 
     Attributes:
-        sites: Library -> the site it belongs to.
-        drive_names: Library -> its name.
+        drive_sites: Drive id -> id of the site it belongs to.
+        drive_names: Drive id -> its name.
         lists: A list with its columns.
-        wide: Lists that upstream would not filter, because too much would pass.
+        unfilterable_lists: Lists that upstream refused to filter: too many items would pass.
         labels: The catalogue, under "".
     """
 
-    sites: TtlCache[str, str] = field(default_factory=partial(TtlCache, None))
+    drive_sites: TtlCache[str, str] = field(default_factory=partial(TtlCache, None))
     drive_names: TtlCache[str, str] = field(default_factory=partial(TtlCache, 300.0))
     lists: TtlCache[ListKey, records.SiteList] = field(default_factory=partial(TtlCache, 60.0))
-    wide: TtlCache[ListKey, bool] = field(default_factory=partial(TtlCache, 600.0))
+    unfilterable_lists: TtlCache[ListKey, bool] = field(default_factory=partial(TtlCache, 600.0))
     labels: TtlCache[str, tuple[records.SensitivityLabel, ...]] = field(
         default_factory=partial(TtlCache, 3600.0)
     )

@@ -18,18 +18,18 @@ DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
 async def children(port, folder, *, order=None, cursor=None, top=100, wanted=NAME):
-    return await port.children(folder, order=order, cursor=cursor, top=top, wanted=wanted)
+    return await port.files.children(folder, order=order, cursor=cursor, top=top, wanted=wanted)
 
 
 async def test_a_user_sees_their_sites(tenant):
-    sites = await tenant.delegated().port.sites()
+    sites = await tenant.delegated().port.sites.visible()
 
     assert sorted(one.display_name for one in sites) == ["Ann Miller", "Company", "Yard"]
     assert [one.is_personal_site for one in sites if one.site == tenant.mine.id] == [True]
 
 
 async def test_a_site_is_read(tenant):
-    site = await tenant.delegated().port.site(tenant.yard.id)
+    site = await tenant.delegated().port.sites.get(tenant.yard.id)
 
     assert site.id == f"collab:site:{tenant.yard.id}"
     assert site.display_name == "Yard"
@@ -44,14 +44,14 @@ async def test_a_site_of_others_is_missing(tenant):
     port = tenant.delegated().port
 
     with pytest.raises(Missing):
-        await port.site(tenant.board.id)
+        await port.sites.get(tenant.board.id)
     with pytest.raises(Missing):
-        await port.site(tenant.yard.id.replace("content", "contents"))
+        await port.sites.get(tenant.yard.id.replace("content", "contents"))
 
 
 async def test_libraries_tell_where_they_belong(tenant):
     port = tenant.delegated().port
-    drives = (await port.drives([tenant.yard.id, tenant.board.id]))[tenant.yard.id]
+    drives = (await port.sites.drives([tenant.yard.id, tenant.board.id]))[tenant.yard.id]
 
     assert [one.name for one in drives] == ["Documents", "Drawings"]
     assert {one.site for one in drives} == {tenant.yard.id}
@@ -63,7 +63,7 @@ async def test_libraries_that_are_not_seen_are_none(tenant):
     port = tenant.delegated().port
     seen, other = tenant.documents.drive_id, tenant.minutes.drive_id
 
-    found = await port.drives_by_id([seen, other])
+    found = await port.sites.get_drives([seen, other])
 
     assert found[seen].site == tenant.yard.id
     assert found[other] is None
@@ -73,7 +73,7 @@ async def test_a_file_is_read_whole(tenant):
     tenant.make.share(tenant.plan, "user", "write", to=(BOB,))
     tenant.make.keep()
 
-    file = await tenant.delegated().port.item(key(tenant.plan), wanted=FILE | {"shared_with"})
+    file = await tenant.delegated().port.files.get(key(tenant.plan), wanted=FILE | {"shared_with"})
 
     assert file.id == f"collab:drive:{tenant.plan.drive_id}:item:{tenant.plan.id}"
     assert file.name == "Plan é.docx"
@@ -95,7 +95,7 @@ async def test_a_file_is_read_whole(tenant):
 
 
 async def test_nothing_is_asked_for_that_is_not_wanted(tenant):
-    file = await tenant.delegated().port.item(key(tenant.plan), wanted=NAME)
+    file = await tenant.delegated().port.files.get(key(tenant.plan), wanted=NAME)
 
     assert file.name == "Plan é.docx"
     assert (file.size, file.owners, file.web_view_link, file.etag) == (None, None, None, None)
@@ -107,7 +107,7 @@ async def test_nothing_is_asked_for_that_is_not_wanted(tenant):
 
 
 async def test_a_folder_has_no_type(tenant):
-    folder = await tenant.delegated().port.item(key(tenant.boats), wanted=FILE)
+    folder = await tenant.delegated().port.files.get(key(tenant.boats), wanted=FILE)
 
     assert (folder.is_folder, folder.mime_type, folder.media_type) == (True, None, None)
 
@@ -115,13 +115,13 @@ async def test_a_folder_has_no_type(tenant):
 async def test_a_file_without_a_type_has_an_unknown_one(tenant):
     tenant.shelf.put(msgspec.structs.replace(tenant.text, mime=""))
 
-    file = await tenant.delegated().port.item(key(tenant.text), wanted=FILE)
+    file = await tenant.delegated().port.files.get(key(tenant.text), wanted=FILE)
 
     assert (file.mime_type, file.media_type) == (None, UNKNOWN)
 
 
 async def test_what_lies_at_the_top_lies_in_the_library(tenant):
-    file = await tenant.delegated().port.item(key(tenant.text), wanted=FILE)
+    file = await tenant.delegated().port.files.get(key(tenant.text), wanted=FILE)
 
     assert file.parent_folder_name == "Documents"
 
@@ -129,7 +129,7 @@ async def test_what_lies_at_the_top_lies_in_the_library(tenant):
 async def test_the_root_is_found_by_its_word(tenant):
     folder = ItemKey(tenant.documents.drive_id, "root")
 
-    file = await tenant.delegated().port.item(folder, wanted=FILE)
+    file = await tenant.delegated().port.files.get(folder, wanted=FILE)
 
     assert (file.key, file.is_root, file.parent) == (key(tenant.documents), True, None)
 
@@ -141,7 +141,7 @@ async def test_what_is_not_seen_is_missing(tenant, word):
         item = ItemKey(item.drive, item.item[:-1] + "A")
 
     with pytest.raises(Missing):
-        await tenant.delegated().port.item(item, wanted=NAME)
+        await tenant.delegated().port.files.get(item, wanted=NAME)
 
 
 async def test_a_file_known_under_another_id_is_missing(tenant):
@@ -152,8 +152,8 @@ async def test_a_file_known_under_another_id_is_missing(tenant):
     other_case = ItemKey(tenant.plan.drive_id, tenant.plan.id.lower())
 
     with pytest.raises(Missing):
-        await port.item(other_case, wanted=NAME)
-    assert await port.items([other_case], wanted=NAME) == {other_case: None}
+        await port.files.get(other_case, wanted=NAME)
+    assert await port.files.get_many([other_case], wanted=NAME) == {other_case: None}
 
 
 async def test_many_files_are_read_in_few_calls(tenant):
@@ -164,7 +164,7 @@ async def test_many_files_are_read_in_few_calls(tenant):
     files = tenant.shelf.children(tenant.boats)
     absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
 
-    found = await port.items([*map(key, files), absent, key(tenant.secret)], wanted=NAME)
+    found = await port.files.get_many([*map(key, files), absent, key(tenant.secret)], wanted=NAME)
 
     assert [found[key(one)].name for one in files] == [one.name for one in files]
     assert found[absent] is None
@@ -175,7 +175,9 @@ async def test_many_files_are_read_in_few_calls(tenant):
 async def test_a_file_that_cannot_be_read_among_many_is_unknown(tenant):
     tenant.fault(kind="500", match=tenant.plan.id)
 
-    found = await tenant.delegated().port.items([key(tenant.plan), key(tenant.text)], wanted=NAME)
+    found = await tenant.delegated().port.files.get_many(
+        [key(tenant.plan), key(tenant.text)], wanted=NAME
+    )
 
     assert found[key(tenant.plan)] is UNKNOWN
     assert found[key(tenant.text)].name == "notes.txt"
@@ -214,7 +216,7 @@ async def test_a_listing_goes_on_after_any_of_its_files(tenant):
         port, key(tenant.inner), cursor=(await children(port, key(tenant.inner), top=3)).next, top=3
     )
 
-    rest = await children(port, key(tenant.inner), cursor=second.places[1], top=3, wanted=FILE)
+    rest = await children(port, key(tenant.inner), cursor=second.cursors[1], top=3, wanted=FILE)
 
     assert [one.name for one in second.items] == ["3.txt", "4.txt", "5.txt"]
     assert [one.name for one in rest.items] == ["5.txt"]
@@ -268,7 +270,7 @@ async def test_a_search_looks_below_a_folder(tenant):
     port = tenant.delegated().port
 
     async def found(folder, text):
-        page = await port.search_files(folder, text, cursor=None, top=50, wanted=FILE)
+        page = await port.files.search(folder, text, cursor=None, top=50, wanted=FILE)
         return [one.name for one in page.items]
 
     root = ItemKey(tenant.documents.drive_id, "root")
@@ -284,7 +286,7 @@ async def test_what_others_shared_into_a_library_lies_elsewhere(tenant):
     tenant.make.keep()
     root = ItemKey(tenant.own.drive_id, "root")
 
-    page = await tenant.delegated().port.search_files(root, "lent", cursor=None, top=9, wanted=NAME)
+    page = await tenant.delegated().port.files.search(root, "lent", cursor=None, top=9, wanted=NAME)
 
     assert page.items == ()
 
@@ -292,7 +294,7 @@ async def test_what_others_shared_into_a_library_lies_elsewhere(tenant):
 async def test_a_link_needs_no_credentials(tenant):
     wanted = frozenset({"download_link"})
 
-    link = await tenant.delegated().port.link(key(tenant.text), wanted=wanted)
+    link = await tenant.delegated().port.files.link(key(tenant.text), wanted=wanted)
 
     assert link.download_url.startswith("http://content.example/collab/content/download.aspx?")
     assert (link.file.name, link.file.mime_type, link.file.size) == ("notes.txt", "text/plain", 18)
@@ -301,7 +303,7 @@ async def test_a_link_needs_no_credentials(tenant):
 
 
 async def test_a_hidden_link_is_not_asked_for(tenant):
-    link = await tenant.delegated().port.link(key(tenant.text), wanted=frozenset())
+    link = await tenant.delegated().port.files.link(key(tenant.text), wanted=frozenset())
 
     assert (link.download_url, link.expires_at) == (None, None)
     assert "downloadUrl" not in str(tenant.calls[-1]["query"])
@@ -309,7 +311,9 @@ async def test_a_hidden_link_is_not_asked_for(tenant):
 
 async def test_a_folder_has_no_link(tenant):
     with pytest.raises(NotDownloadable):
-        await tenant.delegated().port.link(key(tenant.boats), wanted=frozenset({"download_link"}))
+        await tenant.delegated().port.files.link(
+            key(tenant.boats), wanted=frozenset({"download_link"})
+        )
 
 
 async def test_permissions_are_told_in_our_words(tenant):
@@ -319,7 +323,7 @@ async def test_permissions_are_told_in_our_words(tenant):
     tenant.make.share(tenant.text, "link", "write", scope="organization", view="edit")
     tenant.make.keep()
 
-    found = await tenant.delegated().port.permissions(key(tenant.text))
+    found = await tenant.delegated().port.files.permissions(key(tenant.text))
 
     assert [(one.type, one.role, one.email_address, one.display_name) for one in found] == [
         ("group", "owner", None, "Yard Owners"),
@@ -346,9 +350,9 @@ async def test_labels_are_read_in_both_shapes(tenant):
     )
     tenant.shelf.put_many([label, inner])
 
-    stable = await tenant.delegated().port.labels()
+    stable = await tenant.delegated().port.labels.catalogue()
     scopes = ("Sites.Read.All", "InformationProtectionPolicy.Read")
-    beta = await tenant.delegated(scopes=scopes).port.labels()
+    beta = await tenant.delegated(scopes=scopes).port.labels.catalogue()
 
     assert stable == beta
     assert [one.display_name for one in stable] == ["Secret", "Most secret"]
@@ -360,7 +364,7 @@ async def test_labels_are_read_in_both_shapes(tenant):
 
 
 async def test_a_tenant_that_does_not_tell_its_labels_has_none(tenant):
-    assert await tenant.delegated(scopes=READ).port.labels() == ()
+    assert await tenant.delegated(scopes=READ).port.labels.catalogue() == ()
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -373,7 +377,7 @@ async def test_a_files_label_is_read(tenant, wrapped):
     tenant.shelf.put(msgspec.structs.replace(locked, label_trouble="fileDoubleKeyEncrypted"))
     keys = [key(one) for one in (tenant.plan, tenant.text, tenant.boats, locked, tenant.secret)]
 
-    found = await tenant.delegated().port.file_labels(keys)
+    found = await tenant.delegated().port.labels.of_files(keys)
 
     assert [one.label_id for one in found[keys[0]]] == [label.lower()]
     assert found[keys[0]][0].assignment_method == "auto"
@@ -386,7 +390,7 @@ async def test_a_files_label_is_read(tenant, wrapped):
 async def test_a_label_that_is_refused_is_unknown(tenant):
     tenant.fault(kind="400", match="extractSensitivityLabels", reason="invalidRequest")
 
-    found = await tenant.delegated().port.file_labels([key(tenant.plan), key(tenant.boats)])
+    found = await tenant.delegated().port.labels.of_files([key(tenant.plan), key(tenant.boats)])
 
     assert found == {key(tenant.plan): UNKNOWN, key(tenant.boats): ()}
 
@@ -395,11 +399,11 @@ async def test_a_throttled_connection_is_left_in_peace(tenant):
     port = tenant.delegated().port
     tenant.fault(kind="429", retryAfter=30, count=1)
     with pytest.raises(Throttled) as raised:
-        await port.sites()
+        await port.sites.visible()
     tenant.forget_calls()
 
     with pytest.raises(Throttled):
-        await port.item(key(tenant.plan), wanted=NAME)
+        await port.files.get(key(tenant.plan), wanted=NAME)
 
     assert raised.value.retry_after == 30
     assert not tenant.calls
@@ -408,8 +412,8 @@ async def test_a_throttled_connection_is_left_in_peace(tenant):
 async def test_lists_are_told_without_what_is_hidden(tenant):
     port = tenant.delegated().port
 
-    shown = await port.lists(tenant.yard.id, include_hidden=False)
-    every = await port.lists(tenant.yard.id, include_hidden=True)
+    shown = await port.lists.of_site(tenant.yard.id, include_hidden=False)
+    every = await port.lists.of_site(tenant.yard.id, include_hidden=True)
 
     assert {one.display_name for one in shown} == {"Berths", "Documents", "Drawings"}
     hidden = {one.display_name for one in every if one.hidden}
@@ -421,7 +425,7 @@ async def test_lists_are_told_without_what_is_hidden(tenant):
 
 
 async def test_a_list_tells_its_columns(tenant):
-    found = await tenant.delegated().port.site_list(list_key(tenant.berths))
+    found = await tenant.delegated().port.lists.get(list_key(tenant.berths))
 
     columns = {one.name: one for one in found.columns}
     kinds = {name: columns[name].column_type for name in ("Title", "Length", "Paid", "Until")}
@@ -437,4 +441,4 @@ async def test_a_list_tells_its_columns(tenant):
 
 async def test_a_list_by_its_name_is_missing(tenant):
     with pytest.raises(Missing):
-        await tenant.delegated().port.site_list(ListKey(tenant.yard.id, "Berths"))
+        await tenant.delegated().port.lists.get(ListKey(tenant.yard.id, "Berths"))

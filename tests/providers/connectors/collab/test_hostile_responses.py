@@ -56,7 +56,9 @@ class Upstream:
         return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
 
     async def children(self, *, cursor=None, wanted=FACTS):
-        return await self.port.children(FOLDER, order=None, cursor=cursor, top=9, wanted=wanted)
+        return await self.port.files.children(
+            FOLDER, order=None, cursor=cursor, top=9, wanted=wanted
+        )
 
 
 def item(name="01A", drive="b!d", **more):
@@ -210,7 +212,9 @@ async def test_a_batch_that_does_not_answer_every_call_is_broken(parts):
     upstream = Upstream(lambda _: {"responses": parts})
 
     with pytest.raises(ProviderFailure):
-        await upstream.port.items([ItemKey("b!d", "01A"), ItemKey("b!d", "01B")], wanted=FACTS)
+        await upstream.port.files.get_many(
+            [ItemKey("b!d", "01A"), ItemKey("b!d", "01B")], wanted=FACTS
+        )
 
 
 async def test_a_batch_is_asked_in_no_way_but_by_ids():
@@ -223,7 +227,7 @@ async def test_a_batch_is_asked_in_no_way_but_by_ids():
     upstream = Upstream(answer)
     bad = [ItemKey("b!d", ".."), ItemKey("b!d", "a/b"), ItemKey("b!d", ""), ItemKey(".", "01A")]
 
-    found = await upstream.port.items([key, *bad], wanted=FACTS)
+    found = await upstream.port.files.get_many([key, *bad], wanted=FACTS)
 
     assert found[key].item == "01A!.-_"
     assert all(found[one] is None for one in bad)
@@ -238,7 +242,7 @@ async def test_no_id_leaves_its_place_in_an_address(text):
 
     if key is None:
         return
-    await upstream.port.item(key, wanted=frozenset())
+    await upstream.port.files.get(key, wanted=frozenset())
     (request,) = upstream.asked
     path = request.url.raw_path.decode().partition("?")[0]
     assert path.startswith("/collab/v1.0/drives/b%21d/items/")
@@ -318,7 +322,7 @@ async def test_bytes_are_sent_to_known_hosts_alone(url):
     upload = Upload(name="a.bin", chunks=chunks(), size=5 * 1024 * 1024)
 
     with pytest.raises(Broken):
-        await upstream.port.upload(FOLDER, upload)
+        await upstream.port.uploads.upload(FOLDER, upload)
 
     assert {request.url.host for request in upstream.asked} == {"upstream.example"}
 
@@ -327,7 +331,7 @@ async def test_a_row_of_another_number_is_missing():
     upstream = Upstream(lambda _: {"id": "8", "fields": {}})
 
     with pytest.raises(Missing):
-        await upstream.port.row(RowKey(SITE, LIST, "7"), wanted=frozenset())
+        await upstream.port.rows.get(RowKey(SITE, LIST, "7"), wanted=frozenset())
 
 
 async def test_a_list_of_another_site_is_missing():
@@ -335,7 +339,7 @@ async def test_a_list_of_another_site_is_missing():
     upstream = Upstream(lambda _: {"id": LIST, "parentReference": {"siteId": other}, "columns": []})
 
     with pytest.raises(Missing):
-        await upstream.port.site_list(ListKey(SITE, LIST))
+        await upstream.port.lists.get(ListKey(SITE, LIST))
 
 
 @pytest.mark.parametrize(
@@ -351,20 +355,23 @@ async def test_a_list_of_another_site_is_missing():
     "make",
     [
         pytest.param(
-            lambda port: port.create_folder(FOLDER, "new", description=None), id="a folder"
+            lambda port: port.file_writes.create_folder(FOLDER, "new", description=None),
+            id="a folder",
         ),
         pytest.param(
-            lambda port: port.create_row(
+            lambda port: port.row_writes.create(
                 ListKey(SITE, LIST), {}, wanted=frozenset({"fields"}), hidden=frozenset()
             ),
             id="a list item",
         ),
         pytest.param(
-            lambda port: port.share(FOLDER, Share(type="user", role="reader", email="a@b.example")),
+            lambda port: port.file_writes.share(
+                FOLDER, Share(type="user", role="reader", email="a@b.example")
+            ),
             id="a letter",
         ),
         pytest.param(
-            lambda port: port.upload(FOLDER, Upload(name="new", chunks=pieces(), size=1)),
+            lambda port: port.uploads.upload(FOLDER, Upload(name="new", chunks=pieces(), size=1)),
             id="a file",
         ),
     ],

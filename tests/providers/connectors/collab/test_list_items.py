@@ -16,7 +16,7 @@ async def titles(port, one, *, limit=50, wanted=TITLE, **query):
     """The names of all rows of a listing, page by page."""
     names, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:
-        page = await port.rows(
+        page = await port.rows.page(
             list_key(one), RowQuery(limit=limit, **query), cursor=cursor, wanted=wanted
         )
         names += [row.name for row in page.items]
@@ -44,7 +44,7 @@ async def test_rows_come_by_their_ids(tenant, port):
 
 
 async def test_a_row_is_read_whole(tenant, port):
-    row = await port.row(RowKey(*list_key(tenant.berths), "4"), wanted=ROW)
+    row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), wanted=ROW)
 
     assert row.id == f"collab:site:{tenant.yard.id}:list:{tenant.berths.id}:item:4"
     assert row.name == "Berth 4"
@@ -67,7 +67,7 @@ async def test_a_librarys_row_is_a_file_too(tenant, port):
     library = tenant.shelf.get(r.Library, tenant.plan.drive_id)
     row_key = RowKey(library.site_id, library.list_id, str(tenant.plan.number))
 
-    row = await port.row(row_key, wanted=ROW)
+    row = await port.rows.get(row_key, wanted=ROW)
 
     assert row.name == "Plan é.docx"
     assert row.file.key == key(tenant.plan)
@@ -76,7 +76,7 @@ async def test_a_librarys_row_is_a_file_too(tenant, port):
 
 
 async def test_only_what_is_wanted_is_asked_for(tenant, port):
-    row = await port.row(RowKey(*list_key(tenant.berths), "4"), wanted=frozenset())
+    row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), wanted=frozenset())
 
     assert (row.name, row.fields, row.content_type_id, row.file) == (None, None, UNKNOWN, UNKNOWN)
     assert tenant.calls[0]["query"] == {"$select": ["id"]}
@@ -85,7 +85,7 @@ async def test_only_what_is_wanted_is_asked_for(tenant, port):
 async def test_the_columns_that_are_selected_are_the_only_ones(tenant, port):
     query = RowQuery(select=("Length", "State"), filter="Paid eq true", limit=2)
 
-    page = await port.rows(list_key(tenant.berths), query, cursor=None, wanted=ROW)
+    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=ROW)
 
     assert [row.fields for row in page.items[:2]] == [
         {"Length": 4, "State": "Free"},
@@ -161,13 +161,13 @@ async def test_a_filter_and_an_order_go_together(tenant, port):
 )
 async def test_what_does_not_fit_the_list_is_refused(tenant, port, query):
     with pytest.raises(InvalidFilter):
-        await port.rows(list_key(tenant.berths), RowQuery(**query), cursor=None, wanted=TITLE)
+        await port.rows.page(list_key(tenant.berths), RowQuery(**query), cursor=None, wanted=TITLE)
 
 
 async def test_a_filter_without_an_index_works_and_says_so(tenant, port):
     query = RowQuery(filter="Paid eq true and State eq 'Let' and contains(Title,'4')")
 
-    page = await port.rows(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
 
     assert [row.name for row in page.items] == berths(4)
     assert page.warnings == (
@@ -181,7 +181,7 @@ async def test_a_filter_without_an_index_works_and_says_so(tenant, port):
 async def test_a_filter_with_an_index_says_nothing(tenant, port):
     query = RowQuery(filter="State eq 'Let'")
 
-    page = await port.rows(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
 
     assert page.warnings == ()
     assert "prefer" not in tenant.calls[-1]["headers"]
@@ -204,7 +204,7 @@ async def test_a_filter_that_is_refused_by_throttling_is_not_asked_again(tenant)
     access = tenant.delegated()
     query = RowQuery(filter="Paid eq true")
     with pytest.raises(Throttled):
-        await access.port.rows(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+        await access.port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
     tenant.origins.forget(access.info.id)
 
     assert await titles(access.port, tenant.berths, filter="Paid eq true") == berths(2, 4, 6)
@@ -217,8 +217,8 @@ async def test_a_long_list_is_ordered_and_filtered(tenant, port):
     tenant.shelf.settings.threshold = 1000
 
     query = RowQuery(order_by="Rank desc", filter="not Title eq 'Row 6'", limit=3)
-    first = await port.rows(list_key(long), query, cursor=None, wanted=TITLE)
-    second = await port.rows(list_key(long), query, cursor=first.next, wanted=TITLE)
+    first = await port.rows.page(list_key(long), query, cursor=None, wanted=TITLE)
+    second = await port.rows.page(list_key(long), query, cursor=first.next, wanted=TITLE)
 
     assert [row.name for row in (*first.items, *second.items)] == [
         "Row 13",
@@ -232,11 +232,13 @@ async def test_a_long_list_is_ordered_and_filtered(tenant, port):
 
 async def test_a_listing_goes_on_where_its_last_row_was(tenant, port):
     query = RowQuery(order_by="Length desc", limit=2)
-    first = await port.rows(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+    first = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
     tenant.shelf.drop(tenant.shelf.row(tenant.berths.id, 7))
 
-    rest = await port.rows(list_key(tenant.berths), query, cursor=first.next, wanted=TITLE)
-    again = await port.rows(list_key(tenant.berths), query, cursor=first.places[0], wanted=TITLE)
+    rest = await port.rows.page(list_key(tenant.berths), query, cursor=first.next, wanted=TITLE)
+    again = await port.rows.page(
+        list_key(tenant.berths), query, cursor=first.cursors[0], wanted=TITLE
+    )
 
     assert [row.name for row in rest.items] == berths(5, 4)
     assert [row.name for row in again.items] == berths(5, 4)
@@ -247,7 +249,7 @@ async def test_a_cursor_of_another_making_is_refused(tenant, port, cursor):
     query = RowQuery(order_by="Length desc" if cursor.startswith("o") else None)
 
     with pytest.raises(InvalidCursor):
-        await port.rows(list_key(tenant.berths), query, cursor=cursor, wanted=TITLE)
+        await port.rows.page(list_key(tenant.berths), query, cursor=cursor, wanted=TITLE)
 
 
 async def test_rows_of_others_are_missing(tenant, port):
@@ -255,10 +257,10 @@ async def test_rows_of_others_are_missing(tenant, port):
     tenant.make.keep()
 
     with pytest.raises(Missing):
-        await port.rows(list_key(minutes), RowQuery(), cursor=None, wanted=TITLE)
+        await port.rows.page(list_key(minutes), RowQuery(), cursor=None, wanted=TITLE)
     with pytest.raises(Missing):
-        await port.row(RowKey(*list_key(minutes), "1"), wanted=TITLE)
-    assert await port.rows_by_id([RowKey(*list_key(minutes), "1")], wanted=TITLE) == {
+        await port.rows.get(RowKey(*list_key(minutes), "1"), wanted=TITLE)
+    assert await port.rows.get_many([RowKey(*list_key(minutes), "1")], wanted=TITLE) == {
         RowKey(*list_key(minutes), "1"): None
     }
 
@@ -266,7 +268,7 @@ async def test_rows_of_others_are_missing(tenant, port):
 async def test_a_row_is_made(tenant, port):
     fields = {"Title": "Berth 8", "Length": 16, "Paid": None, "Until": "2026-03-08T00:00:00Z"}
 
-    row = await port.create_row(list_key(tenant.berths), fields, wanted=ROW)
+    row = await port.row_writes.create(list_key(tenant.berths), fields, wanted=ROW)
 
     assert (row.number, row.name) == ("8", "Berth 8")
     assert row.fields["Length"] == 16
@@ -290,7 +292,7 @@ async def test_a_row_is_made(tenant, port):
 )
 async def test_what_does_not_fit_is_not_written(tenant, port, fields, details):
     with pytest.raises(InvalidFields) as raised:
-        await port.create_row(list_key(tenant.berths), fields, wanted=ROW)
+        await port.row_writes.create(list_key(tenant.berths), fields, wanted=ROW)
 
     assert raised.value.details == tuple(details)
     assert len(tenant.shelf.rows(tenant.berths.id)) == 7
@@ -299,16 +301,18 @@ async def test_what_does_not_fit_is_not_written(tenant, port, fields, details):
 
 async def test_a_value_that_upstream_does_not_take_is_not_written(tenant, port):
     with pytest.raises(InvalidFields):
-        await port.create_row(list_key(tenant.berths), {"Title": "x", "Length": "long"}, wanted=ROW)
+        await port.row_writes.create(
+            list_key(tenant.berths), {"Title": "x", "Length": "long"}, wanted=ROW
+        )
 
     assert len(tenant.shelf.rows(tenant.berths.id)) == 7
 
 
 async def test_some_columns_are_changed(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
-    before = await port.row(row_key, wanted=ROW)
+    before = await port.rows.get(row_key, wanted=ROW)
 
-    after = await port.update_row(
+    after = await port.row_writes.update(
         row_key, {"Length": 9, "State": None}, etag=before.etag, wanted=ROW
     )
 
@@ -320,13 +324,13 @@ async def test_some_columns_are_changed(tenant, port):
 
 async def test_a_stale_row_is_left_alone(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
-    before = await port.row(row_key, wanted=ROW)
-    await port.update_row(row_key, {"Length": 9}, etag=before.etag, wanted=ROW)
+    before = await port.rows.get(row_key, wanted=ROW)
+    await port.row_writes.update(row_key, {"Length": 9}, etag=before.etag, wanted=ROW)
 
     with pytest.raises(Stale):
-        await port.update_row(row_key, {"Length": 10}, etag=before.etag, wanted=ROW)
+        await port.row_writes.update(row_key, {"Length": 10}, etag=before.etag, wanted=ROW)
     with pytest.raises(Stale):
-        await port.delete_row(row_key, etag=before.etag)
+        await port.row_writes.delete(row_key, etag=before.etag)
     assert tenant.shelf.row(tenant.berths.id, 4).fields["Length"] == 9
 
 
@@ -334,23 +338,23 @@ async def test_a_required_column_is_not_cleared(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
 
     with pytest.raises(InvalidFields):
-        await port.update_row(row_key, {"Title": ""}, etag=None, wanted=ROW)
+        await port.row_writes.update(row_key, {"Title": ""}, etag=None, wanted=ROW)
 
 
 async def test_a_row_is_deleted(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
 
-    await port.delete_row(row_key, etag=None)
+    await port.row_writes.delete(row_key, etag=None)
 
     with pytest.raises(Missing):
-        await port.delete_row(row_key, etag=None)
+        await port.row_writes.delete(row_key, etag=None)
     assert tenant.shelf.row(tenant.berths.id, 4) is None
 
 
 async def test_a_row_that_was_made_is_told_even_when_it_cannot_be_read_again(tenant, port):
     tenant.fault(kind="500", match="/items/8")
 
-    row = await port.create_row(list_key(tenant.berths), {"Title": "Berth 8"}, wanted=ROW)
+    row = await port.row_writes.create(list_key(tenant.berths), {"Title": "Berth 8"}, wanted=ROW)
 
     assert (row.number, row.name) == ("8", "Berth 8")
 
@@ -360,8 +364,10 @@ async def test_several_values_say_what_they_are(tenant, port):
     tagged = tenant.make.list_in(tenant.yard, "Tagged", (several,), [])
     tenant.make.keep()
 
-    row = await port.create_row(list_key(tagged), {"Title": "x", "Tags": ["a", "b"]}, wanted=ROW)
+    row = await port.row_writes.create(
+        list_key(tagged), {"Title": "x", "Tags": ["a", "b"]}, wanted=ROW
+    )
 
     assert row.fields["Tags"] == ["a", "b"]
-    kinds = {one.name: one.column_type for one in (await port.site_list(list_key(tagged))).columns}
+    kinds = {one.name: one.column_type for one in (await port.lists.get(list_key(tagged))).columns}
     assert kinds["Tags"] == "multiChoice"

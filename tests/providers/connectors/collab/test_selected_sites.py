@@ -15,18 +15,18 @@ NAME = frozenset({"name"})
 async def test_only_selected_sites_exist(tenant):
     port = tenant.selected(tenant.yard, tenant.board).port
 
-    assert {one.display_name for one in await port.sites()} == {"Yard", "Board"}
+    assert {one.display_name for one in await port.sites.visible()} == {"Yard", "Board"}
     with pytest.raises(Missing):
-        await port.site(tenant.root.id)
+        await port.sites.get(tenant.root.id)
 
 
 async def test_a_grant_that_was_taken_back_makes_its_site_disappear(tenant):
     port = tenant.selected(tenant.yard, tenant.board).port
     tenant.shelf.drop(tenant.shelf.get(r.SiteGrant, f"{tenant.board.id} app"))
 
-    assert {one.display_name for one in await port.sites()} == {"Yard"}
+    assert {one.display_name for one in await port.sites.visible()} == {"Yard"}
     with pytest.raises(Missing):
-        await port.item(key(tenant.secret), wanted=NAME)
+        await port.files.get(key(tenant.secret), wanted=NAME)
 
 
 async def test_a_site_that_is_granted_but_not_selected_does_not_exist(tenant):
@@ -43,31 +43,31 @@ async def test_a_site_that_is_granted_but_not_selected_does_not_exist(tenant):
         yield b"x"
 
     calls = [
-        port.site(tenant.board.id),
-        port.item(secret, wanted=NAME),
-        port.children(root, order=None, cursor=None, top=9, wanted=NAME),
-        port.search_files(root, "keel", cursor=None, top=9, wanted=NAME),
-        port.link(secret, wanted=NAME),
-        port.permissions(secret),
-        port.upload(root, Upload(name="a", chunks=nothing(), size=1)),
-        port.create_folder(root, "a", description=None),
-        port.rename(secret, "a", etag=None),
-        port.delete(secret, etag=None),
-        port.lists(tenant.board.id, include_hidden=False),
-        port.site_list(list_key(one)),
-        port.rows(list_key(one), RowQuery(), cursor=None, wanted=ROW),
-        port.row(row, wanted=ROW),
-        port.create_row(list_key(one), {"Title": "x"}, wanted=ROW),
-        port.delete_row(row, etag=None),
+        port.sites.get(tenant.board.id),
+        port.files.get(secret, wanted=NAME),
+        port.files.children(root, order=None, cursor=None, top=9, wanted=NAME),
+        port.files.search(root, "keel", cursor=None, top=9, wanted=NAME),
+        port.files.link(secret, wanted=NAME),
+        port.files.permissions(secret),
+        port.uploads.upload(root, Upload(name="a", chunks=nothing(), size=1)),
+        port.file_writes.create_folder(root, "a", description=None),
+        port.file_writes.rename(secret, "a", etag=None),
+        port.file_writes.delete(secret, etag=None),
+        port.lists.of_site(tenant.board.id, include_hidden=False),
+        port.lists.get(list_key(one)),
+        port.rows.page(list_key(one), RowQuery(), cursor=None, wanted=ROW),
+        port.rows.get(row, wanted=ROW),
+        port.row_writes.create(list_key(one), {"Title": "x"}, wanted=ROW),
+        port.row_writes.delete(row, etag=None),
     ]
     for call in calls:
         with pytest.raises(Missing):
             await call
-    assert await port.items([secret], wanted=NAME) == {secret: None}
-    assert await port.rows_by_id([row], wanted=ROW) == {row: None}
-    assert await port.drives([tenant.board.id]) == {tenant.board.id: ()}
-    assert await port.drives_by_id([tenant.minutes.drive_id]) == {tenant.minutes.drive_id: None}
-    assert await port.file_labels([secret]) == {secret: UNKNOWN}
+    assert await port.files.get_many([secret], wanted=NAME) == {secret: None}
+    assert await port.rows.get_many([row], wanted=ROW) == {row: None}
+    assert await port.sites.drives([tenant.board.id]) == {tenant.board.id: ()}
+    assert await port.sites.get_drives([tenant.minutes.drive_id]) == {tenant.minutes.drive_id: None}
+    assert await port.labels.of_files([secret]) == {secret: UNKNOWN}
 
     beyond = [path for path in tenant.paths if "$batch" not in path and tenant.board.id in path]
     assert beyond == []
@@ -79,9 +79,9 @@ async def test_a_library_whose_site_cannot_be_told_is_not_taken_for_missing(tena
     tenant.fault(kind="500", match=f"drives/{tenant.plan.drive_id}")
 
     with pytest.raises(Broken):
-        await port.item(key(tenant.plan), wanted=NAME)
+        await port.files.get(key(tenant.plan), wanted=NAME)
     with pytest.raises(Broken):
-        await port.items([key(tenant.plan)], wanted=NAME)
+        await port.files.get_many([key(tenant.plan)], wanted=NAME)
 
 
 async def test_ids_of_sites_are_taken_in_any_spelling(tenant):
@@ -97,23 +97,23 @@ async def test_ids_of_sites_are_taken_in_any_spelling(tenant):
     )
     from providers import registry
 
-    port = registry.CollabRegistry().open(again, access.port._desk.upstream)
+    port = registry.CollabRegistry().open(again, access.upstream)
 
-    assert [one.site for one in await port.sites()] == [tenant.yard.id]
+    assert [one.site for one in await port.sites.visible()] == [tenant.yard.id]
 
 
 async def test_the_default_library_is_the_first_sites(tenant):
     port = tenant.selected(tenant.yard).port
 
-    assert (await port.default_drive()).name == "Documents"
+    assert (await port.sites.default_drive()).name == "Documents"
 
 
 async def test_where_a_library_belongs_is_asked_once(tenant):
     port = tenant.selected(tenant.yard).port
 
-    await port.item(key(tenant.plan), wanted=FILE)
+    await port.files.get(key(tenant.plan), wanted=FILE)
     asked = len(tenant.calls)
-    await port.item(key(tenant.plan), wanted=FILE)
+    await port.files.get(key(tenant.plan), wanted=FILE)
 
     assert len(tenant.calls) == asked + 1
 
@@ -121,9 +121,9 @@ async def test_where_a_library_belongs_is_asked_once(tenant):
 async def test_files_and_rows_of_selected_sites_are_read_and_written(tenant):
     port = tenant.selected(tenant.yard).port
 
-    file = await port.item(key(tenant.plan), wanted=FILE)
-    renamed = await port.rename(key(tenant.text), "words.txt", etag=None)
-    row = await port.create_row(list_key(tenant.berths), {"Title": "New"}, wanted=ROW)
+    file = await port.files.get(key(tenant.plan), wanted=FILE)
+    renamed = await port.file_writes.rename(key(tenant.text), "words.txt", etag=None)
+    row = await port.row_writes.create(list_key(tenant.berths), {"Title": "New"}, wanted=ROW)
 
     assert (file.name, renamed.name, row.name) == ("Plan é.docx", "words.txt", "New")
 

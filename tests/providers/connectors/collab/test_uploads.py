@@ -97,7 +97,7 @@ def nothing_left(tenant):
 async def test_every_byte_arrives(tenant, port, size, known):
     body = pattern(size)
 
-    file = await port.upload(key(tenant.boats), upload(body, size=known))
+    file = await port.uploads.upload(key(tenant.boats), upload(body, size=known))
 
     assert (file.name, file.size, file.parent) == ("new.bin", size, key(tenant.boats))
     assert stored(tenant, file) == body
@@ -105,7 +105,7 @@ async def test_every_byte_arrives(tenant, port, size, known):
 
 
 async def test_a_small_file_takes_one_call(tenant, port):
-    await port.upload(key(tenant.boats), upload(mime_type="text/plain", name="a.txt"))
+    await port.uploads.upload(key(tenant.boats), upload(mime_type="text/plain", name="a.txt"))
 
     (call,) = tenant.calls
     assert (call["method"], call["query"]) == (
@@ -116,7 +116,7 @@ async def test_a_small_file_takes_one_call(tenant, port):
 
 
 async def test_slices_go_to_another_origin_without_credentials(tenant, port):
-    await port.upload(key(tenant.boats), upload(pattern(LARGE)))
+    await port.uploads.upload(key(tenant.boats), upload(pattern(LARGE)))
 
     puts = [call for call in tenant.calls if call["path"] == "/content/uploadSession"]
     assert [call["bodySize"] for call in puts] == [
@@ -131,8 +131,8 @@ async def test_slices_go_to_another_origin_without_credentials(tenant, port):
 async def test_a_library_takes_files_at_its_root(tenant, port):
     root = ItemKey(tenant.documents.drive_id, "root")
 
-    small = await port.upload(root, upload(name="o'brien & sons #1 100%.txt"))
-    large = await port.upload(root, upload(pattern(LARGE), name="größe+plus.bin"))
+    small = await port.uploads.upload(root, upload(name="o'brien & sons #1 100%.txt"))
+    large = await port.uploads.upload(root, upload(pattern(LARGE), name="größe+plus.bin"))
 
     assert small.parent == large.parent == key(tenant.documents)
     assert {"o'brien & sons #1 100%.txt", "größe+plus.bin"} <= set(names(tenant, tenant.documents))
@@ -140,10 +140,10 @@ async def test_a_library_takes_files_at_its_root(tenant, port):
 
 @pytest.mark.parametrize("size", [5, LARGE], ids=["small", "large"])
 async def test_a_name_that_is_taken_is_left_alone(tenant, port, size):
-    first = await port.upload(key(tenant.boats), upload(b"first"))
+    first = await port.uploads.upload(key(tenant.boats), upload(b"first"))
 
     with pytest.raises(Conflicted):
-        await port.upload(key(tenant.boats), upload(pattern(size)))
+        await port.uploads.upload(key(tenant.boats), upload(pattern(size)))
 
     assert stored(tenant, first) == b"first"
     assert tenant.shelf.every(r.Upload) == []
@@ -151,10 +151,10 @@ async def test_a_name_that_is_taken_is_left_alone(tenant, port, size):
 
 @pytest.mark.parametrize("size", [5, LARGE], ids=["small", "large"])
 async def test_a_name_that_is_taken_is_replaced_or_counted_up_when_asked(tenant, port, size):
-    first = await port.upload(key(tenant.boats), upload(b"first"))
+    first = await port.uploads.upload(key(tenant.boats), upload(b"first"))
 
-    other = await port.upload(key(tenant.boats), upload(pattern(size), conflict="rename"))
-    same = await port.upload(key(tenant.boats), upload(pattern(size), conflict="replace"))
+    other = await port.uploads.upload(key(tenant.boats), upload(pattern(size), conflict="rename"))
+    same = await port.uploads.upload(key(tenant.boats), upload(pattern(size), conflict="replace"))
 
     assert (other.name, same.key) == ("new 1.bin", first.key)
     assert stored(tenant, same) == stored(tenant, other) == pattern(size)
@@ -166,7 +166,7 @@ async def test_a_full_library_takes_nothing(tenant, port, nothing_left, size):
     tenant.shelf.put(msgspec.structs.replace(library, quota=1))
 
     with pytest.raises(OutOfSpace):
-        await port.upload(key(tenant.boats), upload(pattern(size)))
+        await port.uploads.upload(key(tenant.boats), upload(pattern(size)))
 
     nothing_left()
 
@@ -178,7 +178,7 @@ async def test_too_much_is_refused(tenant, port, nothing_left, known):
     )
 
     with pytest.raises(UploadTooLarge):
-        await port.upload(key(tenant.boats), too_much)
+        await port.uploads.upload(key(tenant.boats), too_much)
 
     nothing_left()
 
@@ -187,7 +187,7 @@ async def test_more_than_may_be_is_noticed_although_less_was_announced(tenant, p
     liar = Upload(name="new.bin", chunks=endless(LARGE + 1), size=LARGE)
 
     with pytest.raises(UploadTruncated):
-        await port.upload(key(tenant.boats), liar)
+        await port.uploads.upload(key(tenant.boats), liar)
 
     nothing_left()
 
@@ -197,7 +197,7 @@ async def test_fewer_bytes_than_announced_are_not_stored(tenant, port, nothing_l
     short = Upload(name="new.bin", chunks=pieces(pattern(announced - 1)), size=announced)
 
     with pytest.raises(UploadTruncated):
-        await port.upload(key(tenant.boats), short)
+        await port.uploads.upload(key(tenant.boats), short)
 
     nothing_left()
 
@@ -209,7 +209,7 @@ async def test_a_caller_who_leaves_leaves_nothing(tenant, port, nothing_left, af
     cut = upload(body, size=known, chunks=pieces(body, stop_after=after))
 
     with pytest.raises(Stop):
-        await port.upload(key(tenant.boats), cut)
+        await port.uploads.upload(key(tenant.boats), cut)
 
     nothing_left()
 
@@ -223,7 +223,7 @@ async def test_a_cancelled_upload_leaves_nothing(tenant, port, nothing_left):
         await asyncio.Event().wait()
 
     work = asyncio.create_task(
-        port.upload(key(tenant.boats), Upload(name="new.bin", chunks=stuck(), size=LARGE))
+        port.uploads.upload(key(tenant.boats), Upload(name="new.bin", chunks=stuck(), size=LARGE))
     )
     await reached.wait()
     work.cancel()
@@ -243,7 +243,9 @@ async def test_an_upload_whose_time_is_over_leaves_nothing(tenant, port, nothing
     token = deadline.set(None)
     try:
         with pytest.raises(TimedOut):
-            await port.upload(key(tenant.boats), Upload(name="new.bin", chunks=slow(), size=LARGE))
+            await port.uploads.upload(
+                key(tenant.boats), Upload(name="new.bin", chunks=slow(), size=LARGE)
+            )
     finally:
         deadline.reset(token)
 
@@ -253,7 +255,7 @@ async def test_an_upload_whose_time_is_over_leaves_nothing(tenant, port, nothing
 async def test_a_putthat_broke_is_sent_again(tenant, port):
     tenant.fault(kind="reset", match="uploadSession", method="PUT", count=1)
 
-    file = await port.upload(key(tenant.boats), upload(pattern(LARGE)))
+    file = await port.uploads.upload(key(tenant.boats), upload(pattern(LARGE)))
 
     assert stored(tenant, file) == pattern(LARGE)
 
@@ -262,7 +264,7 @@ async def test_a_putthat_keeps_breaking_ends_the_upload(tenant, port, nothing_le
     tenant.fault(kind="reset", match="uploadSession", method="PUT")
 
     with pytest.raises(ProviderFailure):
-        await port.upload(key(tenant.boats), upload(pattern(LARGE)))
+        await port.uploads.upload(key(tenant.boats), upload(pattern(LARGE)))
 
     nothing_left()
 
@@ -271,7 +273,7 @@ async def test_a_session_that_is_refused_ends_the_upload(tenant, port, nothing_l
     tenant.fault(kind="401", match="uploadSession", method="PUT")
 
     with pytest.raises(Broken):
-        await port.upload(key(tenant.boats), upload(pattern(LARGE)))
+        await port.uploads.upload(key(tenant.boats), upload(pattern(LARGE)))
 
     nothing_left()
 
@@ -280,7 +282,7 @@ async def test_a_putwhose_answer_was_lost_is_not_sent_twice(tenant, port):
     tenant.fault(kind="lostAnswer", match="uploadSession", method="PUT", count=1)
 
     with pytest.raises(ProviderFailure):
-        await port.upload(key(tenant.boats), upload(pattern(LARGE)))
+        await port.uploads.upload(key(tenant.boats), upload(pattern(LARGE)))
 
     assert tenant.shelf.every(r.Upload) == []
 
@@ -298,7 +300,7 @@ async def test_a_file_whose_last_answer_was_lost_is_found(tenant, port):
 
     tenant.upstream.mounts[at] = replace(place, handler=losing)
 
-    file = await port.upload(key(tenant.boats), upload(pattern(size)))
+    file = await port.uploads.upload(key(tenant.boats), upload(pattern(size)))
 
     assert stored(tenant, file) == pattern(size)
 
@@ -315,7 +317,7 @@ def unreadable(tenant):
 async def test_a_file_whose_last_answer_cannot_be_read_is_found(tenant, port):
     size = uploads.SMALL + 1
 
-    file = await port.upload(key(tenant.boats), upload(pattern(size)))
+    file = await port.uploads.upload(key(tenant.boats), upload(pattern(size)))
 
     assert stored(tenant, file) == pattern(size)
     assert tenant.upstream.faults == []
@@ -327,7 +329,9 @@ async def test_another_file_could_be_taken_for_the_one_of_an_unreadable_answer(
     tenant, port, conflict
 ):
     with pytest.raises(OutcomeUnknown):
-        await port.upload(key(tenant.boats), upload(pattern(uploads.SMALL + 1), conflict=conflict))
+        await port.uploads.upload(
+            key(tenant.boats), upload(pattern(uploads.SMALL + 1), conflict=conflict)
+        )
 
     assert names(tenant, tenant.boats).count("new.bin") == 1
 
@@ -337,14 +341,14 @@ async def test_a_small_file_without_a_readable_answer_is_of_unknown_outcome(tena
     tenant.fault(kind=kind, match="content", method="PUT", count=1)
 
     with pytest.raises(OutcomeUnknown):
-        await port.upload(key(tenant.boats), upload())
+        await port.uploads.upload(key(tenant.boats), upload())
 
 
 async def test_a_small_file_that_surely_did_not_arrive_is_no_riddle(tenant, port, nothing_left):
     tenant.fault(kind="reset", match="content", method="PUT", count=1)
 
     with pytest.raises(Unreachable) as raised:
-        await port.upload(key(tenant.boats), upload())
+        await port.uploads.upload(key(tenant.boats), upload())
 
     assert raised.value.sent is False
     nothing_left()
@@ -352,13 +356,13 @@ async def test_a_small_file_that_surely_did_not_arrive_is_no_riddle(tenant, port
 
 async def test_a_folder_of_others_takes_nothing(tenant, port):
     with pytest.raises((Missing, Refused)):
-        await port.upload(key(tenant.minutes), upload())
+        await port.uploads.upload(key(tenant.minutes), upload())
 
     assert "new.bin" not in names(tenant, tenant.minutes)
 
 
 async def test_a_description_is_kept_where_upstream_keeps_it(tenant, port):
-    file = await port.upload(key(tenant.boats), upload(description="A plan"))
+    file = await port.uploads.upload(key(tenant.boats), upload(description="A plan"))
 
     assert tenant.shelf.item(file.drive, file.item).description == "A plan"
 
@@ -370,7 +374,7 @@ async def test_a_larger_upload_takes_no_more_memory(port, tenant, known):
         source = Upload(name=f"{megabytes}.bin", chunks=endless(size), size=size if known else None)
         tracemalloc.start()
         try:
-            await port.upload(key(tenant.boats), source)
+            await port.uploads.upload(key(tenant.boats), source)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -26,33 +26,33 @@ _METHODS = frozenset({"standard", "privileged", "auto"})
 class LabelReader:
     """Reads labels."""
 
-    def __init__(self, desk: ConnectionContext, places: SiteReader, files: FileReader) -> None:
-        self._desk = desk
-        self._places = places
+    def __init__(self, context: ConnectionContext, sites: SiteReader, files: FileReader) -> None:
+        self._context = context
+        self._sites = sites
         self._files = files
 
     async def catalogue(self) -> tuple[records.SensitivityLabel, ...]:
-        """Return the tenant's labels; see `CollabPort.labels`."""
-        known = self._desk.memory.labels.get("")
+        """Return the tenant's labels; see `LabelPort.labels`."""
+        known = self._context.cache.labels.get("")
         if known is not None:
             return known
-        ways = _FALLBACKS[1:] if self._desk.selected else _FALLBACKS
+        ways = _FALLBACKS[1:] if self._context.is_selected else _FALLBACKS
         for way in (_STABLE, *ways):
             try:
-                answer = await self._desk.upstream.call("GET", *way)
+                answer = await self._context.upstream.call("GET", *way)
             except (Refused, Missing):
                 continue
             labels = _flat(answer.decode(ODataPage[response_types.Label]).value)
-            self._desk.memory.labels.put("", labels)
+            self._context.cache.labels.put("", labels)
             return labels
         return ()
 
     async def of_files(
         self, keys: Collection[ItemKey]
     ) -> Mapping[ItemKey, tuple[records.FileLabel, ...] | Unknown]:
-        """Return the labels of files; see `CollabPort.file_labels`."""
+        """Return the labels of files; see `LabelPort.file_labels`."""
         found: dict[ItemKey, tuple[records.FileLabel, ...] | Unknown] = dict.fromkeys(keys, UNKNOWN)
-        admitted = await self._places.admitted({key.drive for key in keys})
+        admitted = await self._sites.admitted({key.drive for key in keys})
         asks = {
             key: BatchRequest(
                 ("drives", key.drive, "items", key.item, "extractSensitivityLabels"),
@@ -62,13 +62,13 @@ class LabelReader:
             for key in found
             if key.drive in admitted and is_part(key.drive) and is_part(key.item)
         }
-        answers = await batch.read_all(self._desk.upstream, asks)
+        answers = await batch.read_all(self._context.upstream, asks)
         for key, answer in answers.items():
             found[key] = _read(answer)
         # A folder is refused too, and surely has none; whatever else is refused may have one.
         refused = [key for key, answer in answers.items() if answer.status == 400]
         if refused:
-            items = await self._files.items(refused, wanted=frozenset())
+            items = await self._files.get_many(refused, wanted=frozenset())
             for key, item in items.items():
                 if isinstance(item, records.File) and item.is_folder:
                     found[key] = ()

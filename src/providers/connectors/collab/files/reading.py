@@ -39,9 +39,9 @@ _OF_LINK = frozenset(
 class FileReader:
     """Reads files."""
 
-    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
-        self._desk = desk
-        self._places = places
+    def __init__(self, context: ConnectionContext, sites: SiteReader) -> None:
+        self._context = context
+        self._sites = sites
 
     async def children(
         self,
@@ -52,14 +52,14 @@ class FileReader:
         top: int,
         wanted: AbstractSet[str],
     ) -> Page[records.File]:
-        """Return a page of a folder; see `CollabPort.children`."""
-        await self._places.admit_drive(folder.drive)
+        """Return a page of a folder; see `FilePort.children`."""
+        await self._sites.admit_drive(folder.drive)
         options = [("$top", str(top)), *selected_fields.file(frozenset(wanted))]
         if order is not None and order.by in _ORDERED:
             way = "desc" if order.descending else "asc"
             options.append(("$orderby", f"{_ORDERED[order.by]} {way}"))
         try:
-            page = await self._desk.book.page(
+            page = await self._context.pages.page(
                 (V1, *_address(folder), "children"),
                 options,
                 ODataPage[response_types.Item],
@@ -75,11 +75,11 @@ class FileReader:
     async def search(
         self, folder: ItemKey, text: str, *, cursor: str | None, top: int, wanted: AbstractSet[str]
     ) -> Page[records.File]:
-        """Return a page of what is found below a folder; see `CollabPort.search_files`."""
-        await self._places.admit_drive(folder.drive)
+        """Return a page of what is found below a folder; see `FilePort.search_files`."""
+        await self._sites.admit_drive(folder.drive)
         quoted = text.replace("'", "''")
         try:
-            page = await self._desk.book.page(
+            page = await self._context.pages.page(
                 (V1, *_address(folder), f"search(q='{quoted}')"),
                 [("$top", str(top)), *selected_fields.file(frozenset(wanted))],
                 ODataPage[response_types.Item],
@@ -90,10 +90,10 @@ class FileReader:
             raise translate_refused_read(refusal) from refusal
         return replace(page, items=await self.completed(page.items, wanted))
 
-    async def item(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
-        """Read a file; see `CollabPort.item`."""
-        await self._places.admit_drive(key.drive)
-        one = await self._desk.read(
+    async def get(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
+        """Read a file; see `FilePort.get`."""
+        await self._sites.admit_drive(key.drive)
+        one = await self._context.read(
             response_types.Item, *_address(key), params=selected_fields.file(frozenset(wanted))
         )
         found = mapping.file(one, wanted, within=key.drive)
@@ -104,11 +104,13 @@ class FileReader:
             found = msgspec.structs.replace(found, shared_with=records.shared_with(given))
         return (await self.completed((found,), wanted))[0]
 
-    async def named(self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]) -> records.File:
-        """Read what has a name; see `CollabPort.named`."""
-        await self._places.admit_drive(folder.drive)
+    async def get_by_name(
+        self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]
+    ) -> records.File:
+        """Read what has a name; see `FilePort.get_by_name`."""
+        await self._sites.admit_drive(folder.drive)
         asked = frozenset(wanted) | {"name"}
-        one = await self._desk.read(
+        one = await self._context.read(
             response_types.Item, *by_name(folder, name), params=selected_fields.file(asked)
         )
         found = mapping.file(one, asked, within=folder.drive)
@@ -116,16 +118,16 @@ class FileReader:
             raise Missing
         return found
 
-    async def items(
+    async def get_many(
         self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
     ) -> Mapping[ItemKey, records.File | Unknown | None]:
-        """Read files by their ids; see `CollabPort.items`."""
+        """Read files by their ids; see `FilePort.get_many`."""
         found: dict[ItemKey, records.File | Unknown | None] = dict.fromkeys(keys)
-        admitted = await self._places.admitted({key.drive for key in keys})
+        admitted = await self._sites.admitted({key.drive for key in keys})
         asked = [key for key in found if key.drive in admitted and _callable(key)]
         params = selected_fields.file(frozenset(wanted))
         answers = await batch.read_all(
-            self._desk.upstream, {key: BatchRequest(_address(key), params) for key in asked}
+            self._context.upstream, {key: BatchRequest(_address(key), params) for key in asked}
         )
         for key, answer in answers.items():
             failure = batched_read_failure(answer)
@@ -138,18 +140,18 @@ class FileReader:
         whole = await self.completed(tuple(read.values()), wanted)
         return found | dict(zip(read, whole, strict=True))
 
-    async def folders(
+    async def get_folders(
         self, paths: Collection[FolderPath]
     ) -> Mapping[FolderPath, records.File | Unknown | None]:
-        """Read folders by where they are; see `CollabPort.folders`."""
+        """Read folders by where they are; see `FilePort.get_folders`."""
         found: dict[FolderPath, records.File | Unknown | None] = dict.fromkeys(paths)
-        admitted = await self._places.admitted({drive for drive, _ in paths})
+        admitted = await self._sites.admitted({drive for drive, _ in paths})
         asks = {
             path: BatchRequest(by_path(path), selected_fields.file(frozenset()))
             for path in found
             if path[0] in admitted and is_part(path[0]) and not {".", ".."} & {*path[1]}
         }
-        for path, answer in (await batch.read_all(self._desk.upstream, asks)).items():
+        for path, answer in (await batch.read_all(self._context.upstream, asks)).items():
             failure = batched_read_failure(answer)
             if failure is not None:
                 found[path] = None if isinstance(failure, Missing) else UNKNOWN
@@ -160,11 +162,11 @@ class FileReader:
         return found
 
     async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
-        """Return where a file's bytes are; see `CollabPort.link`."""
+        """Return where a file's bytes are; see `FilePort.link`."""
         asked = (frozenset(wanted) | _OF_LINK) - {"shared_with"}
         if "download_link" not in wanted:  # hidden: then it is not asked for at all
             asked -= {"download_link"}
-        found = await self.item(key, wanted=asked)
+        found = await self.get(key, wanted=asked)
         if found.is_folder:
             raise NotDownloadable
         url = found.download_link
@@ -172,10 +174,10 @@ class FileReader:
         return records.FileLink(file=found, download_url=url, expires_at=expires)
 
     async def permissions(self, key: ItemKey) -> tuple[records.Permission, ...]:
-        """Return who may do what; see `CollabPort.permissions`."""
-        await self._places.admit_drive(key.drive)
+        """Return who may do what; see `FilePort.permissions`."""
+        await self._sites.admit_drive(key.drive)
         try:
-            found, _ = await self._desk.book.every(
+            found, _ = await self._context.pages.every(
                 (V1, *_address(key), "permissions"),
                 (),
                 ODataPage[response_types.Permission],
@@ -192,7 +194,7 @@ class FileReader:
         if "parent_folder_name" not in wanted:
             return files
         drives = {one.drive for one in files if one.parent_folder_name == mapping.AT_TOP}
-        names = {drive: await self._places.name_of(drive) for drive in drives}
+        names = {drive: await self._sites.drive_name(drive) for drive in drives}
         return tuple(
             msgspec.structs.replace(one, parent_folder_name=names[one.drive])
             if one.parent_folder_name == mapping.AT_TOP

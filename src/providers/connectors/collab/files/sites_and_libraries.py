@@ -23,10 +23,10 @@ _PREFIX = "collab:site:"
 class SiteReader:
     """Reads sites and libraries."""
 
-    def __init__(self, desk: ConnectionContext) -> None:
-        self._desk = desk
+    def __init__(self, context: ConnectionContext) -> None:
+        self._context = context
         self._chosen = frozenset(
-            one.removeprefix(_PREFIX).lower() for one in desk.info.selected_site_ids
+            one.removeprefix(_PREFIX).lower() for one in context.info.selected_site_ids
         )
 
     @property
@@ -34,11 +34,11 @@ class SiteReader:
         """The sites of an app-only connection."""
         return frozenset(one for one in self._chosen if collab_ids.is_site(one))
 
-    async def sites(self) -> tuple[records.Site, ...]:
-        """Return every site in sight; see `CollabPort.sites`."""
-        if self._desk.selected:
+    async def visible(self) -> tuple[records.Site, ...]:
+        """Return every site in sight; see `SitePort.visible`."""
+        if self._context.is_selected:
             return await self._granted()
-        found, _ = await self._desk.book.every(
+        found, _ = await self._context.pages.every(
             (V1, "sites"),
             (("search", "*"), selected_fields.SITE, _PAGE),
             ODataPage[response_types.Site],
@@ -49,11 +49,11 @@ class SiteReader:
             sites |= await self._own()
         return tuple(sites.values())
 
-    async def site(self, site: str) -> records.Site:
-        """Read one site; see `CollabPort.site`."""
+    async def get(self, site: str) -> records.Site:
+        """Read one site; see `SitePort.get`."""
         self.admit_site(site)
         found = mapping.site(
-            await self._desk.read(
+            await self._context.read(
                 response_types.Site, "sites", site, params=(selected_fields.SITE,)
             )
         )
@@ -64,11 +64,11 @@ class SiteReader:
     async def drives(
         self, sites: Collection[str]
     ) -> Mapping[str, tuple[records.Drive, ...] | Unknown]:
-        """Return the libraries of sites; see `CollabPort.drives`."""
+        """Return the libraries of sites; see `SitePort.drives`."""
         asked = [one for one in dict.fromkeys(sites) if self.sees(one)]
         params = (selected_fields.DRIVE, _PAGE)
         answers = await batch.read_all(
-            self._desk.upstream,
+            self._context.upstream,
             {one: BatchRequest(("sites", one, "drives"), params) for one in asked},
         )
         found: dict[str, tuple[records.Drive, ...] | Unknown] = dict.fromkeys(sites, ())
@@ -80,7 +80,7 @@ class SiteReader:
             leaf = answer.decode(ODataPage[response_types.Drive])
             drives = leaf.value
             if leaf.next_link is not None:
-                rest, _ = await self._desk.book.every(
+                rest, _ = await self._context.pages.every(
                     (V1, "sites", one, "drives"),
                     params,
                     ODataPage[response_types.Drive],
@@ -90,12 +90,12 @@ class SiteReader:
             found[one] = self._kept(drives, of=one)
         return found
 
-    async def drives_by_id(
+    async def get_drives(
         self, drives: Collection[str]
     ) -> Mapping[str, records.Drive | Unknown | None]:
-        """Read libraries; see `CollabPort.drives_by_id`."""
+        """Read libraries; see `SitePort.get_drives`."""
         answers = await batch.read_all(
-            self._desk.upstream,
+            self._context.upstream,
             {
                 one: BatchRequest(("drives", one), (selected_fields.DRIVE,))
                 for one in dict.fromkeys(drives)
@@ -113,20 +113,20 @@ class SiteReader:
         return found
 
     async def default_drive(self) -> records.Drive:
-        """Return the library for things that name no other; see `CollabPort.default_drive`."""
+        """Return the library for things that name no other; see `SitePort.default_drive`."""
         ways = (
             [("sites", one, "drive") for one in sorted(self.chosen)]
-            if self._desk.selected
+            if self._context.is_selected
             else [("me", "drive"), ("sites", "root", "drive")]
         )
         for way in ways:
             try:
-                drive = await self._desk.read(
+                drive = await self._context.read(
                     response_types.Drive, *way, params=(selected_fields.DRIVE,)
                 )
             except Missing:
                 continue
-            of = way[1] if self._desk.selected else None
+            of = way[1] if self._context.is_selected else None
             kept = self._kept((drive,), of=of)
             if kept:
                 return kept[0]
@@ -136,7 +136,7 @@ class SiteReader:
 
     def sees(self, site: str) -> bool:
         """Whether a site is not out of bounds for this connection."""
-        return not self._desk.selected or site in self.chosen
+        return not self._context.is_selected or site in self.chosen
 
     def admit_site(self, site: str) -> None:
         """
@@ -155,7 +155,7 @@ class SiteReader:
         Raises:
             Missing: Its site is out of bounds, or cannot be told.
         """
-        if self._desk.selected and drive not in await self.admitted((drive,)):
+        if self._context.is_selected and drive not in await self.admitted((drive,)):
             raise Missing
 
     async def admitted(self, drives: Collection[str]) -> frozenset[str]:
@@ -165,31 +165,33 @@ class SiteReader:
         Raises:
             Broken: That cannot be told now.
         """
-        if not self._desk.selected:
+        if not self._context.is_selected:
             return frozenset(drives)
-        known = {one: self._desk.memory.sites.get(one) for one in drives}
+        known = {one: self._context.cache.drive_sites.get(one) for one in drives}
         unknown = [one for one, site in known.items() if site is None]
         if unknown:
-            for one, drive in (await self.drives_by_id(unknown)).items():
+            for one, drive in (await self.get_drives(unknown)).items():
                 if drive is UNKNOWN:
                     raise Broken
                 if isinstance(drive, records.Drive) and drive.site is not UNKNOWN:
                     known[one] = drive.site
         return frozenset(one for one, site in known.items() if site is not None and self.sees(site))
 
-    async def name_of(self, drive: str) -> str | None:
+    async def drive_name(self, drive: str) -> str | None:
         """Return a library's name, None when it cannot be told."""
-        known = self._desk.memory.drive_names.get(drive)
+        known = self._context.cache.drive_names.get(drive)
         if known is not None:
             return known
         try:
-            found = (await self.drives_by_id((drive,)))[drive]
+            found = (await self.get_drives((drive,)))[drive]
         except ProviderFailure:
             return None
         return found.name if isinstance(found, records.Drive) else None
 
     def _sees_drive(self, drive: records.Drive) -> bool:
-        return not self._desk.selected or (drive.site is not UNKNOWN and drive.site in self.chosen)
+        return not self._context.is_selected or (
+            drive.site is not UNKNOWN and drive.site in self.chosen
+        )
 
     def _kept(
         self, drives: Collection[response_types.Drive], *, of: str | None = None
@@ -202,15 +204,15 @@ class SiteReader:
                 continue
             kept[drive.drive] = drive
             if drive.site is not UNKNOWN:
-                self._desk.memory.sites.put(drive.drive, drive.site)
+                self._context.cache.drive_sites.put(drive.drive, drive.site)
             if drive.name:
-                self._desk.memory.drive_names.put(drive.drive, drive.name)
+                self._context.cache.drive_names.put(drive.drive, drive.name)
         return tuple(kept.values())
 
     async def _granted(self) -> tuple[records.Site, ...]:
         """Read the chosen sites; a grant that was taken back makes one disappear silently."""
         answers = await batch.read_all(
-            self._desk.upstream,
+            self._context.upstream,
             {
                 one: BatchRequest(("sites", one), (selected_fields.SITE,))
                 for one in sorted(self.chosen)
@@ -229,10 +231,10 @@ class SiteReader:
     async def _own(self) -> dict[str, records.Site]:
         """Return the caller's personal site, when there is one."""
         try:
-            drive = await self._desk.read(
+            drive = await self._context.read(
                 response_types.Drive, "me", "drive", params=(selected_fields.DRIVE,)
             )
             own = mapping.site_of(None, drive.share_point_ids)
-            return {} if own is None else {own: await self.site(own)}
+            return {} if own is None else {own: await self.get(own)}
         except (Missing, Refused, Broken):
             return {}

@@ -47,13 +47,13 @@ T = TypeVar("T")
 class FileUploader:
     """Stores files."""
 
-    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
-        self._desk = desk
-        self._places = places
+    def __init__(self, context: ConnectionContext, sites: SiteReader) -> None:
+        self._context = context
+        self._sites = sites
 
-    async def store(self, parent: ItemKey, upload: Upload) -> records.File:
-        """Store a file; see `CollabPort.upload`."""
-        await self._places.admit_drive(parent.drive)
+    async def upload(self, parent: ItemKey, upload: Upload) -> records.File:
+        """Store a file; see `UploadPort.upload`."""
+        await self._sites.admit_drive(parent.drive)
         if upload.size is not None and upload.size > MAX_UPLOAD:
             raise UploadTooLarge
         source = _Source(upload)
@@ -77,7 +77,7 @@ class FileUploader:
 
     async def _small(self, parent: ItemKey, upload: Upload, body: bytes) -> records.File:
         try:
-            answer = await self._desk.upstream.call(
+            answer = await self._context.upstream.call(
                 "PUT",
                 V1,
                 *by_name(parent, upload.name),
@@ -129,7 +129,7 @@ class FileUploader:
 
     async def _session(self, parent: ItemKey, upload: Upload) -> "_Session":
         item = {CONFLICT: upload.conflict, "name": upload.name}
-        answer = await self._desk.upstream.call(
+        answer = await self._context.upstream.call(
             "POST",
             V1,
             *by_name(parent, upload.name),
@@ -139,7 +139,7 @@ class FileUploader:
         url = answer.decode(response_types.UploadSession).upload_url
         if not url:
             raise Broken
-        return _Session(self._desk, url)
+        return _Session(self._context, url)
 
     # -- what came of it
 
@@ -151,7 +151,7 @@ class FileUploader:
 
     async def _there(self, parent: ItemKey, name: str) -> response_types.Item | None:
         try:
-            answer = await self._desk.upstream.call(
+            answer = await self._context.upstream.call(
                 "GET", V1, *by_name(parent, name), params=(("$select", _LOOKED_UP),)
             )
         except Missing:
@@ -190,7 +190,7 @@ class FileUploader:
     async def _describe(self, file: records.File, description: str) -> None:
         """Describe a file where upstream keeps descriptions; wire report 6, 30."""
         with suppress(ProviderFailure):
-            await self._desk.upstream.call(
+            await self._context.upstream.call(
                 "PATCH",
                 V1,
                 "drives",
@@ -212,7 +212,7 @@ async def _slice(source: "_Source | _File", size: int) -> bytes:
 class _Session:
     """An upload session: its address carries its own authority, so our credentials stay out."""
 
-    desk: ConnectionContext
+    context: ConnectionContext
     url: str
 
     async def put(self, piece: bytes, start: int, size: int) -> Response:
@@ -251,7 +251,7 @@ class _Session:
         self, method: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Response:
         try:
-            async with self.desk.upstream.open_stream(
+            async with self.context.upstream.open_stream(
                 method,
                 self.url,
                 content=content,

@@ -23,14 +23,14 @@ _BRIEF = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
 class FileWriter:
     """Changes files."""
 
-    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
-        self._desk = desk
-        self._places = places
+    def __init__(self, context: ConnectionContext, sites: SiteReader) -> None:
+        self._context = context
+        self._sites = sites
 
     async def create_folder(
         self, parent: ItemKey, name: str, *, description: str | None
     ) -> records.File:
-        """Make a folder; see `CollabPort.create_folder`."""
+        """Make a folder; see `FileWritePort.create_folder`."""
         body: dict[str, Any] = {"name": name, "folder": {}, CONFLICT: "fail"}
         if description:  # upstream keeps it in some libraries only; wire report 6, 30
             body["description"] = description
@@ -39,20 +39,20 @@ class FileWriter:
             return self._told(answer, within=parent.drive)
 
     async def rename(self, key: ItemKey, name: str, *, etag: str | None) -> records.File:
-        """Give a new name; see `CollabPort.rename`."""
+        """Give a new name; see `FileWritePort.rename`."""
         body = {"name": name, CONFLICT: "fail"}
         answer = await self._call("PATCH", key, json=body, headers=_if_match(etag))
         return self._same(answer, key)
 
     async def move(self, key: ItemKey, folder: ItemKey, *, etag: str | None) -> records.File:
-        """Move within a library; see `CollabPort.move`."""
+        """Move within a library; see `FileWritePort.move`."""
         if folder.drive != key.drive:
             raise InvalidDestination("The destination is in another library.")
-        await self._places.admit_drive(key.drive)
+        await self._sites.admit_drive(key.drive)
         target = folder.item
         if target == ROOT:  # here upstream takes its id alone
             select = (("$select", "id"),)
-            root = await self._desk.read(
+            root = await self._context.read(
                 response_types.Item, "drives", key.drive, "root", params=select
             )
             target = root.id
@@ -66,11 +66,11 @@ class FileWriter:
         return self._same(answer, key)
 
     async def delete(self, key: ItemKey, *, etag: str | None) -> None:
-        """Put into the recycle bin; see `CollabPort.delete`."""
+        """Put into the recycle bin; see `FileWritePort.delete`."""
         await self._call("DELETE", key, headers=_if_match(etag))
 
     async def share(self, key: ItemKey, share: Share) -> str | None:
-        """Give a permission; see `CollabPort.share`."""
+        """Give a permission; see `FileWritePort.share`."""
         role = _ROLE_WORDS.get(share.role)
         if role is None:
             raise Refused("The provider knows no commenters.", status=400, word="notSupported")
@@ -94,7 +94,7 @@ class FileWriter:
         return next((one.id for one in given if one.id), None)
 
     async def update_permission(self, key: ItemKey, permission: str, role: str) -> None:
-        """Change a permission's role; see `CollabPort.update_permission`."""
+        """Change a permission's role; see `FileWritePort.update_permission`."""
         word = _ROLE_WORDS.get(role)
         if word is None:
             raise Refused("The provider knows no commenters.", status=400, word="notSupported")
@@ -102,7 +102,7 @@ class FileWriter:
         await self._call("PATCH", key, "permissions", permission, json=body)
 
     async def delete_permission(self, key: ItemKey, permission: str) -> None:
-        """Take a permission away; see `CollabPort.delete_permission`."""
+        """Take a permission away; see `FileWritePort.delete_permission`."""
         await self._call("DELETE", key, "permissions", permission)
 
     async def _call(
@@ -119,10 +119,10 @@ class FileWriter:
         Raises:
             OutcomeUnknown: The answer was lost.
         """
-        await self._places.admit_drive(key.drive)
+        await self._sites.admit_drive(key.drive)
         where = ("root",) if key.item == ROOT else ("items", key.item)
         with unknown_if_ambiguous():
-            return await self._desk.upstream.call(
+            return await self._context.upstream.call(
                 method, V1, "drives", key.drive, *where, *rest, json=json, headers=headers or {}
             )
 

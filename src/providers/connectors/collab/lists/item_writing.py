@@ -23,10 +23,10 @@ class RowWriter:
     """Changes list items."""
 
     def __init__(
-        self, desk: ConnectionContext, places: SiteReader, lists: ListReader, rows: RowReader
+        self, context: ConnectionContext, sites: SiteReader, lists: ListReader, rows: RowReader
     ) -> None:
-        self._desk = desk
-        self._places = places
+        self._context = context
+        self._sites = sites
         self._lists = lists
         self._rows = rows
 
@@ -36,10 +36,10 @@ class RowWriter:
         fields: Mapping[str, Any],
         *,
         wanted: AbstractSet[str],
-        hidden: AbstractSet[str],
+        hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
-        """Add a list item; see `CollabPort.create_row`."""
-        self._places.admit_site(key.site)
+        """Add a list item; see `RowWritePort.create`."""
+        self._sites.admit_site(key.site)
         columns = await self._lists.columns(key)
         check(columns, fields, creating=True)
         body = {"fields": _typed({name: one for name, one in fields.items() if one is not None})}
@@ -59,10 +59,10 @@ class RowWriter:
         *,
         etag: str | None,
         wanted: AbstractSet[str],
-        hidden: AbstractSet[str],
+        hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
-        """Change some columns; see `CollabPort.update_row`."""
-        self._places.admit_site(key.site)
+        """Change some columns; see `RowWritePort.update`."""
+        self._sites.admit_site(key.site)
         check(await self._lists.columns(key.of), fields, creating=False)
         where = (*_address(key.of), "items", key.item, "fields")
         answer = await self._call(
@@ -75,8 +75,8 @@ class RowWriter:
         )
 
     async def delete(self, key: RowKey, *, etag: str | None) -> None:
-        """Delete a list item; see `CollabPort.delete_row`."""
-        self._places.admit_site(key.site)
+        """Delete a list item; see `RowWritePort.delete`."""
+        self._sites.admit_site(key.site)
         where = (*_address(key.of), "items", key.item)
         await self._call("DELETE", *where, headers=_if_match(etag), item=True)
 
@@ -85,11 +85,11 @@ class RowWriter:
         key: RowKey,
         told: records.Row,
         wanted: AbstractSet[str],
-        hidden: AbstractSet[str],
+        hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
         """Read what was just written as a whole; what the write told is better than nothing."""
         try:
-            return await self._rows.row(key, wanted=wanted, hidden=hidden)
+            return await self._rows.get(key, wanted=wanted, hidden=hidden)
         except ProviderFailure:
             return told
 
@@ -111,7 +111,7 @@ class RowWriter:
         where = segments if item else (*segments, "items")
         try:
             with unknown_if_ambiguous():
-                return await self._desk.upstream.call(
+                return await self._context.upstream.call(
                     method, V1, *where, json=json, headers=headers or {}
                 )
         except Refused as refusal:

@@ -86,16 +86,16 @@ class Plan:
 class RowReader:
     """Reads list items."""
 
-    def __init__(self, desk: ConnectionContext, places: SiteReader, lists: ListReader) -> None:
-        self._desk = desk
-        self._places = places
+    def __init__(self, context: ConnectionContext, sites: SiteReader, lists: ListReader) -> None:
+        self._context = context
+        self._sites = sites
         self._lists = lists
 
-    async def rows(
+    async def page(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:
-        """Return a page of a list; see `CollabPort.rows`."""
-        self._places.admit_site(key.site)
+        """Return a page of a list; see `RowPort.page`."""
+        self._sites.admit_site(key.site)
         plan = await self._plan(key, query, wanted)
         way, rest = _way(cursor)
         try:
@@ -111,32 +111,32 @@ class RowReader:
             raise translate_refused_read(refusal) from refusal
         return replace(page, warnings=(*plan.warnings(), *page.warnings))
 
-    async def row(
-        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str]
+    async def get(
+        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = frozenset()
     ) -> records.Row:
-        """Read one list item; see `CollabPort.row`."""
-        self._places.admit_site(key.site)
+        """Read one list item; see `RowPort.get`."""
+        self._sites.admit_site(key.site)
         part = await self.part(key.of, wanted, hidden)
-        params = selected_fields.row(frozenset(wanted), part.asked)
-        one = await self._desk.read(response_types.ListItem, *_address(key), params=params)
+        params = selected_fields.row(frozenset(wanted), part.requested)
+        one = await self._context.read(response_types.ListItem, *_address(key), params=params)
         if one.id != key.item:
             raise Missing
         return to_record(one, key.of, wanted, part=part)
 
-    async def rows_by_id(
+    async def get_many(
         self,
         keys: Collection[RowKey],
         *,
         wanted: AbstractSet[str],
         part: FieldSelection = ALL_FIELDS,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
-        """Read list items by their ids; see `CollabPort.rows_by_id`."""
+        """Read list items by their ids; see `RowPort.get_many`."""
         found: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
-        params = selected_fields.row(frozenset(wanted), part.asked)
+        params = selected_fields.row(frozenset(wanted), part.requested)
         asks = {
-            key: BatchRequest(_address(key), params) for key in found if self._places.sees(key.site)
+            key: BatchRequest(_address(key), params) for key in found if self._sites.sees(key.site)
         }
-        for key, answer in (await batch.read_all(self._desk.upstream, asks)).items():
+        for key, answer in (await batch.read_all(self._context.upstream, asks)).items():
             failure = batched_read_failure(answer)
             if failure is not None:
                 found[key] = None if isinstance(failure, Missing) else UNKNOWN
@@ -185,7 +185,7 @@ class RowReader:
     def _must_scan(self, key: ListKey, plan: Plan) -> bool:
         if plan.node is None:
             return False
-        return plan.pushed is None or self._desk.memory.wide.get(key) is not None
+        return plan.pushed is None or self._context.cache.unfilterable_lists.get(key) is not None
 
     # -- d
 
@@ -194,8 +194,8 @@ class RowReader:
     ) -> Page[records.Row]:
         columns = plan.looked_at
         if "fields" in wanted:
-            columns = () if plan.part.asked is None else (*plan.part.asked, *columns)
-        whole = "fields" in wanted and plan.part.asked is None
+            columns = () if plan.part.requested is None else (*plan.part.requested, *columns)
+        whole = "fields" in wanted and plan.part.requested is None
         params = [
             ("$top", str(max(plan.limit, _FEWEST))),
             *selected_fields.row(frozenset(wanted), None if whole else columns),
@@ -210,7 +210,7 @@ class RowReader:
             return to_record(one, key, wanted, part=plan.part)
 
         try:
-            page = await self._desk.book.page(
+            page = await self._context.pages.page(
                 (V1, *_list_address(key), "items"),
                 params,
                 ODataPage[response_types.ListItem],
@@ -223,11 +223,11 @@ class RowReader:
                 raise
             if isinstance(refusal, Refused) and refusal.status != 400:
                 raise
-            self._desk.memory.wide.put(key, value=True)
+            self._context.cache.unfilterable_lists.put(key, value=True)
             return await self._scanned(key, plan, None, wanted)
         except Throttled:
             if pushed is not None:  # it may have been too wide; wire report 1D.5
-                self._desk.memory.wide.put(key, value=True)
+                self._context.cache.unfilterable_lists.put(key, value=True)
             raise
         return _marked(page, "d")
 
@@ -241,14 +241,14 @@ class RowReader:
         passing: list[tuple[str, str]] = []
         place, calls, more = cursor, 0, True
         while more and calls < MOST_SCANNED and len(passing) < plan.limit:
-            page = await self._desk.book.page(
+            page = await self._context.pages.page(
                 (V1, *_list_address(key), "items"),
                 params,
                 ODataPage[response_types.ListItem],
                 cursor=place,
                 keep=lambda one: one.id if is_number(one.id) and plan.passes(one) else None,
             )
-            passing += zip(page.items, page.places, strict=True)
+            passing += zip(page.items, page.cursors, strict=True)
             calls += 1
             place, more = page.next, page.next is not None
         end = place
@@ -259,9 +259,9 @@ class RowReader:
         kept = [(found[number], at) for number, at in passing if number in found]
         rows = Page(
             items=tuple(row for row, _ in kept),
-            places=tuple(at for _, at in kept),
+            cursors=tuple(at for _, at in kept),
             next=end,
-            calls=calls,
+            upstream_pages=calls,
             warnings=_lost(len(passing) - len(kept)),
         )
         return _marked(rows, "s")
@@ -289,7 +289,7 @@ class RowReader:
         warnings = () if complete else (f"Only the first {MOST_ORDERED} items were ordered.",)
         return Page(
             items=tuple(row for row, _ in kept),
-            places=tuple(f"o{at}:{row.number}" for row, at in kept),
+            cursors=tuple(f"o{at}:{row.number}" for row, at in kept),
             next=f"o{end}:{numbers[end - 1]}" if end < len(numbers) else None,
             warnings=(*warnings, *_lost(len(chosen) - len(kept))),
         )
@@ -298,9 +298,9 @@ class RowReader:
         where = (V1, *_list_address(key), "items")
         params = [("$top", str(_LIGHT_PAGE)), *selected_fields.row(_LIGHT, plan.looked_at)]
         pushed = plan.pushed
-        if pushed is not None and self._desk.memory.wide.get(key) is None:
+        if pushed is not None and self._context.cache.unfilterable_lists.get(key) is None:
             try:
-                return await self._desk.book.every(
+                return await self._context.pages.every(
                     where,
                     [*params, ("$filter", pushed.text)],
                     ODataPage[response_types.ListItem],
@@ -310,8 +310,8 @@ class RowReader:
             except Refused as refusal:
                 if refusal.status != 400:
                     raise
-                self._desk.memory.wide.put(key, value=True)
-        return await self._desk.book.every(
+                self._context.cache.unfilterable_lists.put(key, value=True)
+        return await self._context.pages.every(
             where, params, ODataPage[response_types.ListItem], most=MOST_ORDERED
         )
 
@@ -319,7 +319,7 @@ class RowReader:
         self, key: ListKey, numbers: Sequence[str], plan: Plan, wanted: AbstractSet[str]
     ) -> dict[str, records.Row]:
         keys = [RowKey(*key, number) for number in numbers]
-        found = await self.rows_by_id(keys, wanted=wanted, part=plan.part)
+        found = await self.get_many(keys, wanted=wanted, part=plan.part)
         return {one.item: row for one, row in found.items() if isinstance(row, records.Row)}
 
 
@@ -339,7 +339,7 @@ def _way(cursor: str | None) -> tuple[str, str | None]:
 def _marked(page: Page[records.Row], way: str) -> Page[records.Row]:
     return replace(
         page,
-        places=tuple(way + place for place in page.places),
+        cursors=tuple(way + place for place in page.cursors),
         next=None if page.next is None else way + page.next,
     )
 

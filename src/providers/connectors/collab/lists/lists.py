@@ -65,17 +65,17 @@ _FACETS: Mapping[str, str] = MappingProxyType(
 class ListReader:
     """Reads lists."""
 
-    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
-        self._desk = desk
-        self._places = places
+    def __init__(self, context: ConnectionContext, sites: SiteReader) -> None:
+        self._context = context
+        self._sites = sites
 
-    async def lists(self, site: str, *, include_hidden: bool) -> tuple[records.SiteList, ...]:
-        """Return a site's lists; see `CollabPort.lists`."""
-        self._places.admit_site(site)
+    async def of_site(self, site: str, *, include_hidden: bool) -> tuple[records.SiteList, ...]:
+        """Return a site's lists; see `ListPort.of_site`."""
+        self._sites.admit_site(site)
         name, members = selected_fields.LIST
         select = (name, f"{members},system") if include_hidden else selected_fields.LIST
         try:
-            found, _ = await self._desk.book.every(
+            found, _ = await self._context.pages.every(
                 (V1, "sites", site, "lists"),
                 (select, _DRIVE, _PAGE),
                 ODataPage[response_types.SiteList],
@@ -87,34 +87,34 @@ class ListReader:
         shown = [one for one in lists if include_hidden or not one.hidden]
         return tuple({one.list: one for one in shown}.values())
 
-    async def site_list(self, key: ListKey) -> records.SiteList:
-        """Read one list with its columns; see `CollabPort.site_list`."""
-        self._places.admit_site(key.site)
+    async def get(self, key: ListKey) -> records.SiteList:
+        """Read one list with its columns; see `ListPort.get`."""
+        self._sites.admit_site(key.site)
         expand = ("$expand", f"columns($select={selected_fields.COLUMN_MEMBERS}),drive($select=id)")
         name, members = selected_fields.LIST
         select = (name, f"{members},system")
-        one = await self._desk.read(
+        one = await self._context.read(
             response_types.SiteList, "sites", key.site, "lists", key.list, params=(select, expand)
         )
         found = site_list(one, key.site)
         if found is None or found.key != key:
             raise Missing
-        self._desk.memory.lists.put(key, found)
+        self._context.cache.lists.put(key, found)
         return found
 
-    async def lists_by_id(
+    async def get_many(
         self, keys: Collection[ListKey]
     ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
-        """Read lists by their ids; see `CollabPort.lists_by_id`."""
+        """Read lists by their ids; see `ListPort.get_many`."""
         found: dict[ListKey, records.SiteList | Unknown | None] = dict.fromkeys(keys)
         asks = {
             key: BatchRequest(
                 ("sites", key.site, "lists", key.list), (selected_fields.LIST, _DRIVE)
             )
             for key in found
-            if self._places.sees(key.site)
+            if self._sites.sees(key.site)
         }
-        for key, answer in (await batch.read_all(self._desk.upstream, asks)).items():
+        for key, answer in (await batch.read_all(self._context.upstream, asks)).items():
             failure = batched_read_failure(answer)
             if failure is not None:
                 found[key] = None if isinstance(failure, Missing) else UNKNOWN
@@ -124,10 +124,10 @@ class ListReader:
         return found
 
     async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
-        """Return the columns of a list; see `CollabPort.columns`."""
-        self._places.admit_site(key.site)
-        known = self._desk.memory.lists.get(key)
-        found = known if known is not None else await self.site_list(key)
+        """Return the columns of a list; see `ListPort.columns`."""
+        self._sites.admit_site(key.site)
+        known = self._context.cache.lists.get(key)
+        found = known if known is not None else await self.get(key)
         return found.columns or ()
 
 

@@ -24,16 +24,16 @@ _OF_HITS = frozenset({"name", "size", "web_view_link", "modified_time"})
 class IndexSearch:
     """Asks upstream's own search."""
 
-    def __init__(self, desk: ConnectionContext, places: SiteReader) -> None:
-        self._desk = desk
-        self._places = places
+    def __init__(self, context: ConnectionContext, sites: SiteReader) -> None:
+        self._context = context
+        self._sites = sites
 
     async def search(self, query: SearchQuery) -> SearchPage:
         """Search; see `CollabPort.search`."""
         keyword_query.parse(query.text)
         text = query.text
         if query.site is not None:
-            url = (await self._places.site(query.site)).web_url
+            url = (await self._sites.get(query.site)).web_url
             if not url or '"' in url:
                 raise Missing
             text = f'({text}) AND path:"{url}"'
@@ -44,7 +44,7 @@ class IndexSearch:
             "size": query.limit,
         }
         try:
-            answer = await self._desk.upstream.call(
+            answer = await self._context.upstream.call(
                 "POST",
                 V1,
                 "search",

@@ -52,10 +52,10 @@ class SelectedSiteSearch:
     """Searches the chosen sites."""
 
     def __init__(
-        self, desk: ConnectionContext, places: SiteReader, files: FileReader, lists: ListReader
+        self, context: ConnectionContext, sites: SiteReader, files: FileReader, lists: ListReader
     ) -> None:
-        self._desk = desk
-        self._places = places
+        self._context = context
+        self._sites = sites
         self._files = files
         self._lists = lists
 
@@ -63,8 +63,8 @@ class SelectedSiteSearch:
         """Search; see `CollabPort.search`. *total* is what was found within our bounds."""
         term = keyword_query.parse(query.text)
         if query.site is not None:
-            self._places.admit_site(query.site)
-        sites = [one for one in await self._places.sites() if query.site in (None, one.site)]
+            self._sites.admit_site(query.site)
+        sites = [one for one in await self._sites.visible() if query.site in (None, one.site)]
         if query.site is not None and not sites:
             raise Missing
         found = await asyncio.gather(*(self._of_site(one, query, term) for one in sites))
@@ -87,7 +87,7 @@ class SelectedSiteSearch:
         if "driveItem" in query.entity_types:
             found += await self._in_libraries(site, term)
         if query.entity_types & {"list", "listItem"}:
-            lists = await self._lists.lists(site.site, include_hidden=False)
+            lists = await self._lists.of_site(site.site, include_hidden=False)
             plain = [one for one in lists if one.template != "documentLibrary"]
             if "list" in query.entity_types:
                 found += [hit for one in lists for hit in self._list(one, term)]
@@ -117,7 +117,7 @@ class SelectedSiteSearch:
         return _hits(hit, term, {"description": one.description})
 
     async def _in_libraries(self, site: records.Site, term: Term) -> list[_Ranked]:
-        drives = (await self._places.drives((site.site,)))[site.site]
+        drives = (await self._sites.drives((site.site,)))[site.site]
         if not isinstance(drives, tuple):
             raise Broken
         found: list[_Ranked] = []
@@ -146,7 +146,7 @@ class SelectedSiteSearch:
 
     async def _in_list(self, one: records.SiteList, term: Term) -> list[_Ranked]:
         params = [("$top", "1000"), *selected_fields.row(_OF_ROWS, ("Title",))]
-        rows, _ = await self._desk.book.every(
+        rows, _ = await self._context.pages.every(
             (V1, "sites", one.site, "lists", one.list, "items"),
             params,
             ODataPage[response_types.ListItem],

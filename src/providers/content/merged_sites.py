@@ -1,0 +1,147 @@
+"""Sites and libraries of all connections, and what `MergedContent` remembers during a request."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from providers.content.ancestors import AncestorCache
+from providers.content.routing import ConnectionRouter
+from providers.failures import Broken, Missing, ProviderFailure
+from providers.fanout import ConnectionWarning, gather_results
+from providers.ports.collab_port import CollabPort
+from providers.ports.connection import ConnectionInfo
+from providers.records import collab as records
+from providers.records.collab import UNKNOWN, Unknown
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MergedResult(Generic[T]):
+    """The items of all connections together, and the connections that did not answer."""
+
+    items: tuple[T, ...]
+    failed: tuple[ConnectionWarning, ...] = ()
+
+
+class MergedSites:
+    """The sites and libraries that a caller's connections see."""
+
+    def __init__(
+        self,
+        connections: Sequence[tuple[ConnectionInfo, CollabPort]],
+        *,
+        timeout_seconds: float,
+        exhaustive: bool,
+    ) -> None:
+        self._router = ConnectionRouter(
+            connections, timeout_seconds=timeout_seconds, exhaustive=exhaustive
+        )
+        self._ancestors = AncestorCache()
+        self._drive_sites: dict[str, str] = {}
+        self._sites: MergedResult[records.Site] | None = None
+        self._visible_sites: dict[int, frozenset[str]] = {}  # connection id -> site ids
+
+    async def sites(self) -> MergedResult[records.Site]:
+        """
+        Return every visible site, by display name, then id.
+
+        Raises:
+            ProviderFailure: No connection answered.
+        """
+        if self._sites is None:
+            self._sites = await self._read_sites()
+        return self._sites
+
+    async def site(self, site_id: str) -> records.Site:
+        """Read one site; Missing when no connection sees it."""
+        return await self._router.first(lambda port: port.sites.get(site_id))
+
+    async def drives(self, site_id: str) -> tuple[records.Drive, ...]:
+        """Return the libraries of a site; Missing when no connection sees any."""
+
+        async def read(port: CollabPort) -> tuple[records.Drive, ...]:
+            drives = (await port.sites.drives((site_id,)))[site_id]
+            if drives is UNKNOWN:
+                raise Broken
+            if not drives:
+                raise Missing
+            return drives
+
+        drives = await self._router.first(read)
+        self._remember_drives(drives)
+        return drives
+
+    async def all_drives(self) -> MergedResult[records.Drive]:
+        """Return every visible library, in the order of sites, then in upstream's."""
+        sites = await self.sites()
+        failed = list(sites.failed)
+        drives: dict[str, records.Drive] = {}
+        connections = [
+            pair for pair in self._router.connections if pair[0].id in self._visible_sites
+        ]
+        answers = await gather_results(
+            [port.sites.drives(sorted(self._visible_sites[info.id])) for info, port in connections]
+        )
+        for (info, _), answer in zip(connections, answers, strict=True):
+            if isinstance(answer, ProviderFailure):
+                failed.append(ConnectionWarning(info, answer))
+                continue
+            for site_drives in answer.values():
+                if site_drives is UNKNOWN:
+                    failed.append(ConnectionWarning(info, Broken(), part="a site"))
+                    continue
+                self._remember_drives(site_drives)
+                for drive in site_drives:
+                    drives.setdefault(drive.drive, drive)
+        positions = {site.site: position for position, site in enumerate(sites.items)}
+        last = len(positions)
+        ordered = sorted(drives.values(), key=lambda drive: positions.get(str(drive.site), last))
+        return MergedResult(tuple(ordered), tuple(failed))
+
+    async def drives_by_id(
+        self, drive_ids: Collection[str]
+    ) -> Mapping[str, records.Drive | Unknown | None]:
+        """Read libraries: the record, None when none is seen, UNKNOWN when that is not known."""
+        drives = await self._router.merge(drive_ids, lambda port, some: port.sites.get_drives(some))
+        self._remember_drives(
+            [drive for drive in drives.values() if isinstance(drive, records.Drive)]
+        )
+        return drives
+
+    async def drive_sites(self, drive_ids: Collection[str]) -> Mapping[str, str | Unknown]:
+        """Return the site of each library; UNKNOWN when it cannot be read."""
+        unread = [drive for drive in dict.fromkeys(drive_ids) if drive not in self._drive_sites]
+        if unread:
+            await self.drives_by_id(unread)
+        return {drive: self._drive_sites.get(drive, UNKNOWN) for drive in drive_ids}
+
+    async def default_drive(self) -> records.Drive:
+        """Return the library for files that name no other: a writable connection's first."""
+        writable = [pair for pair in self._router.connections if pair[0].can_write]
+        return await self._router.first(
+            lambda port: port.sites.default_drive(), among=writable or self._router.connections
+        )
+
+    async def _read_sites(self) -> MergedResult[records.Site]:
+        answers, failed = await self._router.call_all(lambda port: port.sites.visible())
+        merged: dict[str, records.Site] = {}
+        for info, sites in answers:
+            self._visible_sites[info.id] = frozenset(site.site for site in sites)
+            for site in sites:
+                merged.setdefault(site.site, site)
+        ordered = sorted(
+            merged.values(), key=lambda site: ((site.display_name or "").casefold(), site.site)
+        )
+        return MergedResult(tuple(ordered), failed)
+
+    def _remember_file(self, file: records.File) -> records.File:
+        self._ancestors.add(file)
+        if isinstance(file.site, str):
+            self._drive_sites[file.drive] = file.site
+        return file
+
+    def _remember_drives(self, drives: Collection[records.Drive]) -> None:
+        for drive in drives:
+            if isinstance(drive.site, str):
+                self._drive_sites[drive.drive] = drive.site
