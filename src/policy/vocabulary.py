@@ -7,7 +7,7 @@ decisions 1, 2, 3, 5.1, 6.1, 7.2 and 8.13.
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 Op = TypeVar("Op", bound=StrEnum)
 
@@ -203,6 +203,27 @@ class CollabField(StrEnum):
 
 
 Field = EmailField | CalendarField | TaskField | CollabField
+
+
+class WordType(NamedTuple):
+    """The surface that operations or mask words belong to, and the token setting about them."""
+
+    surface: Surface
+    setting: str
+
+
+WORD_TYPES: Mapping[type, WordType] = MappingProxyType(
+    {
+        EmailOp: WordType(Surface.EMAIL, "allowedEmailOperations"),
+        CalendarOp: WordType(Surface.CALENDAR, "calendarAccessLevel"),
+        TaskOp: WordType(Surface.TASKS, "allowedTaskOperations"),
+        CollabOp: WordType(Surface.COLLAB, "allowedCollabOperations"),
+        EmailField: WordType(Surface.EMAIL, "visibleEmailFields"),
+        CalendarField: WordType(Surface.CALENDAR, "visibleCalendarFields"),
+        TaskField: WordType(Surface.TASKS, "visibleTaskFields"),
+        CollabField: WordType(Surface.COLLAB, "visibleCollabFields"),
+    }
+)
 
 
 class CalendarAccessLevel(StrEnum):

@@ -1,9 +1,10 @@
 """
-Reading a JSON body: bounded, timed, strict.
+Reads JSON bodies: bounded in size and time, strictly parsed.
 
-Whatever the `Content-Type`, the body is UTF-8 JSON of at most 4 MiB. What the standard parsers let
-through and something later trips over is refused here: NaN, lone surrogates, NUL, members given
-twice, nesting without end. Source: decisions 0; reference, reliability C3 and C6.
+Whatever the `Content-Type`, the body is UTF-8 JSON of at most 4 MiB
+(docs/spec/requests.md#json-bodies). Values that standard parsers accept and later code trips over
+are refused here: NaN, lone surrogates, NUL, duplicate members, deep nesting
+(docs/spec/reliability.md#json-edge-cases).
 """
 
 import asyncio
@@ -18,13 +19,13 @@ from policy.vocabulary import Code
 from rest_compat.errors import WHOLE_BODY, problem
 from rest_compat.ports import Problem
 
-MAX_BODY = 4 * 1024 * 1024  # bytes; decisions 0
-MAX_DEPTH = 64  # containers within containers; reliability 2.2
-READ_SECONDS = 15.0  # for the whole body; reliability C2
+MAX_BODY = 4 * 1024 * 1024  # bytes; docs/spec/limits.md#sizes
+MAX_DEPTH = 64  # containers within containers; docs/spec/limits.md#sizes
+READ_SECONDS = 15.0  # for the whole body; docs/spec/reliability.md#slow-bodies
 
 
 class ClientGone(Exception):
-    """The client hung up before its request was complete: there is nobody to answer."""
+    """The client hung up before its request was complete; no response can be sent."""
 
 
 async def read_body(receive: Receive, *, declared: str | None, limit: int = MAX_BODY) -> bytes:
@@ -32,7 +33,7 @@ async def read_body(receive: Receive, *, declared: str | None, limit: int = MAX_
     Read the whole body; *declared* is the `Content-Length`, if any.
 
     Raises:
-        Problem: 413 as soon as more than *limit* bytes are announced or counted; 408 when the
+        Problem: 413 as soon as more than *limit* bytes are declared or counted; 408 when the
             body is not complete in time.
         ClientGone: The client hung up.
     """
@@ -76,7 +77,7 @@ def parse(body: bytes) -> Any:
     Parse a JSON body; an empty one is an empty object.
 
     Raises:
-        Problem: 400 `VALIDATION_ERROR`, saying what is wrong.
+        Problem: 400 `VALIDATION_ERROR`, with the reason.
     """
     if not body.strip():
         return {}
@@ -92,22 +93,23 @@ def parse(body: bytes) -> Any:
 
 def invalid_body(details: Sequence[tuple[str, str]]) -> Problem:
     """
-    Describe a bad body: 400, one detail per field, and the first of them in the message.
+    Build the 400 for a bad body, with one detail per field and the first one in the message.
 
-    *details* are (field, what is wrong as the end of a sentence: "must be a string").
+    Args:
+        details: (field, what is wrong as the end of a sentence: "must be a string").
     """
-    field, why = details[0]
+    field, reason = details[0]
     subject = "The request body" if field == WHOLE_BODY else field
     return problem(
         Code.VALIDATION_ERROR,
-        f"{subject} {why}.",
+        f"{subject} {reason}.",
         status=400,
-        details=[(field, f"It {why}.") for field, why in details],
+        details=[(field, f"It {reason}.") for field, reason in details],
     )
 
 
 def _flaw(value: Any) -> str | None:
-    """Say what is wrong with a value that parsed: nested too deep, or with a NUL in a text."""
+    """Describe what is wrong with a parsed value: nested too deep, or a NUL in a string."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         texts = [item for item in level if isinstance(item, str)]
@@ -136,7 +138,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _repeated(body: bytes) -> str | None:
-    """Say whether an object has a member twice: parsers disagree on which one counts."""
+    """Describe a duplicate member of an object, if any: parsers disagree on which one counts."""
     try:
         json.loads(body, object_pairs_hook=_unique, parse_int=str)  # int() has a limit of digits
     except _Repeated:

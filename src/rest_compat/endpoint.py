@@ -1,8 +1,9 @@
 """
-One documented call, from request to answer.
+Handles one documented call, from request to response.
 
-The order is that of decisions 2: the door (address, token, quota), the gates of the operation, then
-the parameters and the body, then the graph. A POST with a key runs once.
+The order of checks is fixed: address, token and quota, then the gates of the operation, then
+parameters and body, then the graph (docs/spec/requests.md#order-of-checks). A POST with an
+`Idempotency-Key` runs once.
 """
 
 from collections.abc import Mapping
@@ -15,8 +16,8 @@ from starlette.types import Scope
 
 from rest_compat import errors
 from rest_compat.binding import INPUT, bind
-from rest_compat.idempotency import KEY_HEADER, make_intent, read_key, run_once
-from rest_compat.ledger import Ledger
+from rest_compat.idempotency import make_intent, read_key, run_once
+from rest_compat.ledger import KEY_HEADER, Ledger
 from rest_compat.ports import (
     AdmittedRequest,
     CallObserver,
@@ -31,8 +32,9 @@ from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
 
-# Top-level members that are left out when they say nothing (decisions 0). Planned documents leave
-# them out themselves; this is for what the graph answered without a plan.
+# Members of a response that are left out when empty
+# (docs/spec/requests.md#access-info-and-warnings). Planned documents leave them out themselves;
+# this list is for what the graph answered without a plan.
 OMITTED_WHEN_EMPTY = ("accessInfo", "authWarnings")
 
 _json = msgspec.json.Encoder()
@@ -41,12 +43,12 @@ _json = msgspec.json.Encoder()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Responder:
     """
-    A row of the table, ready to answer.
+    Handler of one row of the table.
 
     Attributes:
-        body: The variable that a request body fills, or None.
-        reader: Who reads the body.
-        left: Who is told when a call is over; None: nobody.
+        body: The variable that the request body fills, or None.
+        reader: Reads the request body.
+        observer: Called when an admitted call is over.
     """
 
     endpoint: Endpoint
@@ -57,106 +59,111 @@ class Responder:
     reader: BodyReader
     observer: CallObserver | None = None
 
-    async def respond(self, call: RestRequest, path: Mapping[str, str]) -> RestResponse:
-        """Answer *call*, whose path parameters are *path*; refusals are answers too."""
-        wanted = read_preferences(call.headers.get("prefer", ()))
+    async def respond(self, request: RestRequest, path: Mapping[str, str]) -> RestResponse:
+        """Answer *request*, whose path parameters are *path*; refusals are responses too."""
+        preferences = read_preferences(request.headers.get("prefer", ()))
         try:
-            visit = await self.entry.admit(
-                call.scope, self.endpoint.charge, partial_fail=wanted.partial_fail
+            admitted = await self.entry.admit(
+                request.scope, self.endpoint.bucket, partial_fail=preferences.partial_fail
             )
-        except Problem as failure:
-            return self.refuse(failure, call.scope).with_headers(*wanted.applied)
-        answer: RestResponse | None = None
-        ended: BaseException | None = None
+        except Problem as problem:
+            return self.refuse(problem, request.scope).with_headers(*preferences.applied)
+        response: RestResponse | None = None
+        failure: BaseException | None = None
         try:
-            await self._admit(call, path, visit)
-            answer = await self._once(call, path, visit, wanted)
-        except Problem as failure:
-            answer, ended = self.refuse(failure, call.scope), failure
+            await self._check_gates(request, path, admitted)
+            response = await self._run_idempotently(request, path, admitted, preferences)
+        except Problem as problem:
+            response, failure = self.refuse(problem, request.scope), problem
         except BaseException as bug:
-            ended = bug
+            failure = bug
             raise
         finally:
             if self.observer is not None:
-                self.observer(visit, self.operation, answer, ended)
-        return answer.with_headers(*wanted.applied)
+                self.observer(admitted, self.operation, response, failure)
+        return response.with_headers(*preferences.applied)
 
-    async def _admit(
-        self, call: RestRequest, path: Mapping[str, str], visit: AdmittedRequest
+    async def _check_gates(
+        self, request: RestRequest, path: Mapping[str, str], admitted: AdmittedRequest
     ) -> None:
         """
-        Pass the gates that need no parameters.
+        Run the gates that need no parameters.
 
         Raises:
-            Problem: A gate refuses. When one of several operations would do, and a body tells
-                which the call needs, the graph's own refusal names it.
+            Problem: A gate refuses. When the body decides which of several operations the call
+                needs, and the body can be read, the refusal names that operation.
         """
         try:
-            self.entry.check_gates(self.operation, visit)
+            self.entry.check_gates(self.operation, admitted, {})
         except Problem as refusal:
-            alternatives = " or " in refusal.extensions.get("requiredOperation", "")
-            if self.body is None or not alternatives:
+            if self.body is None or not self.operation.refusal_depends_on_input:
                 raise
             try:
-                body = await self.reader.receive(call, self.body)
-                await self._run(call, path, visit, Preferences(), body)
-            except Problem as named:
-                same = named.extensions.get("code") == refusal.extensions.get("code")
-                raise (named if same else refusal) from None
+                body = await self.reader.receive(request, self.body)
+                variables = self._variables(request, path, body, strict=False)
+            except Problem:
+                raise refusal from None
+            self.entry.check_gates(self.operation, admitted, variables)
             raise
 
-    async def _once(
+    async def _run_idempotently(
         self,
-        call: RestRequest,
+        request: RestRequest,
         path: Mapping[str, str],
-        visit: AdmittedRequest,
-        wanted: Preferences,
+        admitted: AdmittedRequest,
+        preferences: Preferences,
     ) -> RestResponse:
-        """Answer by the ledger when the call has a key, directly otherwise."""
+        """Run the call through the ledger when it has a key, directly otherwise."""
         key = None
         if self.endpoint.method == "POST":
-            key = read_key(call.headers.get(KEY_HEADER, ()))
+            key = read_key(request.headers.get(KEY_HEADER, ()))
         body = None
         if self.body is not None:
-            body = await self.reader.receive(call, self.body)
+            body = await self.reader.receive(request, self.body)
         if key is None:
-            return await self._run(call, path, visit, wanted, body)
+            return await self._run(request, path, admitted, preferences, body)
 
         async def run() -> RestResponse:
             try:
-                return await self._run(call, path, visit, wanted, body)
-            except Problem as failure:
-                return self.refuse(failure, call.scope)
+                return await self._run(request, path, admitted, preferences, body)
+            except Problem as problem:
+                return self.refuse(problem, request.scope)
 
-        sent = body.fingerprint if body is not None else b""
+        fingerprint = body.fingerprint if body is not None else b""
         return await run_once(
-            make_intent(call, visit, key, sent),
+            make_intent(request, admitted, key, fingerprint),
             run,
             body=body,
-            mark_attempt=partial(self.entry.mark_attempt, visit),
+            mark_attempt=partial(self.entry.mark_attempt, admitted),
             ledger=self.ledger,
         )
 
     async def _run(
         self,
-        call: RestRequest,
+        request: RestRequest,
         path: Mapping[str, str],
-        visit: AdmittedRequest,
-        wanted: Preferences,
+        admitted: AdmittedRequest,
+        preferences: Preferences,
         body: Body | None,
     ) -> RestResponse:
-        """Bind, run, shape."""
-        variables = bind(self.endpoint, self.operation, call, path, strict=wanted.strict)
-        if body is not None:
-            variables[INPUT] = body.value(strict=wanted.strict)
-        outcome = await self.operation.run(variables, visit.context)
-        if body is not None and body.broken is not None:
-            raise body.broken
+        """Bind the variables, run the operation, shape its result."""
+        variables = self._variables(request, path, body, strict=preferences.strict)
+        outcome = await self.operation.run(variables, admitted.context)
+        if body is not None and body.read_error is not None:
+            raise body.read_error
         if outcome.errors:
             raise errors.problem_from_graphql(outcome.errors[0])
-        return self._success(outcome.data or {}, visit)
+        return self._success(outcome.data or {}, admitted)
 
-    def _success(self, data: Mapping[str, Any], visit: AdmittedRequest) -> RestResponse:
+    def _variables(
+        self, request: RestRequest, path: Mapping[str, str], body: Body | None, *, strict: bool
+    ) -> dict[str, Any]:
+        variables = bind(self.endpoint, self.operation, request, path, strict=strict)
+        if body is not None:
+            variables[INPUT] = body.value(strict=strict)
+        return variables
+
+    def _success(self, data: Mapping[str, Any], admitted: AdmittedRequest) -> RestResponse:
         if self.endpoint.status == 204:
             return RestResponse(status=204)
         result = data["result"]
@@ -164,17 +171,17 @@ class Responder:
             if isinstance(result, dict) and not result.get(member, True):
                 del result[member]
         headers: tuple[tuple[str, str], ...] = ()
-        notes = self.entry.notes(visit)
+        notes = self.entry.notes(admitted)
         if notes.applied_limit is not None:
             headers = (("X-Applied-Limit", str(notes.applied_limit)),)
         if notes.etag is not None:
             headers = (*headers, ("ETag", notes.etag))
         return RestResponse(status=self.endpoint.status, body=_json.encode(result), headers=headers)
 
-    def refuse(self, failure: Problem, scope: Scope) -> RestResponse:
-        """Tell of *failure*, whether or not it came to answering *scope*."""
+    def refuse(self, problem: Problem, scope: Scope) -> RestResponse:
+        """Build the error response of this endpoint, also for requests that never reached it."""
         return errors.error_response(
-            failure,
+            problem,
             request_id=self.entry.request_id(scope),
             surface=self.endpoint.surface,
             result=self.endpoint.result,

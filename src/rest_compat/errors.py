@@ -1,9 +1,8 @@
 """
-From the word of a refusal to the body of an answer: the one place that shapes REST errors.
+Builds REST error responses; no other module shapes them.
 
-The status is the graph's (`extensions.httpStatus`). What is decided here: where `error` is null,
-what a result object says beside it, and which headers go with it. Source: contract, "Errors";
-decisions 1 and 16.
+The graph decides the status (`extensions.httpStatus`). This module decides where `error` is null,
+which members of a result object an error body has, and its headers (docs/spec/errors.md).
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,41 +16,42 @@ from policy.vocabulary import Code, Surface
 from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
 
-WHOLE_BODY = "$"  # the `field` of a complaint about the body as a whole
+WHOLE_BODY = "$"  # the `field` of a detail about the whole body
 CHALLENGE = 'Bearer error="invalid_token"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultObject:
     """
-    How a result object spells an error in its own members.
+    The error members of a result object.
 
     Attributes:
-        spelled: Codes that its `errorCode` spells differently.
-        closed: The only values its `errorCode` may have, or None when it takes every code.
-        has_code: Whether it has an `errorCode` at all.
+        renamed_codes: Codes that its `errorCode` spells differently.
+        known_codes: The only values its `errorCode` may have, or None when it takes every code.
+        has_code: Whether it has an `errorCode`.
     """
 
-    spelled: Mapping[Code, str] = field(default_factory=dict)
-    closed: frozenset[str] | None = None
+    renamed_codes: Mapping[Code, str] = field(default_factory=dict)
+    known_codes: frozenset[str] | None = None
     has_code: bool = True
 
-    def members(self, *, word: Code, error: str | None, message: str) -> dict[str, Any]:
-        """Return the members that an error body has because the success body is this object."""
+    def members(self, *, code: Code, error: str | None, message: str) -> dict[str, Any]:
+        """Return the members of this object that an error body has."""
         if not self.has_code:
             return {"success": False, "errorMessage": message}
-        code = self.spelled.get(word, error)
-        if self.closed is not None and code not in self.closed:
-            code = None
-        return {"success": False, "errorCode": code, "errorMessage": message}
+        error_code = self.renamed_codes.get(code, error)
+        if self.known_codes is not None and error_code not in self.known_codes:
+            error_code = None
+        return {"success": False, "errorCode": error_code, "errorMessage": message}
 
 
 _TASK_RESULT = ResultObject(
-    spelled=MappingProxyType({Code.OPERATION_NOT_ALLOWED: "ACCESS_DENIED"}),  # decisions 2
-    closed=frozenset({"ACCESS_DENIED", "NOT_FOUND", "NO_WRITABLE_FIELDS"}),
+    # docs/spec/tasks.md#error-codes-of-results
+    renamed_codes=MappingProxyType({Code.OPERATION_NOT_ALLOWED: "ACCESS_DENIED"}),
+    known_codes=frozenset({"ACCESS_DENIED", "NOT_FOUND", "NO_WRITABLE_FIELDS"}),
 )
 _DRIVE_RESULT = ResultObject(
-    spelled=MappingProxyType(  # decisions 8.13 and 16
+    renamed_codes=MappingProxyType(  # docs/spec/collab.md#errors
         {
             Code.INVALID_ID: "INVALID_REQUEST",
             Code.VALIDATION_ERROR: "INVALID_REQUEST",
@@ -81,26 +81,26 @@ RESULT_OBJECTS: Mapping[str, ResultObject] = MappingProxyType(
     }
 )
 
-# GraphQL words for what REST answers with `error: null` on every surface.
-_WORDLESS = frozenset({Code.UNAUTHENTICATED, Code.RATE_LIMITED})
+# Codes of GraphQL for which REST has `error: null` on every surface.
+_NULL_CODES = frozenset({Code.UNAUTHENTICATED, Code.RATE_LIMITED})
 
 
 def problem(
     code: Code, message: str, *, status: int, details: Iterable[tuple[str, str]] = ()
 ) -> Problem:
-    """Describe a refusal of this layer's own; *details* are (field, message)."""
+    """Build a refusal of the REST layer itself; *details* are (field, message)."""
     extensions: dict[str, Any] = {"code": code, "httpStatus": status}
-    listed = [{"field": field, "message": why} for field, why in details]
-    if listed:
-        extensions["details"] = listed
+    described = [{"field": field, "message": text} for field, text in details]
+    if described:
+        extensions["details"] = described
     return Problem(message, extensions)
 
 
 def problem_from_graphql(error: Mapping[str, Any]) -> Problem:
     """
-    Read a GraphQL error dict; one without extensions is our bug.
+    Convert a GraphQL error dict; one without extensions is a bug of the gateway.
 
-    Details name their fields in REST words: what is under `input` is a member of the body.
+    Details name their fields as REST does: `input.to` is the member `to` of the body.
     """
     extensions = error.get("extensions") or {"code": Code.INTERNAL_ERROR, "httpStatus": 500}
     if "details" in extensions:
@@ -117,7 +117,7 @@ def _rest_field(path: str) -> str:
 
 
 def error_response(
-    failure: Problem,
+    problem: Problem,
     *,
     request_id: str,
     surface: Surface | None,
@@ -125,22 +125,21 @@ def error_response(
     codes: Mapping[str, str] = MappingProxyType({}),
 ) -> RestResponse:
     """
-    Shape *failure* as *surface* shapes its errors.
+    Build the response for *problem* in the error shape of *surface*.
 
     Members come in the order `error`, `message`, `requestId`, the optional ones, then those of the
-    result object *result*. *codes* are words that the endpoint spells differently.
+    result object *result*. *codes* are the codes that the endpoint spells differently.
     """
-    extensions = failure.extensions
-    word = Code(extensions["code"])
+    extensions = problem.extensions
+    code = Code(extensions["code"])
     status = int(extensions["httpStatus"])
-    error = _error(word, status, codes, surface)
-    body: dict[str, Any] = {"error": error, "message": failure.message, "requestId": request_id}
+    error = _error(code, status, codes, surface)
+    body: dict[str, Any] = {"error": error, "message": problem.message, "requestId": request_id}
     for member in _OPTIONAL:
         if extensions.get(member):
             body[member] = extensions[member]
     if result is not None:
-        members = RESULT_OBJECTS[result].members(word=word, error=error, message=failure.message)
-        body |= members
+        body |= RESULT_OBJECTS[result].members(code=code, error=error, message=problem.message)
     return RestResponse(
         status=status, body=orjson.dumps(body), headers=_headers(status, extensions)
     )
@@ -152,20 +151,20 @@ _OPTIONAL = (
     "reason",
     "connectedProviders",
     "accessInfo",
-    "fileId",  # of what was made although the answer is an error
+    "fileId",  # of a resource that was created although the response is an error
     "itemId",
 )
 
 
 def _error(
-    word: Code, status: int, codes: Mapping[str, str], surface: Surface | None
+    code: Code, status: int, codes: Mapping[str, str], surface: Surface | None
 ) -> str | None:
-    """Return the `error` member: null exactly where the contract says "none"."""
-    if word in _WORDLESS or status in {401, 429}:
+    """Return the `error` member (docs/spec/errors.md#where-error-is-null)."""
+    if code in _NULL_CODES or status in {401, 429}:
         return None
-    if surface is Surface.COLLAB and (word is Code.NOT_FOUND or status >= 500):
+    if surface is Surface.COLLAB and (code is Code.NOT_FOUND or status >= 500):
         return None
-    return codes.get(word, word.value)
+    return codes.get(code, code.value)
 
 
 def _headers(status: int, extensions: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

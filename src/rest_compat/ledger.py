@@ -1,9 +1,9 @@
 """
-The ledger of intents: which POST was begun under which `Idempotency-Key`, and how it ended.
+Port of the idempotency ledger: which POST was begun under which key, and how it ended.
 
-What the REST layer asks of it; `gateway.store.idempotency` keeps it in the database. An entry is
-committed *before* its operation runs, so that no crash can lose the fact that something may have
-been sent. Source: decisions 5.9 and 16; reference, reliability F1 and F2.
+`gateway.store.idempotency` keeps it in the database. An entry is committed *before* its operation
+runs, so that a crash cannot lose the fact that a message may have been sent
+(docs/spec/idempotency.md#crash-and-lease).
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,13 @@ from typing import Protocol
 
 from rest_compat.responses import RestResponse
 
+KEY_HEADER = "idempotency-key"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
     """
-    What a caller wants to happen once.
+    A call that a client wants to happen once.
 
     Attributes:
         token_id, method, path, key: The scope of the key. *path* is as sent, without the query.
@@ -32,13 +34,13 @@ class Intent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """
-    This call runs the intent; nobody else does.
+    The exclusive right to run an intent.
 
     Attributes:
-        entry: The ledger's name for it.
-        attempt: Which try this is; closing an entry with an old attempt changes nothing.
-        seed: The same for every try; the Message-ID is made from it.
-        maybe_sent: Whether an earlier try may have reached the provider.
+        entry_id: The ledger's id of the intent.
+        number: Counts from 1; closing an entry with an older number changes nothing.
+        seed: The same for every attempt; the Message-ID is derived from it.
+        maybe_sent: Whether an earlier attempt may have reached the provider.
     """
 
     entry_id: str
@@ -49,13 +51,13 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """The intent was carried out before; this was the answer."""
+    """The intent was carried out before, with this response."""
 
-    answer: RestResponse
+    response: RestResponse
 
 
 class InProgress:
-    """Somebody runs the intent now, or may still be doing so upstream."""
+    """Another attempt is running, or may still be running upstream."""
 
 
 class KeyReused:
@@ -63,20 +65,20 @@ class KeyReused:
 
 
 class Ledger(Protocol):
-    """Entries live 24 hours from their first try."""
+    """Entries live 24 hours from their first attempt."""
 
     async def begin(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused:
-        """Commit that *intent* is being run now, or say why it must not be."""
+        """Commit a new attempt at *intent*, or say why it must not run."""
 
-    async def complete(self, begun: Attempt, answer: RestResponse) -> None:
-        """Keep *answer*, to be replayed."""
+    async def complete(self, attempt: Attempt, response: RestResponse) -> None:
+        """Store *response*, to be replayed."""
 
-    async def release(self, begun: Attempt, *, maybe_sent: bool) -> None:
+    async def release(self, attempt: Attempt, *, maybe_sent: bool) -> None:
         """
         Let the next call with the key run the intent again, under the same seed.
 
-        *maybe_sent* False: nothing can have reached the provider in any try so far.
+        *maybe_sent* False: no attempt so far can have reached the provider.
         """
 
-    async def abandon(self, begun: Attempt) -> None:
-        """Stop vouching for a try whose end is unknown: it counts as crashed from here on."""
+    async def abandon(self, attempt: Attempt) -> None:
+        """Stop renewing an attempt whose end is unknown: from now on it counts as crashed."""

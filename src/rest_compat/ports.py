@@ -1,8 +1,9 @@
 """
-What the REST layer asks of the rest of the process, as Protocols.
+Protocols of the services that the REST layer calls.
 
-`gateway` passes the implementations in: the door (who calls, and may they), the prepared GraphQL
-operations, and the ledger (`rest_compat.ledger`). Nothing here knows policy or providers.
+`gateway` passes the implementations in: the request entry (authentication, limits, gates), the
+prepared GraphQL operations and the ledger (`rest_compat.ledger`). This package knows neither
+policy decisions nor providers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +19,12 @@ from rest_compat.responses import RestResponse
 @dataclass(frozen=True, slots=True)
 class RateBucket:
     """
-    The rate buckets a request is counted in, once, by its route. Decisions 10.
+    The rate limits that count a request, by its route (docs/spec/limits.md#rate-limits).
 
     Attributes:
-        windows: The name of the limits that apply: "email", "calendar", "tasks", "collab" or
-            "management".
-        mount: Where the surface stands: "" for the public address, "/internal" for the internal
-            one, which has buckets of its own (decisions 8.14).
+        windows: The name of the limits: "email", "calendar", "tasks", "collab" or "management".
+        mount: Where the surface is mounted: "" for the public address, "/internal" for the
+            internal one, which has buckets of its own (docs/spec/collab.md#internal-address).
     """
 
     windows: str
@@ -33,11 +33,13 @@ class RateBucket:
 
 class Problem(Exception):
     """
-    A refusal or failure, already described in GraphQL words.
+    A refusal or failure, described as the graph describes its errors.
 
-    *message* is safe to show. *extensions* is what `graph` puts beside a GraphQL error: `code`,
-    `httpStatus`, and where they apply `requiredOperation`, `reason`, `details`, `retryAfter`,
-    `connectedProviders`, `accessInfo`.
+    Attributes:
+        message: Safe to show.
+        extensions: The extensions of a GraphQL error: `code`, `httpStatus`, and where they apply
+            `requiredOperation`, `reason`, `details`, `retryAfter`, `connectedProviders`,
+            `accessInfo`.
     """
 
     def __init__(self, message: str, extensions: Mapping[str, Any]) -> None:
@@ -48,10 +50,10 @@ class Problem(Exception):
 
 class Notes(Protocol):
     """
-    What running an operation left to tell beside its data.
+    Response metadata that an operation leaves in its context.
 
     Attributes:
-        applied_limit: The `limit` that was used when the one asked for was above the maximum.
+        applied_limit: The `limit` that was used when the requested one was above the maximum.
         etag: Of the one resource that was read.
     """
 
@@ -61,11 +63,11 @@ class Notes(Protocol):
 
 class AdmittedRequest(Protocol):
     """
-    One request that came through the door.
+    A request that is authenticated and within its limits.
 
     Attributes:
         token_id: The access token's id.
-        context: What operations run in; opaque here.
+        context: The context that operations run in; opaque to this package.
     """
 
     @property
@@ -75,7 +77,7 @@ class AdmittedRequest(Protocol):
 
 
 class Variable(Protocol):
-    """One variable of a document, with its graphql-core type."""
+    """A variable of a document, with its graphql-core type."""
 
     @property
     def name(self) -> str: ...
@@ -87,9 +89,9 @@ class Variable(Protocol):
     def default(self) -> object: ...
 
 
-class Outcome(Protocol):
+class OperationResult(Protocol):
     """
-    What running an operation gave.
+    Result of running an operation.
 
     Attributes:
         data: For msgspec's JSON encoder: objects may be Structs rather than dicts.
@@ -103,78 +105,91 @@ class Outcome(Protocol):
 
 
 class Operation(Protocol):
-    """A document, parsed, validated and planned once, at start-up."""
+    """
+    A document, parsed, validated and planned once, at start-up.
+
+    Attributes:
+        refusal_depends_on_input: Whether the request body decides which operation a refusal names.
+    """
 
     @property
     def name(self) -> str: ...
     @property
     def variables(self) -> Sequence[Variable]: ...
+    @property
+    def refusal_depends_on_input(self) -> bool: ...
 
-    async def run(self, variables: Mapping[str, Any], context: Any) -> Outcome: ...
+    async def run(self, variables: Mapping[str, Any], context: Any) -> OperationResult: ...
 
 
 class Graph(Protocol):
-    """The schema, able to prepare internal documents."""
+    """The schema, which prepares internal documents."""
 
     def prepare(self, text: str) -> Operation:
         """Parse and plan *text*; raises when it does not fit the schema."""
 
 
 class CallObserver(Protocol):
-    """Is told of every call that came through the door, when it is over."""
+    """Callback at the end of every admitted call."""
 
     def __call__(
         self,
-        visit: AdmittedRequest,
+        admitted: AdmittedRequest,
         operation: Operation | None,
-        answer: RestResponse | None,
+        response: RestResponse | None,
         failure: BaseException | None,
+        /,
     ) -> None:
         """
-        Take note of one call.
+        Record one call.
 
         Args:
-            visit: As the door let it in.
-            operation: The document of its row; None when there is no row for it.
-            answer: None when nothing is answered.
-            failure: What ended it early: a `Problem`, which *answer* tells of, or a bug.
+            admitted: The request.
+            operation: The document of its row; None when no row answers it.
+            response: None when nothing is sent.
+            failure: The exception that ended the call: a `Problem`, which *response* describes,
+                or a bug.
         """
 
 
 class RequestEntry(Protocol):
-    """The one way in, shared with `/graphql`: same caller, same context, same charge."""
+    """Authentication, limits and gates, shared with `/graphql`."""
 
     def request_id(self, scope: Scope) -> str:
-        """Return the request's id, as the header `X-Request-Id` tells it."""
+        """Return the request's id, which the header `X-Request-Id` carries."""
 
     async def admit(
-        self, scope: Scope, charge: RateBucket, *, partial_fail: bool
+        self, scope: Scope, bucket: RateBucket, *, partial_fail: bool
     ) -> AdmittedRequest:
         """
-        Charge the address, know the token, charge its quota, build the context (gates 1 to 3).
+        Charge the address, authenticate the token, charge its quota, build the context.
 
-        *partial_fail* says whether the caller asked to fail when any provider fails
-        (`Prefer: partial=fail`, decisions 5.4).
+        *partial_fail*: the caller wants an error when any provider fails (`Prefer: partial=fail`).
 
         Raises:
             Problem: 401 or 429, described.
         """
 
-    def check_gates(self, operation: Operation, visit: AdmittedRequest) -> None:
+    def check_gates(
+        self, operation: Operation, admitted: AdmittedRequest, variables: Mapping[str, Any]
+    ) -> None:
         """
-        Pass gates 4 to 6 for the operation's root field, before any parameter is read.
+        Run gates 4 to 6 for the operation's root field (docs/spec/requests.md#order-of-checks).
+
+        *variables* are empty before the body is read; afterwards a refusal names the operation
+        that the members of `$input` need.
 
         Raises:
             Problem: 403 or 422, described.
         """
 
-    def mark_attempt(self, visit: AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
+    def mark_attempt(self, admitted: AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
         """
-        Tell the context which intent this is, before its operation runs.
+        Put the idempotency attempt into the context, before its operation runs.
 
-        Every try of one intent has the same *seed*; the Message-ID is made from it. *maybe_sent*
-        says that an earlier try may have reached the provider, so that it is looked up first.
+        Every attempt at an intent has the same *seed*; the Message-ID is derived from it. After an
+        attempt that may have reached the provider (*maybe_sent*), the message is looked up first.
         """
 
-    def notes(self, visit: AdmittedRequest) -> Notes:
-        """What the operations of this request noted so far."""
+    def notes(self, admitted: AdmittedRequest) -> Notes:
+        """Return what the operations of this request have noted."""

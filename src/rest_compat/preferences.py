@@ -1,4 +1,4 @@
-"""The two preferences a caller may state in a `Prefer` header (RFC 7240)."""
+"""The two preferences of the `Prefer` header (RFC 7240)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preferences:
     """
-    What the caller prefers.
+    Preferences of the caller (docs/spec/requests.md#preferences).
 
     Attributes:
-        strict: `handling=strict`: unknown query and body keys are refused (decisions 0).
-        partial_fail: `partial=fail`: no answer with some providers missing (decisions 5.4).
+        strict: `handling=strict`: unknown query and body keys are refused.
+        partial_fail: `partial=fail`: an error instead of a response without some providers.
     """
 
     strict: bool = False
@@ -19,22 +19,25 @@ class Preferences:
 
     @property
     def applied(self) -> tuple[tuple[str, str], ...]:
-        """The `Preference-Applied` header, or nothing."""
+        """The `Preference-Applied` header; empty without preferences."""
         names = [
-            text
-            for text, on in (("handling=strict", self.strict), ("partial=fail", self.partial_fail))
-            if on
+            name
+            for name, applied in (
+                ("handling=strict", self.strict),
+                ("partial=fail", self.partial_fail),
+            )
+            if applied
         ]
         return (("Preference-Applied", ", ".join(names)),) if names else ()
 
 
-NONE = Preferences()
+NO_PREFERENCES = Preferences()
 
 
 def read_preferences(values: Collection[str]) -> Preferences:
-    """Read the values of all `Prefer` headers; what is not ours is ignored, as RFC 7240 asks."""
+    """Read the values of all `Prefer` headers; unknown ones are ignored, as RFC 7240 asks."""
     if not values:
-        return NONE
+        return NO_PREFERENCES
     stated = {
         part.split(";", 1)[0].replace(" ", "").replace('"', "").lower()
         for value in values

@@ -1,8 +1,8 @@
 """
-Who reads a request body: JSON into `$input` for nearly every row, others by name.
+Readers of request bodies: JSON into `$input` for nearly every row, others by name.
 
-A reader first receives (after the gates, before the ledger) and then gives the variable's value,
-so that a replay never parses, and a body that streams can hand over a handle instead.
+A reader first receives the body (after the gates, before the ledger); the body is parsed when its
+value is needed. So a replay never parses, and a streamed body can pass itself on as a handle.
 """
 
 from collections.abc import Mapping
@@ -18,28 +18,31 @@ from rest_compat.uploads import UploadReader
 
 
 class Body(Protocol):
-    """A request body that was received."""
+    """
+    A request body that was received.
+
+    Attributes:
+        fingerprint: Equal for equal bodies: the bytes, or what is known before they are read.
+        digest: SHA-256 of bytes that the fingerprint leaves out; empty when there are none, or
+            not all were read.
+        read_error: Why the body stopped coming while it was used; None so far.
+    """
 
     @property
-    def fingerprint(self) -> bytes:
-        """What is the same for the same body: its bytes, or what is told of them beforehand."""
-
+    def fingerprint(self) -> bytes: ...
     @property
-    def digest(self) -> bytes:
-        """SHA-256 of bytes that the fingerprint leaves out; empty: none, or not all were read."""
+    def digest(self) -> bytes: ...
+    @property
+    def read_error(self) -> Exception | None: ...
 
-    async def finish(self) -> None:
+    async def drain(self) -> None:
         """
-        Read what is left.
+        Read the rest.
 
         Raises:
             Problem: 408, 413.
             ClientGone: The client hung up.
         """
-
-    @property
-    def broken(self) -> Exception | None:
-        """Why the body stopped coming while it was used; None when nothing is wrong."""
 
     def value(self, *, strict: bool) -> Any:
         """
@@ -51,9 +54,9 @@ class Body(Protocol):
 
 
 class BodyReader(Protocol):
-    """Receives bodies of one kind."""
+    """Receives request bodies of one content type."""
 
-    async def receive(self, call: RestRequest, variable: Variable) -> Body:
+    async def receive(self, request: RestRequest, variable: Variable) -> Body:
         """
         Receive the body that fills *variable*.
 
@@ -65,28 +68,28 @@ class BodyReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JsonBody:
-    """The bytes of a JSON body."""
+    """A JSON body, held in memory."""
 
     fingerprint: bytes
     variable: Variable
-    broken: Exception | None = None
+    read_error: Exception | None = None
     digest: bytes = b""
 
-    async def finish(self) -> None:
-        """Return: all was read."""
+    async def drain(self) -> None:
+        """Do nothing: the whole body was read."""
 
     def value(self, *, strict: bool) -> Any:
-        """Parse, and check against the variable's type; see `Body`."""
+        """Parse the body and check it against the variable's type; see `Body`."""
         return coerce_input(parse(self.fingerprint), self.variable.type, strict=strict)
 
 
 class JsonReader:
     """Reads the whole body into memory, at most 4 MiB."""
 
-    async def receive(self, call: RestRequest, variable: Variable) -> JsonBody:
-        """Receive; see `BodyReader`."""
-        declared = call.header("content-length")
-        return JsonBody(await read_body(call.receive, declared=declared), variable)
+    async def receive(self, request: RestRequest, variable: Variable) -> JsonBody:
+        """Receive the body; see `BodyReader`."""
+        declared = request.header("content-length")
+        return JsonBody(await read_body(request.receive, declared=declared), variable)
 
 
 READERS: Mapping[str, BodyReader] = MappingProxyType(

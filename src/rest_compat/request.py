@@ -1,4 +1,4 @@
-"""One HTTP request, read by hand: path segments, query, the few headers that mean something."""
+"""HTTP request as sent: path segments, query and headers, parsed without normalisation."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +11,10 @@ from rest_compat.errors import problem
 
 
 def raw_path(scope: Scope) -> str:
-    """Return the path as it was sent, percent-encoded, without the query."""
+    """Return the path as sent: percent-encoded, without the query."""
     raw: bytes | None = scope.get("raw_path")
     if raw is None:
-        return quote(scope["raw_path"])
+        return quote(scope["path"])
     return raw.split(b"?", 1)[0].decode("latin-1")
 
 
@@ -24,9 +24,9 @@ def path_segments(scope: Scope) -> tuple[str, ...]:
 
     Bytes that are not UTF-8 become U+FFFD, which no id contains.
     """
-    sent = raw_path(scope)
-    found = sent.split("/")[1:]
-    return tuple(map(unquote, found)) if "%" in sent else tuple(found)
+    encoded = raw_path(scope)
+    parts = encoded.split("/")[1:]
+    return tuple(map(unquote, parts)) if "%" in encoded else tuple(parts)
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class RestRequest:
     """
     A request as the endpoints read it.
 
-    Only `raw_path` and the headers are looked at, never a URL built from `Host`: what decides is
-    what was sent (CVE-2026-48710).
+    Only `raw_path` and the headers are read, never a URL built from `Host`, which the client
+    controls (CVE-2026-48710).
     """
 
     scope: Scope
@@ -58,11 +58,11 @@ class RestRequest:
     @cached_property
     def headers(self) -> dict[str, tuple[str, ...]]:
         """Every header by its lower-case name, values in the order sent."""
-        found: dict[str, tuple[str, ...]] = {}
+        headers: dict[str, tuple[str, ...]] = {}
         for name, value in self.scope["headers"]:
             key = name.decode("latin-1")
-            found[key] = (*found.get(key, ()), value.decode("latin-1"))
-        return found
+            headers[key] = (*headers.get(key, ()), value.decode("latin-1"))
+        return headers
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, or None."""
@@ -71,12 +71,12 @@ class RestRequest:
 
     def query(self) -> dict[str, tuple[str, ...]]:
         """
-        Return the query's values by name; empty values are left out, as if absent (decisions 0).
+        Return the query's values by name; empty values count as absent.
 
         Raises:
-            Problem: The query is not UTF-8, has a NUL, or too many parameters.
+            Problem: 400: the query is not UTF-8, has a NUL, or too many parameters.
         """
-        found: dict[str, tuple[str, ...]] = {}
+        parameters: dict[str, tuple[str, ...]] = {}
         try:
             pairs = parse_qsl(
                 self.scope["query_string"].decode("ascii"),
@@ -92,14 +92,14 @@ class RestRequest:
         for name, value in pairs:
             if "\0" in value:
                 raise invalid_parameter(name, "must not contain the character U+0000")
-            found[name] = (*found.get(name, ()), value)
-        return found
+            parameters[name] = (*parameters.get(name, ()), value)
+        return parameters
 
 
-# The contract does not say how many; the longest documented list has 12.
+# The specification sets no limit; the longest documented parameter list has 12.
 MAX_PARAMETERS = 100
 
 
-def invalid_parameter(name: str, why: str, *, code: Code = Code.INVALID_PARAMETER) -> Exception:
-    """Describe a bad query parameter: 400, with the parameter named in `details`."""
-    return problem(code, f"{name} {why}.", status=400, details=[(name, f"It {why}.")])
+def invalid_parameter(name: str, reason: str, *, code: Code = Code.INVALID_PARAMETER) -> Exception:
+    """Build the 400 for a bad parameter, which `details` names; *reason* ends the sentence."""
+    return problem(code, f"{name} {reason}.", status=400, details=[(name, f"It {reason}.")])

@@ -2,8 +2,8 @@
 The documented paths as one ASGI application, built from the table.
 
 Paths are matched segment by segment on `raw_path`: an encoded slash stays inside its segment, an
-empty segment is an empty id (which the graph refuses in the surface's own way), and a trailing
-slash is never redirected. Rows match in order.
+empty segment is an empty id (which the graph refuses), and a trailing slash is never redirected
+(docs/spec/requests.md#paths-and-ids). Rows match in order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,12 +36,12 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     """
     Build the application that answers *endpoints*, and 404 for everything else.
 
-    *readers* are the readers of request bodies by the name that rows call them. *left* is told of
-    every call that came through the door, when it is over.
+    *readers* maps the names in the table to readers of request bodies; *observer* is called when
+    an admitted call is over.
 
     Raises:
         Whatever ``graph.prepare`` raises: a document does not fit the schema.
-        KeyError: A row names a reader that is not there.
+        KeyError: A row names a reader that does not exist.
     """
     rows = []
     for endpoint in endpoints:
@@ -61,7 +61,7 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
 
 
 class Router:
-    """Finds the row of a request; answers itself when there is none."""
+    """Finds the row of a request; answers unknown paths and methods itself."""
 
     def __init__(
         self,
@@ -76,98 +76,105 @@ class Router:
         self._prefixes: dict[tuple[str, ...], Endpoint] = {}
         for row in rows:
             pattern = split_path(row.endpoint.path)
-            self._rows.setdefault(_shelf(pattern), []).append((pattern, row))
+            self._rows.setdefault(_route_key(pattern), []).append((pattern, row))
             self._prefixes[split_path(row.endpoint.prefix)] = row.endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request; a WebSocket is closed."""
+        """Answer one HTTP request; close a WebSocket."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})
             return
-        call = RestRequest(scope, receive)
+        request = RestRequest(scope, receive)
         try:
-            answer = await self._answer(call)
+            response = await self._respond(request)
         except ClientGone:
             return
-        await send_response(answer, send, head=call.method == "HEAD")
+        await send_response(response, send, head=request.method == "HEAD")
 
-    async def _answer(self, call: RestRequest) -> RestResponse:
-        asked = call.segments
-        found = self._row(call.method, asked)
-        if found is not None:
-            row, path = found
-            call.scope.setdefault("state", {})["route"] = row.endpoint.path
-            return await row.respond(call, path)
-        shelf = self._rows.get(_shelf(asked), ())
-        candidates = [row for pattern, row in shelf if match_path(pattern, asked) is not None]
+    async def _respond(self, request: RestRequest) -> RestResponse:
+        segments = request.segments
+        matched = self._match_row(request.method, segments)
+        if matched is not None:
+            row, path = matched
+            request.scope.setdefault("state", {})["route"] = row.endpoint.path
+            return await row.respond(request, path)
+        candidates = [
+            row
+            for pattern, row in self._rows.get(_route_key(segments), ())
+            if match_path(pattern, segments) is not None
+        ]
         if not candidates:
-            return await self._turn_away(
-                call, Code.NOT_FOUND, "There is nothing at this path.", 404
+            return await self._reject(
+                request, Code.NOT_FOUND, "There is nothing at this path.", 404
             )
         allow = ("Allow", ", ".join(allowed_methods(row.endpoint.method for row in candidates)))
-        if call.method == "OPTIONS":
+        if request.method == "OPTIONS":
             return RestResponse(status=204, headers=(allow,))
-        message = f"{call.method} is not possible here."
-        refusal = await self._turn_away(call, Code.METHOD_NOT_ALLOWED, message, 405)
-        return refusal.with_headers(allow) if refusal.status == 405 else refusal
+        message = f"{request.method} is not possible here."
+        response = await self._reject(request, Code.METHOD_NOT_ALLOWED, message, 405)
+        return response.with_headers(allow) if response.status == 405 else response
 
-    def refuse(self, scope: Scope, failure: Problem) -> RestResponse:
-        """Tell of *failure* as the row of *scope* would, or the surface that its path is under."""
-        asked = path_segments(scope)
-        found = self._row(scope["method"], asked)
-        if found is not None:
-            return found[0].refuse(failure, scope)
-        return self._shaped(failure, scope, self._nearest(asked))
+    def refuse(self, scope: Scope, problem: Problem) -> RestResponse:
+        """Build the error response in the shape of the row, or of the surface of the path."""
+        segments = path_segments(scope)
+        matched = self._match_row(scope["method"], segments)
+        if matched is not None:
+            return matched[0].refuse(problem, scope)
+        return self._error_response(problem, scope, self._endpoint_below_prefix(segments))
 
-    def _row(
-        self, method: str, asked: tuple[str, ...]
+    def _match_row(
+        self, method: str, segments: tuple[str, ...]
     ) -> tuple[Responder, Mapping[str, str]] | None:
         """Return the row that answers, with its path parameters."""
         method = "GET" if method == "HEAD" else method
-        for pattern, row in self._rows.get(_shelf(asked), ()):
+        for pattern, row in self._rows.get(_route_key(segments), ()):
             if row.endpoint.method == method:
-                path = match_path(pattern, asked)
+                path = match_path(pattern, segments)
                 if path is not None:
                     return row, path
         return None
 
-    async def _turn_away(
-        self, call: RestRequest, code: Code, message: str, status: int
+    async def _reject(
+        self, request: RestRequest, code: Code, message: str, status: int
     ) -> RestResponse:
-        """Answer what no row answers; under a surface's prefix the door comes first."""
-        near = self._nearest(call.segments)
-        visit: AdmittedRequest | None = None
+        """Answer what no row answers; under a surface's prefix only for admitted requests."""
+        endpoint = self._endpoint_below_prefix(request.segments)
+        admitted: AdmittedRequest | None = None
         try:
-            if near is not None:
-                visit = await self._entry.admit(call.scope, near.charge, partial_fail=False)
+            if endpoint is not None:
+                admitted = await self._entry.admit(
+                    request.scope, endpoint.bucket, partial_fail=False
+                )
             raise errors.problem(code, message, status=status)
-        except Problem as failure:
-            answer = self._shaped(failure, call.scope, near)
-            if visit is not None and self._observer is not None:
-                self._observer(visit, None, answer, failure)
-            return answer
+        except Problem as problem:
+            response = self._error_response(problem, request.scope, endpoint)
+            if admitted is not None and self._observer is not None:
+                self._observer(admitted, None, response, problem)
+            return response
 
-    def _shaped(self, failure: Problem, scope: Scope, near: Endpoint | None) -> RestResponse:
+    def _error_response(
+        self, problem: Problem, scope: Scope, endpoint: Endpoint | None
+    ) -> RestResponse:
         return errors.error_response(
-            failure,
+            problem,
             request_id=self._entry.request_id(scope),
-            surface=near.surface if near is not None else None,
+            surface=endpoint.surface if endpoint is not None else None,
         )
 
-    def _nearest(self, asked: tuple[str, ...]) -> Endpoint | None:
-        """Return some row of the surface that *asked* lies under."""
-        for length in range(len(asked), 0, -1):
-            if asked[:length] in self._prefixes:
-                return self._prefixes[asked[:length]]
+    def _endpoint_below_prefix(self, segments: tuple[str, ...]) -> Endpoint | None:
+        """Return any endpoint of the surface whose prefix *segments* start with."""
+        for length in range(len(segments), 0, -1):
+            if segments[:length] in self._prefixes:
+                return self._prefixes[segments[:length]]
         return None
 
 
-def _shelf(asked: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    """Return what rows and requests must have in common: length, and "api/access/…" to begin."""
-    return len(asked), asked[:_ALIKE]
+def _route_key(segments: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    """Return the key under which a row and its requests meet: length and first segments."""
+    return len(segments), segments[:_KEY_SEGMENTS]
 
 
-_ALIKE = 3  # no parameter of the table stands before the fourth segment
+_KEY_SEGMENTS = 3  # no parameter of the table stands before the fourth segment
 
 
 def split_path(path: str) -> tuple[str, ...]:
@@ -175,18 +182,18 @@ def split_path(path: str) -> tuple[str, ...]:
     return tuple(path.split("/")[1:])
 
 
-def match_path(pattern: tuple[str, ...], asked: tuple[str, ...]) -> Mapping[str, str] | None:
-    """Return the path parameters when the segments *asked* fit *pattern*, else None."""
-    found: dict[str, str] = {}
-    for wanted, segment in zip(pattern, asked, strict=True):
-        if wanted.startswith("{"):
-            found[wanted[1:-1]] = segment
-        elif wanted != segment:
+def match_path(pattern: tuple[str, ...], segments: tuple[str, ...]) -> Mapping[str, str] | None:
+    """Return the path parameters when *segments* fit *pattern*, else None."""
+    parameters: dict[str, str] = {}
+    for expected, segment in zip(pattern, segments, strict=True):
+        if expected.startswith("{"):
+            parameters[expected[1:-1]] = segment
+        elif expected != segment:
             return None
-    return found
+    return parameters
 
 
 def allowed_methods(methods: Iterable[str]) -> list[str]:
-    """Return the complete `Allow` of a path that has *methods*, in alphabetical order."""
-    known = {*methods, "OPTIONS"}
-    return sorted(known | {"HEAD"} if "GET" in known else known)
+    """Return the methods of an `Allow` header for a path that has *methods*, in order."""
+    allowed = {*methods, "OPTIONS"}
+    return sorted(allowed | {"HEAD"} if "GET" in allowed else allowed)

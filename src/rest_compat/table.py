@@ -1,9 +1,10 @@
 """
-Every documented endpoint, one line each, in the contract's order.
+Table of the documented endpoints, one line each, in the order of the specification.
 
-A row says which document answers a path. What a row does not say is convention: path and query
-parameters fill the variable of the same name, read by its GraphQL type; a JSON body fills `$input`;
-the answer is the document's root field, aliased `result`. Source: contract, "Endpoints".
+A row names the document that answers a path. The rest is convention: path and query parameters
+fill the variable of the same name, read by its GraphQL type; a JSON body fills `$input`; the
+response is the document's root field, aliased `result`. The rows are specified in
+docs/spec/email.md#routes, calendar.md#routes, tasks.md#endpoints and collab.md#endpoints.
 """
 
 from collections.abc import Mapping
@@ -29,17 +30,16 @@ class Endpoint:
     Attributes:
         path: From the root, parameters in braces: "/api/access/email/messages/{emailId}".
         prefix: The start that all paths of the surface share: "/api/access/email".
-        document: The file under `operations/`, without its ending: "email/get_email".
-        surface: Decides how errors look; None for calls that belong to no surface.
-        charge: The rate buckets the call is counted in.
-        status: Of a success; 204 answers with an empty body.
-        result: The result object a success body is, whose members an error body then has too
-            (decisions 1), or None.
+        document: The file under `operations/`, without its suffix: "email/get_email".
+        surface: Decides the shape of errors; None for calls that belong to no surface.
+        bucket: The rate limits that count the call.
+        status: Of a success; 204 has an empty body.
+        result: The type of a success body when errors have its members too
+            (docs/spec/errors.md#result-objects-on-error), or None.
         aliases: Further query names of a variable: {"cursor": "pageToken"}.
         headers: Request headers that fill a variable: {"if-match": "ifMatch"}.
-        codes: Codes of the graph that this call spells differently.
-        body: Who reads the request body into `$input`: "json", or the name of a reader given to
-            the router ("upload").
+        codes: Error codes of the graph that this call spells differently.
+        body: The reader of the request body, by its name in `readers.READERS`.
     """
 
     method: str
@@ -47,7 +47,7 @@ class Endpoint:
     prefix: str
     document: str
     surface: Surface | None
-    charge: RateBucket
+    bucket: RateBucket
     status: int = 200
     result: str | None = None
     aliases: Mapping[str, str] = field(default_factory=_nothing)
@@ -56,17 +56,17 @@ class Endpoint:
     body: str = "json"
 
     def mounted(self, mount: str) -> "Endpoint":
-        """Return the same call under *mount* ("/internal"), with rate buckets of its own."""
+        """Return the same call under *mount* ("/internal"), with a rate bucket of its own."""
         return replace(
             self,
             path=mount + self.path,
             prefix=mount + self.prefix,
-            charge=replace(self.charge, mount=mount),
+            bucket=replace(self.bucket, mount=mount),
         )
 
 
 class Columns(TypedDict, total=False):
-    """The columns of a row that have a default."""
+    """The optional columns of a row."""
 
     status: int
     result: str
@@ -78,19 +78,19 @@ class Columns(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """What the rows of one surface share: the start of their paths and the folder of documents."""
+    """The columns that all rows of one surface share."""
 
     path: str
     folder: str
     surface: Surface | None
-    charge: RateBucket
+    bucket: RateBucket
 
     def get(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
-        """Make a row that reads."""
+        """Make a row that reads; the router answers HEAD with it too."""
         return self._row("GET", path, document, columns)
 
     def post(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
-        """Make a row that creates or acts; it takes an `Idempotency-Key`."""
+        """Make a row that creates or acts; it accepts an `Idempotency-Key`."""
         return self._row("POST", path, document, columns)
 
     def patch(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
@@ -98,9 +98,9 @@ class Prefix:
         return self._row("PATCH", path, document, columns)
 
     def delete(self, path: str, document: str, **columns: Unpack[Columns]) -> Endpoint:
-        """Make a row that deletes; it answers 204 unless it has a result to tell."""
-        silent = Columns(status=204) if "result" not in columns else Columns()
-        return self._row("DELETE", path, document, Columns(**{**silent, **columns}))
+        """Make a row that deletes; its status is 204 unless it has a result object."""
+        defaults = Columns(status=204) if "result" not in columns else Columns()
+        return self._row("DELETE", path, document, Columns(**{**defaults, **columns}))
 
     def _row(self, method: str, path: str, document: str, columns: Columns) -> Endpoint:
         return Endpoint(
@@ -109,38 +109,38 @@ class Prefix:
             prefix=self.path,
             document=f"{self.folder}/{document}",
             surface=self.surface,
-            charge=self.charge,
+            bucket=self.bucket,
             **columns,
         )
 
 
 access = Prefix(
-    path="/api/access", folder="access", surface=None, charge=RateBucket(windows="management")
+    path="/api/access", folder="access", surface=None, bucket=RateBucket(windows="management")
 )
 email = Prefix(
     path="/api/access/email",
     folder="email",
     surface=Surface.EMAIL,
-    charge=RateBucket(windows="email"),
+    bucket=RateBucket(windows="email"),
 )
 calendar = Prefix(
     path="/api/access/calendar",
     folder="calendar",
     surface=Surface.CALENDAR,
-    charge=RateBucket(windows="calendar"),
+    bucket=RateBucket(windows="calendar"),
 )
 tasks = Prefix(
     path="/api/access/tasks",
     folder="tasks",
     surface=Surface.TASKS,
-    charge=RateBucket(windows="tasks"),
+    bucket=RateBucket(windows="tasks"),
 )
-_PAGE_TOKEN: Mapping[str, str] = MappingProxyType({"cursor": "pageToken", "query": "q"})
+_ITEM_ALIASES: Mapping[str, str] = MappingProxyType({"cursor": "pageToken", "query": "q"})
 collab = Prefix(
     path="/api/access/collab",
     folder="collab",
     surface=Surface.COLLAB,
-    charge=RateBucket(windows="collab"),
+    bucket=RateBucket(windows="collab"),
 )
 _DRIVE = "DriveOperationResult"
 _IF_MATCH = MappingProxyType({"if-match": "ifMatch"})
@@ -164,7 +164,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     tasks.get("/providers", "list_providers"),
     tasks.get("/boards", "list_boards"),
     tasks.get("/boards/{boardId}", "get_board"),
-    tasks.get("/boards/{boardId}/items", "list_items", aliases=_PAGE_TOKEN),
+    tasks.get("/boards/{boardId}/items", "list_items", aliases=_ITEM_ALIASES),
     tasks.get("/items/{itemId}", "get_item"),
     tasks.post("/boards/{boardId}/items", "create_item", status=201, result="TaskItemResult"),
     tasks.patch("/items/{itemId}", "update_item", result="TaskItemResult"),

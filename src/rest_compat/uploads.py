@@ -1,8 +1,8 @@
 """
-The body of an upload: raw bytes, handed on as they come, never held as a whole.
+Upload bodies: raw bytes, passed on as they arrive, never held as a whole.
 
-What is read here is bounded and timed: 104,857,600 bytes, announced or counted, and ten seconds
-without a byte. Source: decisions 8.5; reference, reliability C2 to C4.
+Reading is bounded: 104,857,600 bytes, declared or counted, and ten seconds without a byte
+(docs/spec/collab.md#upload, docs/spec/reliability.md#slow-bodies).
 """
 
 import asyncio
@@ -13,70 +13,70 @@ from typing import Any
 from policy.vocabulary import Code
 from rest_compat.body import ClientGone
 from rest_compat.errors import problem
-from rest_compat.idempotency import KEY_HEADER
+from rest_compat.ledger import KEY_HEADER
 from rest_compat.ports import Problem, Variable
 from rest_compat.request import RestRequest
 
-MAX_UPLOAD = 104_857_600  # bytes, inclusive; contract, Limits
-IDLE_SECONDS = 10.0  # without a byte; reliability C2
+MAX_UPLOAD = 104_857_600  # bytes, inclusive; docs/spec/limits.md#sizes
+IDLE_SECONDS = 10.0  # without a byte; docs/spec/reliability.md#slow-bodies
 
 
 class StreamedBody:
     """
-    The bytes of one upload, to be read once; what the graph calls a handle.
+    The bytes of one upload, to be read once; the graph's upload handle.
 
     Attributes:
-        size: As announced; None when the body comes in chunks.
-        mime_type: As the request says.
-        broken: Why the bytes stopped coming; None while nothing is wrong.
+        size: As declared; None when the body comes in chunks.
+        mime_type: As the request declares.
+        read_error: Why the bytes stopped coming; None so far.
     """
 
-    def __init__(self, call: RestRequest, *, size: int | None) -> None:
-        self._receive = call.receive
+    def __init__(self, request: RestRequest, *, size: int | None) -> None:
+        self._receive = request.receive
         self.size = size
-        self.mime_type = call.header("content-type")
-        self.broken: Exception | None = None
-        # Only those who may try again are told apart by their bytes; for others it would be work.
-        self._digest = hashlib.sha256() if KEY_HEADER in call.headers else None
+        self.mime_type = request.header("content-type")
+        self.read_error: Exception | None = None
+        # Only a call with a key can be retried, so only its bytes need a digest.
+        self._digest = hashlib.sha256() if KEY_HEADER in request.headers else None
         self._ended = False
 
     @property
     def fingerprint(self) -> bytes:
-        """What can be told of the bytes before they are read."""
+        """The declared size and type: what is known before the bytes are read."""
         return f"{self.size} {self.mime_type}".encode()
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of the bytes; empty until all of them were read, and without a key."""
+        """SHA-256 of the bytes; empty without a key, and until all of them were read."""
         return self._digest.digest() if self._digest is not None and self._ended else b""
 
-    async def finish(self) -> None:
-        """Read what is left; see `rest_compat.readers.Body`."""
+    async def drain(self) -> None:
+        """Read the rest; see `rest_compat.readers.Body`."""
         async for _ in self.chunks():
             pass
 
     def value(self, *, strict: bool) -> Any:
-        """Hand itself over; see `rest_compat.readers.Body`."""
+        """Return the stream itself; see `rest_compat.readers.Body`."""
         del strict
         return self
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """
-        Yield the bytes as they come.
+        Yield the bytes as they arrive.
 
         Raises:
-            Problem: 413, more came than may; 408, they stopped coming.
+            Problem: 413, too many bytes; 408, none in time.
             ClientGone: The client hung up.
         """
         try:
             async for chunk in self._bounded():
                 yield chunk
         except (Problem, ClientGone) as failure:
-            self.broken = failure
+            self.read_error = failure
             raise
 
     async def _bounded(self) -> AsyncIterator[bytes]:
-        seen = 0
+        received = 0
         while not self._ended:
             try:
                 async with asyncio.timeout(IDLE_SECONDS):
@@ -88,8 +88,8 @@ class StreamedBody:
             if message["type"] == "http.disconnect":
                 raise ClientGone
             chunk: bytes = message.get("body", b"")
-            seen += len(chunk)
-            if seen > MAX_UPLOAD:
+            received += len(chunk)
+            if received > MAX_UPLOAD:
                 raise too_large()
             if self._digest is not None:
                 self._digest.update(chunk)
@@ -99,21 +99,21 @@ class StreamedBody:
 
 
 class UploadReader:
-    """Receives uploads: nothing is read before the graph asks for it."""
+    """Receives uploads; no byte is read before the graph asks for it."""
 
-    async def receive(self, call: RestRequest, variable: Variable) -> StreamedBody:
+    async def receive(self, request: RestRequest, variable: Variable) -> StreamedBody:
         """
-        Check what is announced; see `rest_compat.readers.BodyReader`.
+        Check the declared size; see `rest_compat.readers.BodyReader`.
 
         Raises:
-            Problem: 413, it is too much.
+            Problem: 413, it is too large.
         """
         del variable
-        declared = call.header("content-length")
+        declared = request.header("content-length")
         size = int(declared[:20]) if declared is not None and declared.isdecimal() else None
         if size is not None and size > MAX_UPLOAD:
             raise too_large()
-        return StreamedBody(call, size=size)
+        return StreamedBody(request, size=size)
 
 
 def too_large() -> Problem:

@@ -194,7 +194,7 @@ def test_an_alias_and_a_header_fill_their_variables():
         prefix="/x",
         document="",
         surface=None,
-        charge=row("email/get_email").charge,
+        bucket=row("email/get_email").bucket,
         aliases={"cursor": "pageToken"},
         headers={"if-match": "etag"},
     )
@@ -220,7 +220,7 @@ def test_an_alias_beside_its_parameter_is_a_repetition():
         prefix="/x",
         document="",
         surface=None,
-        charge=row("email/get_email").charge,
+        bucket=row("email/get_email").bucket,
         aliases={"cursor": "pageToken"},
     )
     prepared = document_of("query X($pageToken: String) { result: emails { hasMore } }")

@@ -42,6 +42,7 @@ class Operation:
     name: str
     variables: tuple[Variable, ...]
     behind: "Behind"
+    refusal_depends_on_input: bool = False
 
     async def run(self, variables, context):
         self.behind.log.append(("run", self.name, variables))
@@ -77,13 +78,13 @@ class Behind:
     def request_id(self, scope):
         return "r-1"
 
-    async def admit(self, scope, charge, *, partial_fail):
-        self.log.append(("admit", charge, partial_fail))
+    async def admit(self, scope, bucket, *, partial_fail):
+        self.log.append(("admit", bucket, partial_fail))
         if self.refuse_entry:
             raise self.refuse_entry
         return Visit()
 
-    def check_gates(self, operation, visit):
+    def check_gates(self, operation, visit, variables):
         self.log.append(("check_gates", operation.name))
         if self.refuse_operation:
             raise self.refuse_operation
@@ -498,7 +499,7 @@ async def test_on_collab_a_missing_path_and_a_failure_have_no_code(behind):
         path="/api/access/collab",
         folder="email",
         surface=Surface.COLLAB,
-        charge=RateBucket(windows="collab"),
+        bucket=RateBucket(windows="collab"),
     )
     row = collab.post("/files/{emailId}", "reply_to_email", result="DriveOperationResult")
     async with client_of(behind, [row]) as client:
@@ -523,7 +524,7 @@ calendar = Prefix(
     path="/api/access/calendar",
     folder="email",
     surface=Surface.CALENDAR,
-    charge=RateBucket(windows="calendar"),
+    bucket=RateBucket(windows="calendar"),
 )
 
 
@@ -554,7 +555,7 @@ class Handle:
     """A body that stays where it is."""
 
     fingerprint = b"digest"
-    broken = None
+    read_error = None
 
     def value(self, *, strict):
         return {"handle": 1}
@@ -621,7 +622,7 @@ async def test_a_replay_runs_nothing_but_passes_the_gates(client, behind):
     await post(client)
     kept = behind.log[-1]
     behind.log.clear()
-    behind.begins = Completed(answer=RestResponse(status=kept[1], body=kept[2]))
+    behind.begins = Completed(response=RestResponse(status=kept[1], body=kept[2]))
 
     response = await post(client)
 

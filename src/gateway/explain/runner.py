@@ -218,10 +218,10 @@ class _Door:
         context.require_all = partial_fail
         return _Visit(context.caller.token_id, context, play)
 
-    def check_gates(self, operation: Any, visit: Any) -> None:
+    def check_gates(self, operation: Any, visit: Any, variables: Mapping[str, Any]) -> None:
         visit.play.operation = operation
         try:
-            operation.admit(visit.context)
+            operation.admit(visit.context, variables, members=variables.get("input", {}))
         except Refusal as refusal:
             visit.play.refusal = refusal
             raise _problem(refusal, operation) from refusal

@@ -73,12 +73,16 @@ class RequestEntry:
         context.require_all = partial_fail
         return AdmittedRequest(context.caller.token_id, context.request_id, context)
 
-    def check_gates(self, operation: Any, visit: ports.AdmittedRequest) -> None:
+    def check_gates(
+        self, operation: Any, visit: ports.AdmittedRequest, variables: Mapping[str, Any]
+    ) -> None:
         """Pass gates 4 to 6; *operation* is a `graph.documents.operations.Operation`."""
+        context: Context = visit.context
+        if variables:
+            context.request_log.variables = variables
         try:
-            operation.admit(visit.context)
+            operation.admit(context, variables, members=variables.get("input", {}))
         except Refusal as refusal:
-            context: Context = visit.context
             ruling = errors.denial(refusal, surface=operation.surface)
             context.request_log.denials[WHOLE_REQUEST] = ruling
             raise _problem(refusal, operation.surface, context.request_id) from refusal

@@ -13,8 +13,7 @@ from graph.documents.operations import Graph
 from graph.request_execution import NO_SURFACE_COST, HttpResponse, refusal_response, respond
 from policy.refusals import Refusal
 from rest_compat.body import read_body
-from rest_compat.idempotency import KEY_HEADER
-from rest_compat.ledger import Ledger
+from rest_compat.ledger import KEY_HEADER, Ledger
 from rest_compat.ports import Problem
 from rest_compat.preferences import Preferences, read_preferences
 

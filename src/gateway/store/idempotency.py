@@ -186,7 +186,7 @@ class IdempotencyStore:
         if not secrets.compare_digest(entry.fingerprint, intent.fingerprint):
             return KeyReused()
         if entry.state == DONE:
-            return Completed(answer=self._open(entry))
+            return Completed(response=self._open(entry))
         if entry.state == RUNNING and entry.lease_until > now:
             return InProgress()
         return await self._take_over(entry, now)

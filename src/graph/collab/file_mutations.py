@@ -98,7 +98,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
             "The bytes are not as many as were announced.", code=Code.VALIDATION_ERROR
         ) from failure
     except Exception as failure:
-        if body.broken is not None:
+        if body.read_error is not None:
             raise InvalidInput("The upload broke off.", code=Code.VALIDATION_ERROR) from failure
         raise
 

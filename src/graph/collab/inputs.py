@@ -36,7 +36,7 @@ class UploadBody(Protocol):
 
     Attributes:
         size: In bytes; None when it is not known beforehand.
-        broken: Why the stream ended early; None otherwise.
+        read_error: Why the stream ended early; None otherwise.
     """
 
     @property
@@ -44,10 +44,10 @@ class UploadBody(Protocol):
     @property
     def mime_type(self) -> str | None: ...
     @property
-    def broken(self) -> Exception | None: ...
+    def read_error(self) -> Exception | None: ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the bytes; raises `broken`."""
+        """Yield the bytes; raises `read_error`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class InlineBody:
 
     content: bytes
     mime_type: str | None = None
-    broken: Exception | None = None
+    read_error: Exception | None = None
 
     @property
     def size(self) -> int | None:

@@ -109,16 +109,31 @@ class Operation:
         """The flags of the first root field, of which one suffices."""
         return next((one.operations for one in self._needs if one.surface is not None), ())
 
-    def admit(self, context: Context, given: Mapping[str, Any] = MappingProxyType({})) -> None:
+    @cached_property
+    def refusal_depends_on_input(self) -> bool:
+        """Whether the members of an input object decide which operation a refusal names."""
+        return any(requirement.member_operations for requirement in self._needs)
+
+    def admit(
+        self,
+        context: Context,
+        given: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        members: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         """
         Pass the layers that need no parameters, for every root field that *given* lets run.
+
+        *members* are those of the input object; a refusal names the operation that they need.
 
         Raises:
             Refusal: The first layer that refuses (decisions 2, steps 4 to 6).
         """
         for one in self.running_root_fields(given):
             if one.surface is not None:
-                context.caller.admit(one.surface, *self.requirements[one.name].operations)
+                context.caller.admit(
+                    one.surface, *self.requirements[one.name].operations_for(members)
+                )
 
     async def execute(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """

@@ -112,7 +112,11 @@ def _needed(wanted: ModifyEmailInput) -> list[EmailOp]:
     EmailOp.MARK_AS_READ,
     EmailOp.APPLY_LABELS,
     returns=EmailActionResult,
-    needed=lambda arguments: _needed(arguments["wanted"]),
+    member_operations={
+        "markAsRead": EmailOp.MARK_AS_READ,
+        "addLabels": EmailOp.APPLY_LABELS,
+        "removeLabels": EmailOp.APPLY_LABELS,
+    },
 )
 async def modify_email(
     info: Info,

@@ -8,8 +8,8 @@ becomes `emails(…): EmailPage @requires(operation: "search_emails")`. A droppe
 diff of the committed schema.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Optional, ParamSpec, TypeVar, cast
@@ -17,11 +17,13 @@ from typing import Any, Optional, ParamSpec, TypeVar, cast
 import strawberry
 from graphql import GraphQLField, GraphQLSchema
 from strawberry.schema_directive import Location
+from strawberry.types.base import has_object_definition
 from strawberry.types.field import StrawberryField
+from strawberry.utils.str_converters import to_camel_case
 
 from graph.documents.coordinates import strawberry_field
 from graph.masking import wellformed
-from policy.vocabulary import CalendarOp, CollabOp, EmailOp, Operation, Surface, TaskOp
+from policy.vocabulary import WORD_TYPES, Operation, Surface
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,21 +51,21 @@ class Requirement:
         surface: None when any valid token will do.
         operations: Alternatives, one suffices; empty when the open surface is enough.
         max_limit: What a higher `limit` is lowered to; 1 when the field takes none.
+        member_operations: Members of the input object, by API name, and the operation that each
+            of them needs.
     """
 
     surface: Surface | None
     operations: tuple[Operation, ...] = ()
     max_limit: int = 1
+    member_operations: Mapping[str, Operation] = field(default_factory=dict)
 
-
-_SURFACES: Mapping[type, Surface] = MappingProxyType(
-    {
-        EmailOp: Surface.EMAIL,
-        CalendarOp: Surface.CALENDAR,
-        TaskOp: Surface.TASKS,
-        CollabOp: Surface.COLLAB,
-    }
-)
+    def operations_for(self, members: Mapping[str, object]) -> tuple[Operation, ...]:
+        """Return the operation that the first given member needs, or all alternatives."""
+        for member, operation in self.member_operations.items():
+            if members.get(member) is not None:
+                return (operation,)
+        return self.operations
 
 
 def guarded(
@@ -71,30 +73,39 @@ def guarded(
     returns: object,
     surface: Surface | None = None,
     max_limit: int = 1,
-    needed: Callable[[Mapping[str, Any]], Sequence[Operation]] = lambda _: (),
+    member_operations: Mapping[str, Operation] = MappingProxyType({}),
 ) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """
     Make a root field that runs only when the token allows one of *operations*.
 
     *returns* is the GraphQL type; the resolver returns records of the same shape. *surface* is
     needed only when there are no operations, which name theirs themselves. *max_limit* is what a
-    higher `limit` argument is lowered to. *needed* tells from the arguments which of several
-    operations this call cannot do without, so that a refusal names it.
+    higher `limit` argument is lowered to. *member_operations* names the operation that a member of
+    the input object needs, so that a refusal names it too.
     """
-    opened = surface or _SURFACES[type(operations[0])]
-    requirement = Requirement(opened, operations, max_limit)
+    opened = surface or WORD_TYPES[type(operations[0])].surface
+    requirement = Requirement(opened, operations, max_limit, member_operations)
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
         @wraps(resolver)
         async def admitted(*args: P.args, **kwargs: P.kwargs) -> R:
             info = cast("Any", kwargs["info"])
-            info.context.caller.admit(opened, *(needed(kwargs)[:1] or operations))
+            alternatives = operations
+            if member_operations:
+                alternatives = requirement.operations_for(_input_members(kwargs))
+            info.context.caller.admit(opened, *alternatives)
             wellformed.check(kwargs, called=info.argument_name)
             return await resolver(*args, **kwargs)
 
         return _field(admitted, returns, requirement, [_directive(requirement)])
 
     return field
+
+
+def _input_members(arguments: Mapping[str, Any]) -> Mapping[str, object]:
+    """Return the members of the input object among *arguments*, by API name."""
+    inputs = [vars(value) for value in arguments.values() if has_object_definition(value)]
+    return {to_camel_case(name): value for members in inputs for name, value in members.items()}
 
 
 def unguarded(*, returns: object) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:

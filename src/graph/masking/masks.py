@@ -16,7 +16,15 @@ from graphql import GraphQLResolveInfo, GraphQLSchema, default_field_resolver
 from graph.collab import mask_table as collab
 from graph.documents.coordinates import field_at
 from policy.grants import Grant
-from policy.vocabulary import CalendarField, CollabField, EmailField, Field, Surface, TaskField
+from policy.vocabulary import (
+    WORD_TYPES,
+    CalendarField,
+    CollabField,
+    EmailField,
+    Field,
+    Surface,
+    TaskField,
+)
 
 # One row per word and surface, in the contract's order. Words are looked up within their surface:
 # `labels` of mail and `labels` of the calendar are different words with the same text.
@@ -71,14 +79,7 @@ _ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (
     *collab.WORDS,
 )
 
-_SURFACES: Mapping[type, Surface] = MappingProxyType(
-    {
-        EmailField: Surface.EMAIL,
-        CalendarField: Surface.CALENDAR,
-        TaskField: Surface.TASKS,
-        CollabField: Surface.COLLAB,
-    }
-)
+_FIELD_TYPES = (EmailField, CalendarField, TaskField, CollabField)
 
 # Coordinate -> the word that hides it.
 MASKED: Mapping[str, Field] = MappingProxyType(
@@ -242,8 +243,8 @@ def hidden(grant: Grant) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _hidden(*visible: frozenset[Field]) -> frozenset[str]:
-    """Do it for the visible words of each surface, in the order of `_SURFACES`."""
-    seen = dict(zip(_SURFACES, visible, strict=True))
+    """Do it for the visible words of each surface, in the order of `_FIELD_TYPES`."""
+    seen = dict(zip(_FIELD_TYPES, visible, strict=True))
     single = {coordinate for coordinate, word in MASKED.items() if word not in seen[type(word)]}
     together = {
         coordinate
@@ -261,7 +262,7 @@ def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, l
     }
     grouped: dict[str, list[str]] = {}
     for coordinate, word in hiding_words.items():
-        if coordinate in hidden and _SURFACES[type(word)] in surfaces:
+        if coordinate in hidden and WORD_TYPES[type(word)].surface in surfaces:
             owner, _, field = coordinate.partition(".")
             grouped.setdefault(owner, []).append(field)
     return grouped
@@ -272,7 +273,7 @@ def hiding_words(coordinates: Container[str], grant: Grant) -> dict[Surface, lis
     found: dict[Surface, list[Field]] = {}
     for word, governed in _ROWS:
         if not grant.sees(word) and any(one in coordinates for one in governed):
-            found.setdefault(_SURFACES[type(word)], []).append(word)
+            found.setdefault(WORD_TYPES[type(word)].surface, []).append(word)
     return found
 
 

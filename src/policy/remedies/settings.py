@@ -35,17 +35,11 @@ from policy.remedies import rules
 from policy.remedies.changes import AddEntry, ExtendLifetime, PolicyChange, SetValue
 from policy.rules import Rule
 from policy.vocabulary import (
+    WORD_TYPES,
     CalendarAccessLevel,
-    CalendarField,
     Code,
-    CollabField,
-    CollabOp,
-    EmailField,
-    EmailOp,
     Layer,
     Surface,
-    TaskField,
-    TaskOp,
     UnauthorizedReason,
 )
 
@@ -109,7 +103,7 @@ def _switched_on(refusal: SurfaceNotEnabled, _: TokenState) -> Iterable[Remedy]:
 
 def _flagged(refusal: OperationNotAllowed, _: TokenState) -> Iterable[Remedy]:
     for operation in refusal.operations:
-        yield (AddEntry(_FLAGS[type(operation)], operation.value),)
+        yield (AddEntry(WORD_TYPES[type(operation)].setting, operation.value),)
 
 
 def _levelled(refusal: AccessDenied, _: TokenState) -> Iterable[Remedy]:
@@ -124,7 +118,7 @@ def _provided(refusal: InvalidInput, _: TokenState) -> Iterable[Remedy]:
 
 
 def _visible(refusal: FieldNotVisible, _: TokenState) -> Iterable[Remedy]:
-    parts = [AddEntry(_VISIBLE[type(field)], field.value) for field in refusal.fields]
+    parts = [AddEntry(WORD_TYPES[type(field)].setting, field.value) for field in refusal.fields]
     return [(part,) for part in parts] if refusal.any_of else [tuple(parts)]
 
 
@@ -202,24 +196,5 @@ _OPENINGS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = Mappin
         NotFound: _connected,
         OutsideCalendars: _in_calendars,
         FieldNotVisible: _visible,
-    }
-)
-
-# Kind of flag -> the setting that lists it.
-_FLAGS: Mapping[type, str] = MappingProxyType(
-    {
-        EmailOp: "allowedEmailOperations",
-        TaskOp: "allowedTaskOperations",
-        CollabOp: "allowedCollabOperations",
-    }
-)
-
-# Kind of mask word -> the setting that lists it.
-_VISIBLE: Mapping[type, str] = MappingProxyType(
-    {
-        EmailField: "visibleEmailFields",
-        CalendarField: "visibleCalendarFields",
-        TaskField: "visibleTaskFields",
-        CollabField: "visibleCollabFields",
     }
 )

@@ -97,8 +97,8 @@ def _union(name: str, result: ResultObject) -> JsonSchema:
     }
     if not result.has_code:
         del members["errorCode"]
-    elif result.closed is not None:
-        members["errorCode"]["enum"] = [*sorted(result.closed), None]
+    elif result.known_codes is not None:
+        members["errorCode"]["enum"] = [*sorted(result.known_codes), None]
     own = {"type": "object", "properties": members, "required": list(members)}
     return {
         "description": f"An error that can be read as an Error and as a {name}.",

@@ -111,7 +111,7 @@ async def test_a_kept_answer_is_replayed_whole(ledger):
     again = await ledger.begin(intent())
 
     assert isinstance(again, Completed)
-    assert again.answer == SENT
+    assert again.response == SENT
 
 
 async def test_a_kept_answer_is_not_readable_at_rest(ledger, database):

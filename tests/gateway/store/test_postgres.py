@@ -441,7 +441,7 @@ async def test_an_answer_kept_by_one_process_is_replayed_by_the_other(url, with_
 
     again = await second.begin(intent())
     assert isinstance(again, Completed)
-    assert again.answer == sent
+    assert again.response == sent
     await other.close()
 
 

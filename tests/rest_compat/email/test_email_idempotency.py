@@ -374,7 +374,7 @@ async def test_nothing_is_sent_that_could_not_be_written_down(
 async def test_an_end_that_could_not_be_written_down_sends_nothing_twice(
     client, world, door, monkeypatch
 ):
-    monkeypatch.setattr(IdempotencyStore, "_end", unavailable)
+    monkeypatch.setattr(IdempotencyStore, "_update", unavailable)
     first = await door.send(client)
     monkeypatch.undo()
     early = await door.send(client)
