@@ -1,1 +1,19 @@
-"""Where data comes from: records, ports and the connectors behind them."""
+"""
+Data of the outside world: one port per surface, the connectors behind it, and several accounts
+read as one.
+
+    ports        what the graph calls: one Protocol per surface, with its queries
+    records      what ports return
+    ids          prefixed ids of callers
+    mail, calendar, tasks, content
+                 the connections of one caller, merged: this is what resolvers use
+    first_holder, fanout
+                 calls to several connections: the first that holds an object, or all at once
+    connectors   one package per upstream; `registry` lists them
+    batches, paging, columnar, odata, timestamps
+                 what connectors share
+    outcomes     writes whose outcome is unknown
+    dry_run      requests that stop before their first write
+    failures     every exception that a port raises
+    http, oauth  calls to upstreams, and the credentials that they carry
+"""

@@ -1,8 +1,9 @@
 """
-Many reads in one call, whatever a provider's batch looks like on the wire.
+Reads of many objects in one upstream call, whatever the upstream's batch format.
 
-What is throttled within a batch is asked for once more; whatever else went wrong there is asked
-for alone, where it is retried or raised as usual. Source: wire report 1A.1, 2.2.
+Throttled parts of a batch are requested once more. Parts that failed otherwise are requested one
+by one, where they are retried or raise as usual. The rules:
+docs/spec/upstream/errors-and-throttling.md#failed-parts-of-a-batch.
 """
 
 import asyncio
@@ -18,63 +19,67 @@ from providers.http.response import Response
 T = TypeVar("T")
 
 GONE_STATUSES = (404, 410)
-_PAUSE = 0.3  # seconds before what was throttled is asked for once more
+_PAUSE = 0.3  # seconds before throttled parts are requested again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchReader(Generic[T]):
     """
-    How one kind of thing is read.
+    Reader of one kind of object.
 
     Attributes:
-        many: Asks for the things of these names in one call; answers for each of them.
-        one: Asks for one thing; `GONE_STATUSES` is an answer.
-        decode: Reads the answer that holds a thing.
-        classify: Tells what another answer means.
-        most: How many things one call may ask for.
+        read_many: Requests objects by name in one call; returns one response per name.
+        read_one: Requests one object; `GONE_STATUSES` do not raise.
+        decode: Decodes the response that holds an object.
+        classify: Turns any other response into a failure.
+        max_size: Objects per call.
     """
 
     upstream: Upstream
-    many: Callable[[Sequence[str]], Awaitable[Mapping[str, Response]]]
-    one: Callable[[str], Awaitable[Response]]
+    read_many: Callable[[Sequence[str]], Awaitable[Mapping[str, Response]]]
+    read_one: Callable[[str], Awaitable[Response]]
     decode: Callable[[Response], T]
     classify: Classify
-    most: int
+    max_size: int
 
     async def read(self, names: Sequence[str]) -> dict[str, T]:
         """
-        Read things by their names; those that are gone are left out.
+        Read objects by their names; those that are gone are left out.
 
         Raises:
-            Throttled: Some are throttled, also when asked for once more.
-            ProviderFailure: A call or one of its parts failed.
+            Throttled: Some are throttled, also when requested again.
+            ProviderFailure: A call or a part of it failed.
         """
         if len(names) == 1:
-            return await self._singly(names)
-        chunks = [names[at : at + self.most] for at in range(0, len(names), self.most)]
-        found = await asyncio.gather(*map(self._chunk, chunks))
-        return {name: thing for one in found for name, thing in one.items()}
+            return await self._read_singly(names)
+        chunks = [names[at : at + self.max_size] for at in range(0, len(names), self.max_size)]
+        objects: dict[str, T] = {}
+        for chunk_objects in await asyncio.gather(*map(self._read_chunk, chunks)):
+            objects |= chunk_objects
+        return objects
 
-    async def _chunk(self, names: Sequence[str]) -> dict[str, T]:
-        parts = dict(await self.many(names))
-        again = [name for name, part in parts.items() if self._throttle(part)]
-        if again:
+    async def _read_chunk(self, names: Sequence[str]) -> dict[str, T]:
+        parts = dict(await self.read_many(names))
+        throttled = [name for name, part in parts.items() if self._throttle(part)]
+        if throttled:
             await asyncio.sleep(_PAUSE)
-            parts |= await self.many(again)
-        found: dict[str, T] = {}
-        odd: list[str] = []
+            parts |= await self.read_many(throttled)
+        objects: dict[str, T] = {}
+        failed: list[str] = []
         for name, part in parts.items():
             if part.status < 300:
-                found[name] = self.decode(part)
+                objects[name] = self.decode(part)
             elif throttle := self._throttle(part):
                 raise self.upstream.throttled(throttle.retry_after)
             elif part.status not in GONE_STATUSES:
-                odd.append(name)
-        return found | await self._singly(odd) if odd else found
+                failed.append(name)
+        return objects | await self._read_singly(failed) if failed else objects
 
-    async def _singly(self, names: Sequence[str]) -> dict[str, T]:
-        answers = [(name, await self.one(name)) for name in names]
-        return {name: self.decode(answer) for name, answer in answers if answer.status < 300}
+    async def _read_singly(self, names: Sequence[str]) -> dict[str, T]:
+        responses = [(name, await self.read_one(name)) for name in names]
+        return {
+            name: self.decode(response) for name, response in responses if response.status < 300
+        }
 
     def _throttle(self, part: Response) -> Throttled | None:
         failure = self.classify(part) if part.status >= 300 else None

@@ -1,8 +1,8 @@
 """
-Records made column by column, each attribute of all of them at once.
+Records built column by column: each attribute of all of them at once.
 
-So an attribute that is not wanted costs nothing, and one that upstream sends as it is needs no
-Python per record: mapping is most of what a page costs (performance report, 7).
+An attribute that is not wanted costs nothing, and one that upstream sends ready for use needs no
+Python per record: docs/spec/performance.md#mapping-upstream-data.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,18 +20,19 @@ Column = Callable[[Sequence[Any]], Iterable[object]]
 
 
 class RecordBuilder(Generic[R]):
-    """How the attributes of one kind of record are read from what upstream sent."""
+    """Maps decoded upstream objects to records of one type."""
 
     def __init__(
         self, kind: type[R], columns: Mapping[str, Column], *, always: AbstractSet[str]
     ) -> None:
         """
-        Take how each attribute is read; those without a column are always given, or None.
+        Take the mapping of each attribute.
 
         Args:
-            kind: What to make.
-            columns: Attribute -> what gives its values, one for each thing that was sent.
-            always: The attributes that are read whether wanted or not; others are None.
+            kind: The record type.
+            columns: Attribute -> function that returns its values, one per object.
+            always: Attributes that are mapped whether wanted or not. Others that are not wanted,
+                and those without a column, are None.
         """
         self._kind: Callable[..., R] = kind
         self._columns = [(name, columns.get(name, _none)) for name in kind.__struct_fields__]
@@ -39,21 +40,21 @@ class RecordBuilder(Generic[R]):
 
     def records(
         self,
-        sent: Sequence[Any],
+        objects: Sequence[Any],
         wanted: AbstractSet[str],
-        given: Mapping[str, Iterable[object]] = MappingProxyType({}),
+        known: Mapping[str, Iterable[object]] = MappingProxyType({}),
     ) -> list[R]:
         """
-        Make a record of each of *sent*, in order.
+        Build one record per object, in order.
 
         Args:
-            sent: What upstream sent.
-            wanted: Which attributes to read.
-            given: Attributes whose values are known already, which take the place of columns.
+            objects: As decoded from the upstream's response.
+            wanted: Attributes to map.
+            known: Attribute -> values that are known already and replace its column.
         """
-        read = wanted | self._always
+        mapped = wanted | self._always
         columns = [
-            given[name] if name in given else column(sent) if name in read else _NOTHING
+            known[name] if name in known else column(objects) if name in mapped else _NOTHING
             for name, column in self._columns
         ]
         return list(map(self._kind, *columns))
@@ -67,18 +68,18 @@ def _none(_: Sequence[Any]) -> Iterable[object]:
 
 
 def attribute(path: str, then: Callable[[Any], object] | None = None) -> Column:
-    """Return the column of what lies at *path* (`a.b`), perhaps turned into what it means."""
+    """Return the column of the attribute at *path* (`a.b`), converted by *then*."""
     get = attrgetter(path)
     if then is None:
-        return lambda sent: map(get, sent)
-    return lambda sent: map(then, map(get, sent))
+        return lambda objects: map(get, objects)
+    return lambda objects: map(then, map(get, objects))
 
 
-def computed(read: Callable[[Any], object]) -> Column:
-    """Return the column of what *read* makes of each thing as a whole."""
-    return lambda sent: map(read, sent)
+def computed(convert: Callable[[Any], object]) -> Column:
+    """Return the column of *convert* applied to each object."""
+    return lambda objects: map(convert, objects)
 
 
 def constant(value: object) -> Column:
-    """Return the column of what is the same for all."""
+    """Return the column in which every record has *value*."""
     return lambda _: repeat(value)

@@ -1,28 +1,29 @@
 """
-What can go wrong upstream, as exceptions.
+Failures of upstreams, as exceptions.
 
     ProviderFailure
-    ├── Throttled          429 upstream, or remembered from an earlier one; carries retry_after
-    ├── TimedOut           no whole answer before the deadline
-    ├── Unreachable        the connection could not be made or broke; `sent` says what is known
+    ├── Throttled          429 upstream, or the wait of an earlier one is not over
+    ├── TimedOut           no whole response before the deadline
+    ├── Unreachable        the connection could not be made or broke
     ├── NeedsReauth        credentials are refused for good: a person must reconnect
     ├── Missing            upstream has nothing under this id
-    ├── Refused            upstream understood and said no (4xx); carries its code word
+    ├── Refused            upstream understood the request and refused it (4xx)
     │   ├── Conflicted     409: name taken, or already there
     │   ├── Stale          412: the ETag is no longer current
     │   ├── Locked         423
     │   └── OutOfSpace     507, quota
     ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
-    └── Broken             5xx, or an answer that is not what the protocol says
-        └── TooMuch        there is more than we read; what was read is right, but not all
+    └── Broken             5xx, or a response that violates the protocol
+        └── TooMuch        there is more than we read; what was read is right but incomplete
 
-Messages are ours and safe to show: they never quote upstream text. `graph.errors` gives each its
-code word.
+Messages are ours and safe to show: they never quote upstream text. `graph.errors` maps each class
+to a code word. Fields named *sent* are False only when surely no byte of the request reached
+upstream.
 """
 
 
 class ProviderFailure(Exception):
-    """Root of the tree."""
+    """Root of the tree. *message* is safe to show; *sentence* is its default."""
 
     sentence = "The provider failed."
 
@@ -31,11 +32,12 @@ class ProviderFailure(Exception):
         self.message = detail or self.sentence
 
 
-DEFAULT_RETRY_AFTER_SECONDS = 1  # seconds that a 429 without a time asks for; decisions 10
+# The wait after a 429 that names none: docs/spec/upstream/errors-and-throttling.md#waiting-time.
+DEFAULT_RETRY_AFTER_SECONDS = 1
 
 
 class Throttled(ProviderFailure):
-    """*retry_after* is in whole seconds, at least 1."""
+    """*retry_after*: whole seconds, at least 1."""
 
     def __init__(self, retry_after: int = 1) -> None:
         super().__init__(f"The provider asks to wait {max(1, retry_after)} seconds.")
@@ -43,8 +45,6 @@ class Throttled(ProviderFailure):
 
 
 class TimedOut(ProviderFailure):
-    """*sent* is False when surely not a byte of the request reached upstream."""
-
     sentence = "The provider did not answer in time."
 
     def __init__(self, detail: str | None = None, *, sent: bool = True) -> None:
@@ -53,8 +53,6 @@ class TimedOut(ProviderFailure):
 
 
 class Unreachable(ProviderFailure):
-    """*sent* is False when surely not a byte of the request reached upstream."""
-
     sentence = "The provider could not be reached."
 
     def __init__(self, detail: str | None = None, *, sent: bool = False) -> None:
@@ -63,7 +61,7 @@ class Unreachable(ProviderFailure):
 
 
 class NeedsReauth(ProviderFailure):
-    """*reconnect_url* is where a person can do it, when that is known."""
+    """*reconnect_url*: where a person can do it; None when unknown."""
 
     sentence = "The connection needs to be reconnected."
 
@@ -77,7 +75,7 @@ class Missing(ProviderFailure):
 
 
 class Refused(ProviderFailure):
-    """*status* and *word* are upstream's own; neither is shown to callers."""
+    """*status* and *word* (its error code) are upstream's own; neither is shown to callers."""
 
     sentence = "The provider refused the request."
 
@@ -108,7 +106,7 @@ class OutcomeUnknown(ProviderFailure):
 
 
 class Broken(ProviderFailure):
-    """*failed* is True when upstream itself says that it failed (5xx)."""
+    """*failed*: whether upstream itself reported a failure (5xx)."""
 
     sentence = "The provider answered in a way that cannot be used."
 

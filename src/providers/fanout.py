@@ -1,4 +1,4 @@
-"""Asking several connections at once: who failed, and when all did. Source: decisions 5.4."""
+"""Calls to several connections at once: docs/spec/requests.md#partial-failure."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -8,14 +8,14 @@ from typing import TypeVar, cast
 from providers.failures import Broken, ProviderFailure, Throttled, TimedOut
 from providers.ports.connection import ConnectionInfo
 
-CONNECTION_TIMEOUT_SECONDS = 15.0  # seconds that each may take; decisions 5.3, "Merge"
+CONNECTION_TIMEOUT_SECONDS = 15.0  # of each connection's call; docs/spec/email.md#merging
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionWarning:
-    """A connection that did not answer, and why; *part* when only that part of it did not."""
+    """A connection that failed, and why; *part* names the part of it that failed, if not all."""
 
     connection: ConnectionInfo
     failure: ProviderFailure
@@ -23,7 +23,7 @@ class ConnectionWarning:
 
 
 class AllFailed(Broken):
-    """No connection answered. *warnings* names each."""
+    """No connection answered; one entry of *warnings* per connection."""
 
     def __init__(self, warnings: Sequence[ConnectionWarning], *, of: str = "mailboxes") -> None:
         super().__init__(f"None of the connected {of} answered.")
@@ -31,29 +31,29 @@ class AllFailed(Broken):
 
 
 async def gather_results(calls: Sequence[Awaitable[T]]) -> list[T | ProviderFailure]:
-    """Await all at once; failures come back as values, anything else is raised."""
-    if len(calls) == 1:  # at less cost, since it needs no task of its own
+    """Await all calls at once; provider failures are returned in place, others are raised."""
+    if len(calls) == 1:  # saves the cost of a task
         try:
             return [await calls[0]]
         except ProviderFailure as failure:
             return [failure]
-    answers = await asyncio.gather(*calls, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException) and not isinstance(answer, ProviderFailure):
-            raise answer
-    return cast("list[T | ProviderFailure]", answers)
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException) and not isinstance(result, ProviderFailure):
+            raise result
+    return cast("list[T | ProviderFailure]", results)
 
 
-async def with_timeout(answer: Awaitable[T], timeout_seconds: float) -> T:
+async def with_timeout(call: Awaitable[T], timeout_seconds: float) -> T:
     """
-    Await *answer* for *timeout_seconds* seconds.
+    Await *call*.
 
     Raises:
-        TimedOut: It takes longer.
+        TimedOut: It takes longer than *timeout_seconds*.
     """
     try:
         async with asyncio.timeout(timeout_seconds):
-            return await answer
+            return await call
     except TimeoutError:
         raise TimedOut from None
 
@@ -61,7 +61,13 @@ async def with_timeout(answer: Awaitable[T], timeout_seconds: float) -> T:
 def combined_failure(
     warnings: Sequence[ConnectionWarning], *, of: str = "mailboxes"
 ) -> ProviderFailure:
-    """Return what it is when all of them failed: the longest throttle, a time-out, or both."""
+    """
+    Return the failure to raise when every connection failed.
+
+    Returns:
+        Throttled, for the longest wait, when all are throttled; TimedOut when all timed out; else
+        AllFailed.
+    """
     failures = [warning.failure for warning in warnings]
     waits = [failure.retry_after for failure in failures if isinstance(failure, Throttled)]
     if len(waits) == len(failures):

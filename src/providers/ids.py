@@ -1,24 +1,24 @@
 """
-Prefixed ids: split, join, refuse what is not ours. Ids fail closed.
+Mail ids of callers: ``providerA:<native>`` and ``providerB:<native>``.
 
-Mail: ``providerA:<native>`` and ``providerB:<native>``; the text after the first colon is opaque.
-Source: contract, General behaviours 2; decisions 5.10.
+The text after the first colon is opaque, and ids that are not ours match nothing:
+docs/spec/email.md#ids.
 """
 
 import re
 from collections.abc import Iterable
 from types import MappingProxyType
 
-MAX_ID_LENGTH = 1024  # characters; decisions 5.10 and 8.1
+MAX_ID_LENGTH = 1024  # characters
 
 MAIL_PREFIXES = MappingProxyType({"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"})
-_BEFORE_NATIVE = MappingProxyType({code: f"{word}:" for code, word in MAIL_PREFIXES.items()})
+_PREFIX_AND_COLON = MappingProxyType({code: f"{word}:" for code, word in MAIL_PREFIXES.items()})
 _PROVIDER_BY_PREFIX = MappingProxyType({word: code for code, word in MAIL_PREFIXES.items()})
 
 
 def join_mail_id(provider: str, native: str) -> str:
-    """Prefix *native* with its provider's word: ``providerA:18c…``."""
-    return _BEFORE_NATIVE[provider] + native
+    """Prefix a native id: ``providerA:18c…``."""
+    return _PREFIX_AND_COLON[provider] + native
 
 
 def split_mail_id(prefixed: str) -> tuple[str, str] | None:
@@ -26,8 +26,8 @@ def split_mail_id(prefixed: str) -> tuple[str, str] | None:
     Split a prefixed mail id.
 
     Returns:
-        ``(provider code, native id)``, or None when the id is not one of
-        ours: unknown or missing prefix, empty rest, or over 1,024 characters.
+        Provider code and native id; None when the id is not ours: its prefix is unknown, nothing
+        follows the prefix, or it is longer than `MAX_ID_LENGTH`.
     """
     prefix, colon, native = prefixed.partition(":")
     provider = _PROVIDER_BY_PREFIX.get(prefix)
@@ -38,31 +38,31 @@ def split_mail_id(prefixed: str) -> tuple[str, str] | None:
 
 _PROVIDER_A = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _PROVIDER_B = re.compile(r"[A-Za-z0-9+/=_-]{1,512}")
-_MANY_A = re.compile(rf"(?:{_PROVIDER_A.pattern}\n)*")
-_MANY_B = re.compile(rf"(?:{_PROVIDER_B.pattern}\n)*")
+_LINES_A = re.compile(rf"(?:{_PROVIDER_A.pattern}\n)*")
+_LINES_B = re.compile(rf"(?:{_PROVIDER_B.pattern}\n)*")
 
 
 def is_provider_a_id(native: str) -> bool:
-    """Whether *native* has the form of provider A's ids, so that it may stand in an address."""
+    """Tell whether *native* has the form of provider A's ids, so that it may be put in a URL."""
     return _PROVIDER_A.fullmatch(native) is not None
 
 
 def is_provider_b_id(native: str) -> bool:
-    """Whether *native* has the form of provider B's ids, so that it may stand in an address."""
+    """Tell whether *native* has the form of provider B's ids, so that it may be put in a URL."""
     return _PROVIDER_B.fullmatch(native) is not None
 
 
 def are_provider_a_ids(natives: Iterable[str]) -> bool:
-    """Whether all of *natives* pass `is_provider_a_id`, at a fifth of its cost."""
-    return _are(_MANY_A, [*natives])
+    """Tell whether all of *natives* pass `is_provider_a_id`, at a fifth of its cost."""
+    return _all_match(_LINES_A, [*natives])
 
 
 def are_provider_b_ids(natives: Iterable[str]) -> bool:
-    """Whether all of *natives* pass `is_provider_b_id`, at a fifth of its cost."""
-    return _are(_MANY_B, [*natives])
+    """Tell whether all of *natives* pass `is_provider_b_id`, at a fifth of its cost."""
+    return _all_match(_LINES_B, [*natives])
 
 
-def _are(lines: re.Pattern[str], natives: list[str]) -> bool:
+def _all_match(lines: re.Pattern[str], natives: list[str]) -> bool:
     text = "\n".join([*natives, ""])
-    # One with a line's end in it would count as two.
+    # An id that holds a line break would count as two.
     return lines.fullmatch(text) is not None and text.count("\n") == len(natives)

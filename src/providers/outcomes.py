@@ -1,4 +1,4 @@
-"""Writes of which nobody knows whether they were done. Source: decisions 5.9; reliability F2."""
+"""Writes whose outcome is unknown: docs/spec/errors.md#unknown-outcome."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +9,11 @@ from providers.failures import Broken, OutcomeUnknown, ProviderFailure, TimedOut
 @contextmanager
 def unknown_if_ambiguous() -> Iterator[None]:
     """
-    Stand around a write that must not be done twice, and around the reading of its answer.
+    Wrap a write that must not be done twice, and the decoding of its response.
 
     Raises:
-        OutcomeUnknown: It may have been done; see `may_have_happened`.
+        OutcomeUnknown: The write failed in a way that does not say whether it happened; see
+            `may_have_happened`. Other failures pass unchanged.
     """
     try:
         yield
@@ -24,10 +25,10 @@ def unknown_if_ambiguous() -> Iterator[None]:
 
 def may_have_happened(failure: ProviderFailure) -> bool:
     """
-    Whether a write that failed so may have been done all the same.
+    Tell whether a write that failed may have been carried out.
 
-    That is so when the answer is lost or cannot be read, and not when upstream says no (4xx) or
-    that it failed (5xx).
+    True when its response was lost or cannot be decoded; False when upstream refused the write
+    (4xx) or reported a failure of its own (5xx).
     """
     if isinstance(failure, Unreachable | TimedOut):
         return failure.sent

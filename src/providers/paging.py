@@ -1,4 +1,4 @@
-"""Listings read page by page, where each page tells how to ask for the next."""
+"""Listings that are read page by page; each page names the next one."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Generic, TypeVar
@@ -11,32 +11,32 @@ P = TypeVar("P")
 
 class PageIterator(AsyncIterator[P], Generic[P]):
     """
-    The pages of one listing, asked for one by one.
+    Pages of one listing, requested one at a time.
 
-    No generator: one that nobody reads to its end costs the loop a task that closes it.
+    Not a generator: the event loop makes a task to close one that is not read to its end.
     """
 
     def __init__(
         self,
-        shape: type[P],
+        page_type: type[P],
         *,
         first: Callable[[], Awaitable[Response]],
-        further: Callable[[str], Awaitable[Response]],
-        mark: Callable[[P], str | None],
+        following: Callable[[str], Awaitable[Response]],
+        cursor: Callable[[P], str | None],
     ) -> None:
         """
-        Begin before the first page.
+        Start before the first page.
 
         Args:
-            shape: Of a page.
-            first: Asks for the first page.
-            further: Asks for the page of a mark.
-            mark: Tells the mark of the page after this one; None after the last one.
+            page_type: What responses decode to.
+            first: Requests the first page.
+            following: Requests the page of a cursor.
+            cursor: Returns the cursor of the page after this one; None after the last.
         """
-        self._shape = shape
+        self._page_type = page_type
         self._first = first
-        self._further = further
-        self._mark = mark
+        self._following = following
+        self._cursor = cursor
         self._page: P | None = None
         self._seen: set[str] = set()
 
@@ -45,17 +45,17 @@ class PageIterator(AsyncIterator[P], Generic[P]):
         Read the next page.
 
         Raises:
-            Broken: It was read already.
+            Broken: Its cursor was used already: upstream's pages form a circle.
         """
         if self._page is None:
-            answer = await self._first()
+            response = await self._first()
         else:
-            mark = self._mark(self._page)
-            if mark is None:
+            cursor = self._cursor(self._page)
+            if cursor is None:
                 raise StopAsyncIteration
-            if mark in self._seen:
+            if cursor in self._seen:
                 raise Broken
-            self._seen.add(mark)
-            answer = await self._further(mark)
-        self._page = page = answer.decode(self._shape)
+            self._seen.add(cursor)
+            response = await self._following(cursor)
+        self._page = page = response.decode(self._page_type)
         return page

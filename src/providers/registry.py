@@ -1,12 +1,13 @@
 """
-Provider code to opener: the one list of what connectors there are.
+Registry of the connectors: provider code -> upstream settings and port.
 
-The caller brings credentials, origins and connection details; what is remembered of an account
-between requests is kept here, by connection, for the life of the process.
+Callers bring credentials, origins and the connection's description. What connectors remember of
+an account between requests is kept here, for the life of the process.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from providers.connectors.boards.failures import classify as classify_boards
 from providers.connectors.boards.tasks import Tasks as Boards
@@ -24,16 +25,18 @@ from providers.connectors.provider_b.failures import classify as classify_b
 from providers.connectors.provider_b.memory import Memory as MemoryB
 from providers.connectors.provider_b.outlook_calendar.calendars import Calendars as CalendarsB
 from providers.connectors.provider_b.outlook_mail.mailbox import Mail as MailB
-from providers.failures import ProviderFailure
+from providers.http.call import Classify
 from providers.http.client import Credentials, Origins, Upstream
-from providers.http.response import Response
 from providers.ports.calendar import CalendarPort
 from providers.ports.collab_port import CollabPort
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPort
 from providers.ports.tasks import TaskPort
 
-Classify = Callable[[Response], ProviderFailure | None]
+T = TypeVar("T")
+
+# A connection's memory belongs to its id, base URL and account: with another one it starts anew.
+_Account = tuple[int, str, str]
 
 CLASSIFIERS: Mapping[str, Classify] = MappingProxyType(
     {
@@ -44,11 +47,11 @@ CLASSIFIERS: Mapping[str, Classify] = MappingProxyType(
         "COLLAB": classify_collab,
     }
 )
-# Calls under way at once per connection; wire report 2.2 (four per mailbox on provider B).
+# Concurrent calls per connection: docs/spec/upstream/README.md#concurrency.
 CONCURRENCY: Mapping[str, int] = MappingProxyType(
     {"PROVIDER_A": 8, "PROVIDER_B": 4, "BOARDS": 4, "PROJECTS": 8, "COLLAB": 8}
 )
-# Where pre-authenticated addresses of downloads and uploads may lead; wire report 1D.3, 1D.4.
+# Hosts of pre-authenticated URLs: docs/spec/upstream/README.md#pre-authenticated-addresses.
 CONTENT_HOSTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"COLLAB": (".sharepoint.com", ".sharepoint.us", ".svc.ms", ".1drv.com")}
 )
@@ -57,11 +60,11 @@ MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")
 
 def open_upstream(origins: Origins, info: ConnectionInfo, credentials: Credentials) -> Upstream:
     """
-    Return the way to a connection's upstream, with its provider's reading of errors.
+    Return the HTTP client of a connection, with its provider's limits and error mapping.
 
     Raises:
-        KeyError: No connector speaks to this provider.
-        ValueError: The connection's base URL is none.
+        KeyError: The provider has no connector.
+        ValueError: The connection's base URL is not valid.
     """
     return Upstream(
         origins,
@@ -79,45 +82,43 @@ class MailRegistry:
     """Opens mailboxes. One object per process."""
 
     def __init__(self) -> None:
-        self._memory_a: dict[tuple[int, str, str], MemoryA] = {}
-        self._memory_b: dict[tuple[int, str, str], MemoryB] = {}
+        self._memory_a: dict[_Account, MemoryA] = {}
+        self._memory_b: dict[_Account, MemoryB] = {}
 
-    def open(self, info: ConnectionInfo, way: Upstream) -> MailPort:
+    def open(self, info: ConnectionInfo, upstream: Upstream) -> MailPort:
         """
-        Return the mailbox behind a connection. Cheap: nothing is called.
+        Return the mailbox behind a connection. Makes no call.
 
         Raises:
-            KeyError: No mail connector speaks to this provider.
+            KeyError: The provider has no mail connector.
         """
-        account = (info.id, info.base_url, info.account_email)
+        account = _account(info)
         if info.provider == "PROVIDER_A":
-            return MailA(info, way, self._memory_a.setdefault(account, MemoryA()))
+            return MailA(info, upstream, self._memory_a.setdefault(account, MemoryA()))
         if info.provider == "PROVIDER_B":
-            return MailB(info, way, self._memory_b.setdefault(account, MemoryB()))
+            return MailB(info, upstream, self._memory_b.setdefault(account, MemoryB()))
         raise KeyError(info.provider)
 
     def forget(self, connection: int) -> None:
-        """Drop what is remembered of a connection that was removed or reconnected."""
-        for account in [one for one in self._memory_a if one[0] == connection]:
-            del self._memory_a[account]
-        for account in [one for one in self._memory_b if one[0] == connection]:
-            del self._memory_b[account]
+        """Drop the memory of a connection that was removed or reconnected."""
+        _forget(self._memory_a, connection)
+        _forget(self._memory_b, connection)
 
 
 class CalendarRegistry:
     """Opens calendars. One object per process."""
 
-    def open(self, info: ConnectionInfo, way: Upstream) -> CalendarPort:
+    def open(self, info: ConnectionInfo, upstream: Upstream) -> CalendarPort:
         """
-        Return the calendars behind a connection. Cheap: nothing is called.
+        Return the calendars behind a connection. Makes no call.
 
         Raises:
-            KeyError: No calendar connector speaks to this provider.
+            KeyError: The provider has no calendar connector.
         """
-        return _CALENDARS[info.provider](way)
+        return _CALENDARS[info.provider](upstream)
 
     def forget(self, connection: int) -> None:
-        """Nothing is remembered of an account's calendars."""
+        """Do nothing: nothing is remembered of calendars."""
 
 
 _CALENDARS: Mapping[str, Callable[[Upstream], CalendarPort]] = MappingProxyType(
@@ -131,22 +132,22 @@ class TaskRegistry:
     def __init__(self) -> None:
         self._locks: dict[int, Locks] = {}
 
-    def open(self, info: ConnectionInfo, way: Upstream) -> TaskPort:
+    def open(self, info: ConnectionInfo, upstream: Upstream) -> TaskPort:
         """
-        Return the task account behind a connection. Cheap: nothing is called.
+        Return the task account behind a connection. Makes no call.
 
         Raises:
-            KeyError: No task connector speaks to this provider.
+            KeyError: The provider has no task connector.
         """
-        return _TASKS[info.provider](way, self._locks.setdefault(info.id, Locks()))
+        return _TASKS[info.provider](upstream, self._locks.setdefault(info.id, Locks()))
 
     def forget(self, connection: int) -> None:
-        """Drop what is remembered of a connection that was removed or reconnected."""
+        """Drop the memory of a connection that was removed or reconnected."""
         self._locks.pop(connection, None)
 
 
 _TASKS: Mapping[str, Callable[[Upstream, Locks], TaskPort]] = MappingProxyType(
-    {"BOARDS": Boards, "PROJECTS": lambda way, _: Projects(way)}
+    {"BOARDS": Boards, "PROJECTS": lambda upstream, _: Projects(upstream)}
 )
 
 
@@ -154,14 +155,22 @@ class CollabRegistry:
     """Opens collaboration content. One object per process."""
 
     def __init__(self) -> None:
-        self._memory: dict[tuple[int, str, str], MemoryC] = {}
+        self._memory: dict[_Account, MemoryC] = {}
 
-    def open(self, info: ConnectionInfo, way: Upstream) -> CollabPort:
-        """Return the content behind a connection. Cheap: nothing is called."""
-        account = (info.id, info.base_url, info.account_email)
-        return CollabConnection(info, way, self._memory.setdefault(account, MemoryC()))
+    def open(self, info: ConnectionInfo, upstream: Upstream) -> CollabPort:
+        """Return the content behind a connection. Makes no call."""
+        account = _account(info)
+        return CollabConnection(info, upstream, self._memory.setdefault(account, MemoryC()))
 
     def forget(self, connection: int) -> None:
-        """Drop what is remembered of a connection that was removed or reconnected."""
-        for account in [one for one in self._memory if one[0] == connection]:
-            del self._memory[account]
+        """Drop the memory of a connection that was removed or reconnected."""
+        _forget(self._memory, connection)
+
+
+def _account(info: ConnectionInfo) -> _Account:
+    return info.id, info.base_url, info.account_email
+
+
+def _forget(memory: dict[_Account, T], connection: int) -> None:
+    for account in [account for account in memory if account[0] == connection]:
+        del memory[account]

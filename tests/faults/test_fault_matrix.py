@@ -353,7 +353,7 @@ async def test_throttles_without_a_time_are_guessed_longer_and_longer(stub, upst
         waits.append(caught.value.retry_after)
         clock.seconds += 3600
 
-    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, Throttle.LONGEST_GUESS]
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, Throttle.MAX_GUESS]
 
 
 async def test_a_good_answer_ends_the_guessing(stub, upstream, clock):
@@ -442,7 +442,9 @@ async def test_a_failing_upstream_is_left_alone_and_asked_again_by_one_call(stub
     )
 
     assert seen <= 20
-    assert sorted(type(result).__name__ for result in results) == ["Answer"] + ["Resting"] * 19
+    assert (
+        sorted(type(result).__name__ for result in results) == ["Response"] + ["CircuitOpen"] * 19
+    )
     assert len(stub.asked) == seen + 1
     assert (await upstream.call("GET", "a")).status == 200
 

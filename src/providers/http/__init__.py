@@ -1,1 +1,17 @@
-"""Legend to be written."""
+"""
+HTTP client of the upstreams: docs/adr/0011-an-http-transport-of-our-own.md.
+
+    client        `Upstream`: the calls of one connection; what connectors use
+    call          one call: token, slot, circuit breaker, deadline, retry
+    resilience    circuit breaker, retry budget and throttle of each connection
+    retry_after   the Retry-After header
+    errors        failures of statuses and of transport errors
+    response      a whole or a streamed response
+    bodies        decompression within a size limit
+    urls          building and checking of upstream URLs
+    events        what listeners are told of each call
+    origins       httpx clients by origin, and health by connection
+    transport     the httpx transport
+    pool          connections of one origin
+    connection    one HTTP/1.1 connection
+"""

@@ -1,40 +1,40 @@
-"""Answer bodies: decompressed piece by piece, and never more than a limit."""
+"""Decompression of response bodies, chunk by chunk and within a size limit."""
 
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
 
 from providers.failures import Broken
 
-_PIECE = 64 * 1024  # bytes decompressed at a time
+_CHUNK_BYTES = 64 * 1024  # decompressed at a time
 
 
 async def decompress(
     raw: AsyncIterable[bytes], *, encoding: str, max_bytes: int | None
 ) -> AsyncIterator[bytes]:
     """
-    Decompress *raw* while it comes.
+    Decompress a body as it arrives.
 
     Args:
-        raw: As it came over the wire.
-        encoding: The Content-Encoding; gzip and identity are understood.
-        max_bytes: Of what comes out; None: no limit.
+        raw: The body as it was sent.
+        encoding: The Content-Encoding: gzip, identity or empty.
+        max_bytes: Limit of the decompressed size; None: no limit.
 
     Raises:
-        Broken: The encoding is another one, the data is damaged or cut, or the limit is passed.
+        Broken: The encoding is unknown, the data is damaged or cut off, or the limit is passed.
     """
-    unpacker = _unpacker(encoding)
-    total = 0
+    decompressor = _decompressor(encoding)
+    total_bytes = 0
     async for data in raw:
-        for piece in (data,) if unpacker is None else unpacker.feed(data):
-            total += len(piece)
-            if max_bytes is not None and total > max_bytes:
+        for chunk in (data,) if decompressor is None else decompressor.feed(data):
+            total_bytes += len(chunk)
+            if max_bytes is not None and total_bytes > max_bytes:
                 raise Broken("The provider's answer is too large.")
-            yield piece
-    if unpacker is not None:
-        unpacker.finish()
+            yield chunk
+    if decompressor is not None:
+        decompressor.finish()
 
 
-def _unpacker(encoding: str) -> "_Gunzip | None":
+def _decompressor(encoding: str) -> "_Gunzip | None":
     match encoding.strip().lower():
         case "" | "identity":
             return None
@@ -51,21 +51,18 @@ class _Gunzip:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data:
-            if self._stream.eof:  # another member follows
+            if self._stream.eof:  # another gzip member follows
                 self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
             self._began = True
             try:
-                piece = self._stream.decompress(data, _PIECE)
+                chunk = self._stream.decompress(data, _CHUNK_BYTES)
             except zlib.error:
                 raise Broken from None
-            if piece:
-                yield piece
+            if chunk:
+                yield chunk
             data = self._stream.unconsumed_tail or self._stream.unused_data
 
     def finish(self) -> None:
-        """
-        Raises:
-            Broken: The end is missing.
-        """
+        """Raise Broken when the end of the stream is missing."""
         if self._began and not self._stream.eof:
             raise Broken

@@ -1,8 +1,8 @@
 """
-One call as it runs: token, place, breaker, deadline, retry, and what comes of it.
+One upstream call: token, slot, circuit breaker, deadline, retry, and the failure that comes of it.
 
-From the outside in: `perform` and `stream` bound the call in time, `_authorised` renews a refused
-token, `_sent` takes a place and the breaker's leave, `_send` speaks to the transport.
+From the outside in: `perform` and `stream` set the deadline, `_authorised` renews a refused token,
+`_attempt` takes a slot and asks the circuit breaker, `_send` calls the transport.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ from providers.http.resilience import CircuitOpen, Clock, Health
 from providers.http.response import Response, StreamedResponse
 from providers.http.retry_after import parse_retry_after
 
-MAX_ERROR_BYTES = 256 * 1024  # bytes of an answer that is only read to see what went wrong
-MAX_RETRY_DELAY_SECONDS = 0.5  # seconds before a retry; drawn from 0 to this or half the time left
+MAX_ERROR_BYTES = 256 * 1024  # of a response that is read only to classify its failure
+MAX_RETRY_DELAY_SECONDS = 0.5  # a delay is random, up to this or half of the time left
 
 _NO_BYTES = httpx.ByteStream(b"")
 
@@ -39,39 +39,40 @@ Classify = Callable[[Response], ProviderFailure | None]
 
 
 class Credentials(Protocol):
-    """Where the token of a connection comes from."""
+    """Source of a connection's access tokens."""
 
     @property
     def scheme(self) -> str:
-        """What stands before the token in Authorization ("Bearer"); empty: the bare token."""
+        """The scheme of the Authorization header ("Bearer"); empty: the token stands alone."""
 
     async def token(self, *, rejected: str | None = None) -> str:
         """
-        Return a token to call with.
+        Return an access token.
 
         Args:
             rejected: A token that upstream just refused with 401; forces one refresh.
 
         Raises:
-            NeedsReauth: There is none to be had without a person.
-            ProviderFailure: It could not be fetched now.
+            NeedsReauth: A person must reconnect the account.
+            ProviderFailure: No token could be fetched now.
         """
 
 
 @dataclass(slots=True, kw_only=True)
 class Call:
     """
-    A call as it was asked for, and how far it got.
+    A call and its progress.
 
     Attributes:
-        scope: Ends the whole call.
-        counts_timeout: Whether upstream is given enough time to be blamed when that is over.
-        public: Whether upstream must not be a machine of this network.
-        steps: Seconds per step, as the transport takes them.
-        upstream: What a watcher is told it was.
-        connection: Whose credentials go along, as a watcher is told it; None: nobody's.
-        sent: Whether a byte of the last try may have left.
-        broken: Whether the last try failed on the way.
+        timeout: The deadline of the whole call.
+        counts_timeout: Whether passing the deadline counts as a failure of upstream: not when it
+            had hardly any time.
+        public: Whether upstream must not be a host of this network.
+        step_timeouts: Seconds per step, as the transport takes them.
+        upstream: As in `CallEvent`.
+        connection: As in `CallEvent`.
+        sent: Whether a byte of the last attempt may have left.
+        broken: Whether the last attempt failed in transport.
     """
 
     method: str
@@ -85,8 +86,8 @@ class Call:
     client: httpx.AsyncClient
     health: Health
     clock: Clock
-    steps: Mapping[str, float | None]
-    scope: asyncio.Timeout
+    step_timeouts: Mapping[str, float | None]
+    timeout: asyncio.Timeout
     counts_timeout: bool
     public: bool
     upstream: str
@@ -96,80 +97,80 @@ class Call:
     broken: bool = False
 
     @property
-    def reads(self) -> bool:
+    def is_read(self) -> bool:
         return self.method in ("GET", "HEAD")
 
     @property
     def repeatable(self) -> bool:
         return self.content is None or isinstance(self.content, bytes)
 
-    def wants(self, status: int) -> bool:
+    def accepts(self, status: int) -> bool:
         return 200 <= status < 300 or status in self.accept
 
 
 async def perform(call: Call, *, retry: bool | None) -> Response:
     """
-    Make the call, perhaps twice, and read its whole answer.
+    Make the call, retry it at most once, and read the whole response.
 
     Args:
         call: Not begun.
-        retry: Whether it may be repeated although it may have been carried out; None: a read may.
+        retry: Whether it may be repeated after it may have been carried out; None: reads only.
 
     Raises:
-        ProviderFailure: Whatever went wrong.
+        ProviderFailure: The failure of the last attempt.
     """
     call.health.throttle.check()
     call.health.budget.deposit()
-    may_repeat = (call.reads if retry is None else retry) and call.repeatable
+    may_repeat = (call.is_read if retry is None else retry) and call.repeatable
     try:
-        async with call.scope:
+        async with call.timeout:
             try:
-                answer = await _authorised(call)
+                response = await _authorised(call)
             except (Unreachable, TimedOut) as failure:
-                again = may_repeat or (call.repeatable and not failure.sent)
-                if isinstance(failure, CircuitOpen) or not again or not await _paused(call):
+                retryable = may_repeat or (call.repeatable and not failure.sent)
+                if isinstance(failure, CircuitOpen) or not retryable or not await _back_off(call):
                     raise
-                answer = await _authorised(call)
+                response = await _authorised(call)
             else:
-                passing = (
-                    answer.status in http_errors.TRANSIENT_STATUSES
-                    and "retry-after" not in answer.headers
+                transient = (
+                    response.status in http_errors.TRANSIENT_STATUSES
+                    and "retry-after" not in response.headers
                 )
-                if may_repeat and passing and await _paused(call):
-                    answer = await _authorised(call)
-            return _judged(call, answer)
+                if may_repeat and transient and await _back_off(call):
+                    response = await _authorised(call)
+            return _checked(call, response)
     except TimeoutError:
         raise TimedOut(sent=call.sent) from None
 
 
 @asynccontextmanager
 async def stream(call: Call) -> AsyncIterator[StreamedResponse]:
-    """Make the call once and hand out its answer while it comes; see `perform`."""
+    """Make the call without retries and yield its response as it arrives; see `perform`."""
     call.health.throttle.check()
     try:
-        async with call.scope:
+        async with call.timeout:
             token = await _token(call)
-            for last in (False, True):
-                async with _sent(call, token) as response:
-                    if call.wants(response.status_code):
-                        call.health.throttle.passed()
-                        headers, encoding = _headers(response)
-                        chunks = _pieces(call, response, encoding, most=call.max_bytes)
-                        yield StreamedResponse(response.status_code, headers, chunks)
+            for is_last in (False, True):
+                async with _attempt(call, token) as streamed:
+                    if call.accepts(streamed.status_code):
+                        call.health.throttle.reset()
+                        headers, encoding = _headers(streamed)
+                        chunks = _chunks(call, streamed, encoding, max_bytes=call.max_bytes)
+                        yield StreamedResponse(streamed.status_code, headers, chunks)
                         return
-                    answer = await _read(call, response)
-                if answer.status != 401 or token is None or last:
-                    _judged(call, answer)
+                    response = await _read(call, streamed)
+                if response.status != 401 or token is None or is_last:
+                    _checked(call, response)
                 token = await _token(call, rejected=token)
     except TimeoutError:
-        if not call.scope.expired():  # the reader's own
+        if not call.timeout.expired():  # a timeout of the caller's own
             raise
         raise TimedOut(sent=call.sent) from None
 
 
-async def _paused(call: Call) -> bool:
-    """Wait a little before a retry; say whether one is allowed at all."""
-    ends = call.scope.when()
+async def _back_off(call: Call) -> bool:
+    """Wait before a retry; return False, at once, when none is allowed."""
+    ends = call.timeout.when()
     left = MAX_RETRY_DELAY_SECONDS if ends is None else ends - asyncio.get_running_loop().time()
     if left <= 0 or not call.health.budget.withdraw():
         return False
@@ -181,22 +182,22 @@ async def _paused(call: Call) -> bool:
 
 async def _authorised(call: Call) -> Response:
     """
-    Make the call, and once more with a new token when the old one is refused.
+    Attempt the call, and again with a new token when the token is refused.
 
     Raises:
-        NeedsReauth: The new one is refused as well; it says where to reconnect.
+        NeedsReauth: The new token is refused as well; it names the place to reconnect.
     """
     token = await _token(call)
-    async with _sent(call, token) as response:
-        answer = await _read(call, response)
-    if answer.status != 401 or token is None:
-        return answer
+    async with _attempt(call, token) as streamed:
+        response = await _read(call, streamed)
+    if response.status != 401 or token is None:
+        return response
     token = await _token(call, rejected=token)
-    async with _sent(call, token) as response:
-        answer = await _read(call, response)
-    if answer.status == 401:
-        await _token(call, rejected=token)  # knows where, and raises
-    return answer
+    async with _attempt(call, token) as streamed:
+        response = await _read(call, streamed)
+    if response.status == 401:
+        await _token(call, rejected=token)  # raises, with the place to reconnect
+    return response
 
 
 async def _token(call: Call, *, rejected: str | None = None) -> str | None:
@@ -208,17 +209,17 @@ async def _token(call: Call, *, rejected: str | None = None) -> str | None:
         raise
     except TimedOut:
         raise TimedOut(sent=False) from None
-    except ProviderFailure:  # whatever befell the token, this call did not go out
+    except ProviderFailure:  # of the token endpoint: this call was not sent
         raise Unreachable(sent=False) from None
     if rejected is not None and not call.repeatable:
-        # Refused before it was carried out, and the body is spent: the caller may start over.
+        # Refused before it was carried out, and the body is consumed: the caller may start over.
         raise Unreachable(sent=False)
     return token
 
 
 @asynccontextmanager
-async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
-    """Send once, within this connection's places and with the breaker's leave."""
+async def _attempt(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
+    """Send once, in a slot of the connection and with a permit of its circuit breaker."""
     health = call.health
     call.sent = call.broken = False
     async with health.slots:
@@ -233,28 +234,28 @@ async def _sent(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
                 yield response
             finally:
                 await response.aclose()
-                # It holds itself by its stream, and with it the body that was sent.
+                # Breaks the cycle of the response and its stream, which keeps the sent body alive.
                 response.stream = _NO_BYTES
             succeeded = response.status_code < 500
         finally:
-            if call.broken or (call.counts_timeout and call.scope.expired()):
+            if call.broken or (call.counts_timeout and call.timeout.expired()):
                 succeeded = False
             health.breaker.settle(permit, succeeded=succeeded)
             if call.listener is not None:
                 ended = time.perf_counter()
-                how = _ending(call, outcome)
+                outcome = _outcome(call, outcome)
                 call.listener(
-                    CallEvent(call.upstream, call.method, how, began, ended, call.connection)
+                    CallEvent(call.upstream, call.method, outcome, began, ended, call.connection)
                 )
 
 
-def _ending(call: Call, outcome: str) -> str:
-    """Say how a try ended; *outcome* is the status that was answered, empty when none was."""
+def _outcome(call: Call, status: str) -> str:
+    """Return the outcome of `CallEvent`; *status* is empty when there was no response."""
     if call.broken:
         return "broken"
-    if call.scope.expired():
+    if call.timeout.expired():
         return "late"
-    return outcome or "cancelled"
+    return status or "cancelled"
 
 
 async def _send(call: Call, token: str | None) -> httpx.Response:
@@ -272,14 +273,14 @@ async def _send(call: Call, token: str | None) -> httpx.Response:
         call.url,
         headers=headers,
         content=call.content,
-        extensions={"timeout": call.steps, "public": call.public},
+        extensions={"timeout": call.step_timeouts, "public": call.public},
     )
     try:
         response = await call.client.send(request, stream=True)
     except (httpx.TransportError, OSError) as error:
         call.broken = True
         call.sent = http_errors.may_have_sent(request, error)
-        raise http_errors.failure_of_error(error, sent=call.sent, reads=call.reads) from error
+        raise http_errors.failure_of_error(error, sent=call.sent, is_read=call.is_read) from error
     except BaseException:
         call.sent = http_errors.may_have_sent(request)
         raise
@@ -288,36 +289,37 @@ async def _send(call: Call, token: str | None) -> httpx.Response:
 
 
 async def _read(call: Call, response: httpx.Response) -> Response:
-    """Read the whole body; that of a refusal counts as empty when it cannot be read."""
-    wanted = call.wants(response.status_code)
-    most = call.max_bytes if wanted else MAX_ERROR_BYTES
+    """Read the whole body; an error's body that cannot be read counts as empty."""
+    accepted = call.accepts(response.status_code)
+    max_bytes = call.max_bytes if accepted else MAX_ERROR_BYTES
     headers, encoding = _headers(response)
+    chunks = _chunks(call, response, encoding, max_bytes=max_bytes)
     try:
-        body = b"".join([piece async for piece in _pieces(call, response, encoding, most=most)])
+        body = b"".join([chunk async for chunk in chunks])
     except Broken:
-        if wanted and call.reads:
+        if accepted and call.is_read:
             raise
-        if wanted:  # a write whose answer cannot be read
+        if accepted:  # a write whose response cannot be read
             raise Unreachable(sent=True) from None
         body = b""
     return Response(response.status_code, headers, body)
 
 
-async def _pieces(
-    call: Call, response: httpx.Response, encoding: str, *, most: int | None
+async def _chunks(
+    call: Call, response: httpx.Response, encoding: str, *, max_bytes: int | None
 ) -> AsyncIterator[bytes]:
-    # Not `aiter_raw`: that refuses answers which were made whole, as an app's are.
+    # Not `aiter_raw`: it refuses responses whose content is set already, as an ASGI app's are.
     raw = cast("httpx.AsyncByteStream", response.stream)
     try:
-        async for piece in decompress(raw, encoding=encoding, max_bytes=most):
-            yield piece
+        async for chunk in decompress(raw, encoding=encoding, max_bytes=max_bytes):
+            yield chunk
     except (httpx.TransportError, OSError) as error:
         call.broken = True
-        raise http_errors.failure_of_error(error, sent=True, reads=call.reads) from error
+        raise http_errors.failure_of_error(error, sent=True, is_read=call.is_read) from error
 
 
 def _headers(response: httpx.Response) -> tuple[Mapping[str, str], str]:
-    """Return the headers that hold for the decompressed body, and how it is compressed."""
+    """Return the headers that apply to the decompressed body, and the Content-Encoding."""
     headers = {
         name.decode("latin-1").lower(): value.decode("latin-1")
         for name, value in response.headers.raw
@@ -328,26 +330,26 @@ def _headers(response: httpx.Response) -> tuple[Mapping[str, str], str]:
     return headers, encoding
 
 
-def _judged(call: Call, answer: Response) -> Response:
-    """Return a wanted answer; raise what any other one means."""
-    if call.wants(answer.status):
-        call.health.throttle.passed()
-        return answer
-    if answer.status == 401:
+def _checked(call: Call, response: Response) -> Response:
+    """Return an accepted response; raise the failure that another one stands for."""
+    if call.accepts(response.status):
+        call.health.throttle.reset()
+        return response
+    if response.status == 401:
         raise NeedsReauth
-    failure = _classified(call, answer)
-    wait = parse_retry_after(answer.headers.get("retry-after"), call.clock.now())
+    failure = _classified(call, response)
+    wait = parse_retry_after(response.headers.get("retry-after"), call.clock.now())
     if isinstance(failure, Throttled):
-        raise call.health.throttle.remember(wait or failure.retry_after)
-    if answer.status == 429 or (answer.status == 503 and wait is not None):
-        raise call.health.throttle.remember(wait)
-    raise failure or http_errors.failure_of_status(answer.status)
+        raise call.health.throttle.extend(wait or failure.retry_after)
+    if response.status == 429 or (response.status == 503 and wait is not None):
+        raise call.health.throttle.extend(wait)
+    raise failure or http_errors.failure_of_status(response.status)
 
 
-def _classified(call: Call, answer: Response) -> ProviderFailure | None:
+def _classified(call: Call, response: Response) -> ProviderFailure | None:
     if call.classify is None:
         return None
     try:
-        return call.classify(answer)
-    except ProviderFailure:  # a body that is not what the protocol says
+        return call.classify(response)
+    except ProviderFailure:  # the body violates the protocol
         return None

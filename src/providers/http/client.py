@@ -1,8 +1,8 @@
 """
-One connection's calls to one upstream.
+The calls of one connection to its upstream.
 
 Every call has a total deadline and a size limit, and every failure is a member of
-`providers.failures`. This module and those it is split into are the only importers of httpx.
+`providers.failures`. The numbers are those of docs/spec/limits.md#upstream-calls.
 """
 
 import asyncio
@@ -33,25 +33,25 @@ __all__ = [
     "deadline",
 ]
 
-MAX_BYTES = 16 * 1024 * 1024  # of a decompressed answer; reference, budgets
-READ_SECONDS = 15.0  # a whole read, retries included; decisions, "Merge"
+MAX_BYTES = 16 * 1024 * 1024  # of a decompressed response
+READ_SECONDS = 15.0  # of a whole read, retries included
 WRITE_SECONDS = 30.0
-STREAM_SECONDS = 300.0  # reference, budgets: uploads
+STREAM_SECONDS = 300.0
 
-# Seconds without progress, per step. A read is given up early enough to be tried once more.
-_READ_STEPS = MappingProxyType({"connect": 5.0, "read": 10.0, "write": 10.0, "pool": None})
-_OTHER_STEPS = MappingProxyType({"connect": 5.0, "read": None, "write": None, "pool": None})
-_STREAM_STEPS = MappingProxyType({"connect": 5.0, "read": 30.0, "write": 30.0, "pool": None})
-_BLAME_SECONDS = 1.0  # who gave upstream less than this cannot say that it failed
-_ELSEWHERE = "elsewhere"  # the hosts of pre-authenticated URLs share one health per connection
-_NONE: Mapping[str, str] = MappingProxyType({})
+# Seconds without progress, per step. A read times out early enough to be retried.
+_READ_TIMEOUTS = MappingProxyType({"connect": 5.0, "read": 10.0, "write": 10.0, "pool": None})
+_WRITE_TIMEOUTS = MappingProxyType({"connect": 5.0, "read": None, "write": None, "pool": None})
+_STREAM_TIMEOUTS = MappingProxyType({"connect": 5.0, "read": 30.0, "write": 30.0, "pool": None})
+_MIN_FAIR_SECONDS = 1.0  # running out of less time does not count as a failure of upstream
+_OTHER_ORIGINS = "other"  # hosts of pre-authenticated URLs share one `Health` per connection
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
-# When the request being served must be answered, on the `time.monotonic` scale; None: no limit.
+# Deadline of the request being served, on the `time.monotonic` scale; None: no deadline.
 deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 class Upstream:
-    """One connection's calls to one origin."""
+    """HTTP client of one connection."""
 
     def __init__(  # noqa: PLR0913 - keyword-only, each with a default
         self,
@@ -66,24 +66,24 @@ class Upstream:
         hosts: Collection[str] = (),
     ) -> None:
         """
-        Bind a connection to its upstream. Cheap: health and limits live in *origins*.
+        Bind a connection to its upstream. Cheap: limits and health live in *origins*.
 
         Args:
             origins: The process's clients.
-            base_url: http(s), with a path prefix or none; no userinfo, query or fragment.
-            connection: Identifies the connection; calls under one identity share limits.
-            name: What a watcher is told it is: the provider's code, or another word of ours.
-            credentials: None: calls go without.
-            classify: Turns a non-2xx answer of this protocol into a failure, or None.
-            concurrency: How many calls of this connection may be under way at once.
-            hosts: Where pre-authenticated URLs may lead besides this origin: whole names, or
-                endings that start with a dot.
+            base_url: http(s), perhaps with a path prefix; no userinfo, query or fragment.
+            connection: Key of the limits: calls with the same key share them.
+            name: As `CallEvent.upstream`.
+            credentials: None: calls are sent without.
+            classify: Returns the failure of a non-2xx response; None: its status says it all.
+            concurrency: Concurrent calls of this connection.
+            hosts: Hosts of pre-authenticated URLs besides this origin: names, or suffixes that
+                start with a dot.
 
         Raises:
-            ValueError: *base_url* is not such an URL.
+            ValueError: *base_url* is not such a URL.
         """
         self._origins = origins
-        self._root = BaseUrl.read(base_url)
+        self._base_url = BaseUrl.parse(base_url)
         self._connection = connection
         self._name = name
         self._credentials = credentials
@@ -98,7 +98,7 @@ class Upstream:
         params: Sequence[tuple[str, str]] = (),
         json: object = None,
         content: bytes | AsyncIterable[bytes] | None = None,
-        headers: Mapping[str, str] = _NONE,
+        headers: Mapping[str, str] = _NO_HEADERS,
         retry: bool | None = None,
         changes: bool | None = None,
         deadline: float | None = None,
@@ -106,28 +106,30 @@ class Upstream:
         accept: Collection[int] = (),
     ) -> Response:
         """
-        Call ``base_url/segment/segment…`` and return its 2xx answer.
+        Call ``base_url/segment/segment…`` and return its 2xx response.
 
         Args:
             method: In capitals.
             segments: Each becomes exactly one percent-encoded path segment.
             params: The query, in order.
-            json: Sent as the body, with its content type.
-            content: Sent as the body, as it is.
-            headers: Lower-case names; they win over our own.
-            retry: Whether a broken or 5xx call may be repeated once; None: GET and HEAD only.
-            changes: Whether anything upstream may be different afterwards; None: unless it is GET
-                or HEAD. See `providers.dry_run`.
-            deadline: Seconds for everything, retries included; None: 15 for reads, 30 for writes.
-            max_bytes: Of the decompressed answer.
-            accept: Statuses besides 2xx that are answers and not failures (a 302 whose Location
-                is wanted, a 308 of an upload).
+            json: The body, to be encoded.
+            content: The body as bytes, instead of *json*.
+            headers: Names in lower case; they override our own.
+            retry: Whether a call that broke off or failed with 5xx may be retried once; None: GET
+                and HEAD only.
+            changes: Whether the call may change anything upstream; None: unless it is GET or HEAD.
+                See `providers.dry_run`.
+            deadline: Seconds for everything, retries included; None: `READ_SECONDS` or
+                `WRITE_SECONDS`.
+            max_bytes: Limit of the decompressed response.
+            accept: Statuses besides 2xx that do not raise (a 302 whose Location is wanted, a 308
+                of an upload).
 
         Raises:
-            Missing: A segment is empty, "." or "..", or upstream answered 404 or 410.
-            ProviderFailure: Anything else that went wrong.
+            Missing: A segment is empty, "." or "..", or upstream responded 404 or 410.
+            ProviderFailure: Any other failure.
         """
-        url = self._root.join(segments, params)
+        url = self._base_url.join(segments, params)
         if json is not None:
             content = msgspec.json.encode(json)
             headers = {"content-type": "application/json", **headers}
@@ -149,18 +151,18 @@ class Upstream:
         self,
         url: str,
         *,
-        headers: Mapping[str, str] = _NONE,
+        headers: Mapping[str, str] = _NO_HEADERS,
         deadline: float | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> Response:
         """
-        GET a ``nextLink``.
+        GET the link to a next page.
 
         Raises:
-            Broken: It does not lie under this upstream's base URL; nothing was called.
+            Broken: It does not lie under the base URL; nothing was called.
             ProviderFailure: As with `call`.
         """
-        checked = self._root.check(url)
+        checked = self._base_url.parse_page_link(url)
         return await call.perform(
             self._plan("GET", checked, headers, None, deadline, max_bytes=max_bytes), retry=True
         )
@@ -171,19 +173,19 @@ class Upstream:
         *segments: str,
         params: Sequence[tuple[str, str]] = (),
         content: bytes | AsyncIterable[bytes] | None = None,
-        headers: Mapping[str, str] = _NONE,
+        headers: Mapping[str, str] = _NO_HEADERS,
         deadline: float | None = None,
         max_bytes: int | None = None,
         accept: Collection[int] = (),
     ) -> AbstractAsyncContextManager[StreamedResponse]:
         """
-        Call as `call` does, without retries, and read the body inside ``async with``.
+        Call as `call` does, without retries; the body is read inside ``async with``.
 
         Enter, read and leave in one task, and make no other call of this connection inside: the
-        stream holds one of its places. *deadline* None: 300 seconds for everything. A body that
-        is too large, damaged or cut raises from `StreamedResponse.chunks`.
+        stream holds one of its slots. *deadline* None: `STREAM_SECONDS`. A body that is too
+        large, damaged or cut off raises from `StreamedResponse.chunks`.
         """
-        url = self._root.join(segments, params)
+        url = self._base_url.join(segments, params)
         return call.stream(
             self._plan(
                 method,
@@ -193,7 +195,7 @@ class Upstream:
                 deadline or STREAM_SECONDS,
                 max_bytes=max_bytes,
                 accept=accept,
-                steps=_STREAM_STEPS,
+                steps=_STREAM_TIMEOUTS,
             )
         )
 
@@ -203,31 +205,34 @@ class Upstream:
         url: str,
         *,
         content: bytes | AsyncIterable[bytes] | None = None,
-        headers: Mapping[str, str] = _NONE,
+        headers: Mapping[str, str] = _NO_HEADERS,
         authorised: bool = False,
         deadline: float | None = None,
         max_bytes: int | None = None,
         accept: Collection[int] = (),
     ) -> AbstractAsyncContextManager[StreamedResponse]:
         """
-        Call an absolute URL that upstream gave us: a pre-authenticated download or upload.
+        Call an absolute URL that upstream sent: a pre-authenticated download or upload.
 
         Args:
             method: In capitals.
-            url: On this origin, https on one of the hosts named at construction, or answered by
-                an app of this process.
-            content: Sent as the body, as it is.
-            headers: Lower-case names.
-            authorised: Whether our credentials go along; then the URL must lie under the base URL.
-            deadline: Seconds for everything; None: 300.
-            max_bytes: Of the decompressed answer; None: no limit.
-            accept: Statuses besides 2xx that are answers.
+            url: On this origin, https on one of the *hosts* of the constructor, or served by an
+                app of this process.
+            content: As in `call`.
+            headers: Names in lower case.
+            authorised: Whether our credentials are sent; the URL must lie under the base URL then.
+            deadline: Seconds for everything; None: `STREAM_SECONDS`.
+            max_bytes: Limit of the decompressed response; None: no limit.
+            accept: As in `call`.
 
         Raises:
             Broken: The URL leads elsewhere; nothing was called.
         """
-        known = self._hosts | self._origins.own
-        checked = self._root.check(url) if authorised else self._root.admit(url, known)
+        if authorised:
+            checked = self._base_url.parse_page_link(url)
+        else:
+            hosts = self._hosts | self._origins.in_process
+            checked = self._base_url.parse_preauthenticated(url, hosts)
         return call.stream(
             self._plan(
                 method,
@@ -237,16 +242,16 @@ class Upstream:
                 deadline or STREAM_SECONDS,
                 max_bytes=max_bytes,
                 accept=accept,
-                steps=_STREAM_STEPS,
+                steps=_STREAM_TIMEOUTS,
                 authorised=authorised,
             )
         )
 
     def throttled(self, seconds: int | None) -> Throttled:
-        """Remember a throttle that came inside a 2xx answer; return what to raise."""
-        return self._health(self._root.origin).throttle.remember(seconds)
+        """Remember a throttle that a 2xx response reported; return the failure to raise."""
+        return self._health(self._base_url.origin).throttle.extend(seconds)
 
-    def _plan(  # noqa: PLR0913 - facts of a call
+    def _plan(  # noqa: PLR0913 - the parts of a call
         self,
         method: str,
         url: httpx.URL,
@@ -256,21 +261,21 @@ class Upstream:
         *,
         max_bytes: int | None,
         accept: Collection[int] = (),
-        steps: Mapping[str, float | None] = _OTHER_STEPS,
+        steps: Mapping[str, float | None] = _WRITE_TIMEOUTS,
         authorised: bool = True,
         changes: bool | None = None,
     ) -> Call:
         forbid_writes(method, changes=changes)
         if seconds is None:
-            reads = method in ("GET", "HEAD")
-            seconds, steps = (READ_SECONDS, _READ_STEPS) if reads else (WRITE_SECONDS, steps)
+            is_read = method in ("GET", "HEAD")
+            seconds, steps = (READ_SECONDS, _READ_TIMEOUTS) if is_read else (WRITE_SECONDS, steps)
         ends = deadline.get()
         if ends is not None:
             seconds = min(seconds, ends - self._origins.clock.monotonic())
         if seconds <= 0:
             raise TimedOut(sent=False)
-        origin = self._root.origin if authorised else origin_of(url)
-        foreign = origin != self._root.origin
+        origin = self._base_url.origin if authorised else origin_of(url)
+        is_foreign = origin != self._base_url.origin
         return Call(
             method=method,
             url=url,
@@ -281,12 +286,12 @@ class Upstream:
             credentials=self._credentials if authorised else None,
             classify=self._classify,
             client=self._origins.client(origin),
-            health=self._health(_ELSEWHERE if foreign else origin),
+            health=self._health(_OTHER_ORIGINS if is_foreign else origin),
             clock=self._origins.clock,
-            steps=steps,
-            scope=asyncio.timeout(seconds),
-            counts_timeout=seconds >= _BLAME_SECONDS,
-            public=foreign and not self._origins.allow_private,
+            step_timeouts=steps,
+            timeout=asyncio.timeout(seconds),
+            counts_timeout=seconds >= _MIN_FAIR_SECONDS,
+            public=is_foreign and not self._origins.allow_private,
             upstream=self._name,
             listener=self._origins.listener,
             connection=self._connection if authorised else None,

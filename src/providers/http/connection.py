@@ -1,8 +1,8 @@
 """
-One HTTP/1.1 client connection: a request out, one answer in, over asyncio and httptools.
+One HTTP/1.1 client connection, over asyncio and httptools.
 
-A `Connection` lives in a pool and serves one `Exchange` at a time. It goes back to the pool the
-moment the answer is complete, which may be before anybody has read it.
+A `Connection` belongs to a pool and serves one `Exchange` at a time. It returns to the pool when
+the response has arrived, which may be before it was read.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from typing import cast
 import httptools
 import httpx
 
-MAX_HEADER_BYTES = 32 * 1024  # reference, budgets
+MAX_HEADER_BYTES = 32 * 1024
 MAX_HEADERS = 100
-_HIGH_WATER = 256 * 1024  # bytes of an answer held for a slow reader before reading stops
-_LOW_WATER = 64 * 1024
-_OVERHEAD_RATIO = 16  # framing bytes granted per byte of body: one-byte chunks need seven
+_HIGH_WATER_BYTES = 256 * 1024  # buffered for a slow reader: reading from the socket pauses
+_LOW_WATER_BYTES = 64 * 1024  # reading resumes
+_OVERHEAD_RATIO = 16  # framing bytes allowed per byte of body: one-byte chunks need seven
 
 
 class Exchange:
-    """One request's answer as it arrives. One task at a time waits for it."""
+    """One response as it arrives. One task at a time may wait for it."""
 
     __slots__ = (
         "_connection",
@@ -44,30 +44,30 @@ class Exchange:
         self._failure: tuple[type[httpx.TransportError], str] | None = None
         self._size = 0
         self._waiter: asyncio.Future[None] | None = None
-        self.bodiless = bodiless  # an answer to HEAD
+        self.bodiless = bodiless  # the response to HEAD
         self.chunks: deque[bytes] = deque()
         self.complete = False
         self.headers: list[tuple[bytes, bytes]] = []
-        self.received = 0  # bytes of body, compressed as they came
-        self.sent = False  # the request, to its last byte
-        self.started = False  # a byte of the answer came
-        self.status = 0  # until the head is complete
+        self.received = 0  # bytes of the body, as they were sent (compressed)
+        self.sent = False  # the last byte of the request
+        self.started = False  # a byte of the response arrived
+        self.status = 0  # 0 until the head is complete
         self.until_eof = False
 
     async def head(self, timeout_seconds: float | None) -> None:
-        """Wait until status and headers are known."""
+        """Wait for the status and the headers."""
         while not self.status:
             await self.event(timeout_seconds, httpx.ReadTimeout)
 
     async def chunk(self, timeout_seconds: float | None) -> bytes | None:
-        """Return the next piece of the body, None at its end."""
+        """Return the next chunk of the body, None at its end."""
         while True:
             if self.chunks:
-                piece = self.chunks.popleft()
-                self._size -= len(piece)
-                if self._size <= _LOW_WATER:
+                chunk = self.chunks.popleft()
+                self._size -= len(chunk)
+                if self._size <= _LOW_WATER_BYTES:
                     self._connection.resume(self)
-                return piece
+                return chunk
             if self.complete:
                 return None
             await self.event(timeout_seconds, httpx.ReadTimeout)
@@ -75,7 +75,7 @@ class Exchange:
     async def event(
         self, timeout_seconds: float | None, expired: type[httpx.TimeoutException]
     ) -> None:
-        """Wait for anything to happen; raise what broke the exchange, or *expired*."""
+        """Wait for any progress; raise the failure of the exchange, or *expired* on timeout."""
         if self._failure is not None:
             kind, message = self._failure
             raise kind(message)
@@ -100,15 +100,15 @@ class Exchange:
             self._failure = kind, message
         self.wake()
 
-    def add(self, piece: bytes) -> bool:
-        """Keep *piece*; say whether reading should pause."""
-        self.chunks.append(piece)
-        self._size += len(piece)
-        self.received += len(piece)
-        return self._size > _HIGH_WATER
+    def add(self, chunk: bytes) -> bool:
+        """Buffer a chunk; return whether reading should pause."""
+        self.chunks.append(chunk)
+        self._size += len(chunk)
+        self.received += len(chunk)
+        return self._size > _HIGH_WATER_BYTES
 
     def abandon(self) -> None:
-        """Give up on whatever is left: the connection is closed and its place becomes free."""
+        """Abandon the rest of the response: the connection is closed and its slot freed."""
         self._connection.give_back(self, reusable=False)
 
 
@@ -122,7 +122,7 @@ class Connection(asyncio.Protocol):
     One socket.
 
     Attributes:
-        idle_since: Loop time of the last answer's end.
+        idle_since: Loop time at the end of the last response.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
         released: Callable[["Connection"], None],
         lost: Callable[["Connection"], None],
     ) -> None:
-        """Call *released* once per exchange when it is over, *lost* when the socket is gone."""
+        """Call *released* at the end of every exchange, *lost* when the socket is closed."""
         self._released = released
         self._lost = lost
         self._transport: asyncio.Transport | None = None
@@ -141,7 +141,7 @@ class Connection(asyncio.Protocol):
         self._reading_paused = False
         self._writing_paused = False
         self._closed = False  # by us
-        self._keep_alive = False  # known at the end of an answer
+        self._keep_alive = False  # known at the end of a response
         self._leftover = False
         self.idle_since = 0.0
 
@@ -150,7 +150,7 @@ class Connection(asyncio.Protocol):
         return not self._closed and self._transport is not None and not self._transport.is_closing()
 
     def begin(self, *, bodiless: bool) -> Exchange:
-        """Start an exchange on this connection, which must be alive and idle."""
+        """Start an exchange; the connection must be alive and idle."""
         self._exchange = exchange = Exchange(self, bodiless=bodiless)
         self._overhead = 0
         return exchange
@@ -165,27 +165,27 @@ class Connection(asyncio.Protocol):
         timeout_seconds: float | None,
     ) -> None:
         """
-        Write a request. Stops without an error when the answer comes before the body's end.
+        Write a request; stop without an error when the response arrives before the body's end.
 
         Args:
-            exchange: What `begin` returned.
-            head: Everything up to the body; with *body* None also the body itself.
-            body: Sent piece by piece, as fast as upstream takes it.
-            length: What Content-Length promised for *body*; None: it is sent chunked.
-            timeout_seconds: Seconds that upstream may take nothing.
+            exchange: From `begin`.
+            head: Everything up to the body; when *body* is None also the body itself.
+            body: Sent chunk by chunk, as fast as upstream reads it.
+            length: Content-Length of *body*; None: it is sent chunked.
+            timeout_seconds: How long upstream may read nothing.
         """
         self._write(head)
         if body is not None:
             written = 0
-            async for piece in body:
+            async for chunk in body:
                 if exchange.status:
                     return
-                if not piece:
+                if not chunk:
                     continue
-                written += len(piece)
+                written += len(chunk)
                 if length is not None and written > length:
                     raise httpx.LocalProtocolError("The body is longer than announced.")
-                self._write(piece if length is not None else b"%x\r\n%b\r\n" % (len(piece), piece))
+                self._write(chunk if length is not None else b"%x\r\n%b\r\n" % (len(chunk), chunk))
                 await self._drain(exchange, timeout_seconds)
             if exchange.status:
                 return
@@ -196,13 +196,13 @@ class Connection(asyncio.Protocol):
         exchange.sent = True
 
     def resume(self, exchange: Exchange) -> None:
-        """Read on after a pause."""
+        """Resume reading after a pause."""
         if self._reading_paused and self._exchange is exchange and self._transport is not None:
             self._reading_paused = False
             self._transport.resume_reading()
 
     def give_back(self, exchange: Exchange, *, reusable: bool) -> None:
-        """End *exchange*; nothing happens when it has ended already."""
+        """End *exchange* if it has not ended already; close the connection unless *reusable*."""
         if self._exchange is not exchange:
             return
         self._exchange = None
@@ -214,7 +214,7 @@ class Connection(asyncio.Protocol):
         self._released(self)
 
     def close(self) -> None:
-        """Close at once, with whatever is under way, and also when the socket only comes later."""
+        """Close at once, also during an exchange and before the socket is connected."""
         self._closed = True
         if self._transport is not None:
             self._transport.abort()
@@ -246,24 +246,24 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
-        if exchange is None:  # nobody asked: not to be trusted for the next exchange
+        if exchange is None:  # unsolicited data: the next response could not be trusted
             self.close()
             return
         exchange.started = True
-        had = exchange.received
+        received_before = exchange.received
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._leftover = True
-            self._spoil(exchange)
+            self._fail_protocol(exchange)
         if exchange.complete:
             reusable = exchange.sent and self._keep_alive and not self._leftover
             self.idle_since = asyncio.get_running_loop().time()
             self.give_back(exchange, reusable=reusable and not exchange.bodiless)
         else:
-            self._overhead += len(data) - (exchange.received - had)
+            self._overhead += len(data) - (exchange.received - received_before)
             if self._overhead > MAX_HEADER_BYTES + _OVERHEAD_RATIO * exchange.received:
-                self._spoil(exchange)
+                self._fail_protocol(exchange)
         exchange.wake()
 
     # --- httptools
@@ -274,7 +274,7 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         exchange = self._current
-        if exchange.status:  # a trailer; nobody wants one
+        if exchange.status:  # a trailer: ignored
             return
         exchange.headers.append((name.lower(), value))
         if len(exchange.headers) > MAX_HEADERS:
@@ -291,8 +291,8 @@ class Connection(asyncio.Protocol):
         names = {name for name, _ in exchange.headers}
         framed = b"content-length" in names or b"transfer-encoding" in names
         if exchange.bodiless or (framed and status in (204, 304)):
-            # The parser would wait for a body that does not come and cannot be told, so the
-            # exchange ends here, and the connection with it.
+            # The parser would wait for a body that never comes, and cannot be told otherwise. So
+            # the exchange ends here, and the connection with it.
             exchange.bodiless = exchange.complete = True
         exchange.until_eof = not framed and status != 204
         exchange.status = status
@@ -310,7 +310,7 @@ class Connection(asyncio.Protocol):
             self._exchange.complete = True
             self._keep_alive = self._parser.should_keep_alive()
 
-    # --- inner
+    # --- internals
 
     @property
     def _current(self) -> Exchange:
@@ -318,14 +318,14 @@ class Connection(asyncio.Protocol):
             raise httpx.RemoteProtocolError("An answer to nothing.")
         return self._exchange
 
-    def _spoil(self, exchange: Exchange) -> None:
+    def _fail_protocol(self, exchange: Exchange) -> None:
         exchange.fail(httpx.RemoteProtocolError, "The answer is not HTTP.")
         self.give_back(exchange, reusable=False)
 
-    def _write(self, piece: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         if self._transport is None or self._transport.is_closing():
             raise httpx.WriteError("The connection broke off.")
-        self._transport.write(piece)
+        self._transport.write(data)
 
     async def _drain(self, exchange: Exchange, timeout_seconds: float | None) -> None:
         while self._writing_paused and not exchange.status:

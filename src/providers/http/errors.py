@@ -1,4 +1,4 @@
-"""What a status or a transport error means, as a failure."""
+"""Failures of response statuses and transport errors."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from providers.failures import (
     Unreachable,
 )
 
-# Statuses after which the same call may well succeed in a moment.
+# Statuses after which the same call may succeed in a moment.
 TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504})
 
 _REFUSALS: Mapping[int, type[Refused]] = MappingProxyType(
@@ -27,7 +27,7 @@ _REFUSALS: Mapping[int, type[Refused]] = MappingProxyType(
 
 
 def failure_of_status(status: int) -> ProviderFailure:
-    """Return what a status means when the protocol has nothing to add."""
+    """Return the failure of a status that the protocol does not explain further."""
     if status in (404, 410):
         return Missing()
     if status in (408, 504):
@@ -38,17 +38,17 @@ def failure_of_status(status: int) -> ProviderFailure:
     return Refused(status=status) if 400 <= status < 500 else Broken(failed=True)
 
 
-def failure_of_error(error: Exception, *, sent: bool, reads: bool) -> ProviderFailure:
-    """Return what a transport error means for a read or a write of which *sent* is known."""
+def failure_of_error(error: Exception, *, sent: bool, is_read: bool) -> ProviderFailure:
+    """Return the failure of a transport error; *sent*: whether a byte may have left."""
     if isinstance(error, httpx.TimeoutException):
         return TimedOut(sent=sent)
-    if isinstance(error, httpx.RemoteProtocolError) and reads:
+    if isinstance(error, httpx.RemoteProtocolError) and is_read:
         return Broken()
     return Unreachable(sent=sent)
 
 
 def may_have_sent(request: httpx.Request, error: Exception | None = None) -> bool:
-    """Whether a byte of *request* may have left; transports other than ours do not say."""
+    """Tell whether a byte of *request* may have left; True when the transport does not say."""
     if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
         return False
     return bool(request.extensions.get("sent", True))

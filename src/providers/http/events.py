@@ -1,4 +1,4 @@
-"""What a watcher of the connectors is told of each upstream call: never what it was for."""
+"""Events of upstream calls, for metrics and the audit log; they never say what a call was for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class CallEvent:
     """
-    One try at an upstream call, when it is over.
+    One attempt at an upstream call that is over.
 
     Attributes:
-        upstream: The provider's code, or what else is called ("tokens").
+        upstream: The provider's code, or "tokens" for OAuth endpoints.
         method: In capitals.
-        outcome: The answer's status as text, or "broken" (no answer), "late" (out of time),
-            "cancelled" (nobody wanted it any more).
+        outcome: The response's status as text, or "broken" (no response), "late" (timed out),
+            "cancelled" (by the caller).
         began: On the `time.perf_counter` scale.
-        ended: On the same scale, when the answer was read to its end or given up.
-        connection: Whose credentials went along: a connection's id, or what else is called for
-            ("token:7"); None: nobody's.
+        ended: On the same scale, when the response was read to its end or given up.
+        connection: Whose credentials were sent: a connection's id, or "token:<id>" for its token
+            endpoint; None: no credentials.
     """
 
     upstream: str

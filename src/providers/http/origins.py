@@ -1,4 +1,4 @@
-"""The process's HTTP clients, one per origin, and the health of each connection at each origin."""
+"""The process's HTTP clients by origin, and the health of each connection at each origin."""
 
 import logging
 import ssl
@@ -13,7 +13,7 @@ from providers.http.resilience import Clock, Health, SystemClock
 from providers.http.transport import MAX_CONNECTIONS, PooledTransport
 from providers.http.urls import origin_of, parse_url
 
-_CLIENTS = 256  # upstream names some of the origins
+_MAX_CLIENTS = 256  # upstreams choose some of the origins
 
 
 class Origins:
@@ -34,16 +34,16 @@ class Origins:
         Start without any connection.
 
         Args:
-            apps: ASGI apps that answer in this process, by origin ("https://host:port"). Looked
-                up when an origin is first called, so entries may come later.
-            transport: Carries everything that no app answers; None: the pooled one.
-            tls: None: certificates of certifi.
+            apps: Origin ("https://host:port") -> ASGI app of this process that serves it. Looked
+                up when an origin is first called, so entries may be added later.
+            transport: Transport of all other origins; None: a `PooledTransport`.
+            tls: None: the certificates of certifi.
             max_connections: Connections per origin.
             allow_private: Whether pre-authenticated URLs may lead into this network (tests).
             clock: None: the system's.
-            listener: Is told of every try at a call.
+            listener: Receives an event for every attempt at a call.
         """
-        # The client's own log line holds the whole URL, search words included.
+        # The client's log lines hold whole URLs, search words included.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         self.clock: Clock = clock or SystemClock()
         self.transport = transport or PooledTransport(tls=tls, max_connections=max_connections)
@@ -57,8 +57,8 @@ class Origins:
         """Return the client of *origin*, written ``scheme://host:port``."""
         client = self._clients.get(origin)
         if client is None:
-            if len(self._clients) >= _CLIENTS:
-                self._clients.clear()  # they hold nothing: the transport is shared
+            if len(self._clients) >= _MAX_CLIENTS:
+                self._clients.clear()  # cheap to make again: the transport is shared
             client = self._clients[origin] = _Client(
                 transport=self._transport_for(origin),
                 trust_env=False,
@@ -68,12 +68,12 @@ class Origins:
         return client
 
     @property
-    def own(self) -> frozenset[str]:
-        """The origins that apps of this process answer for: they lead nowhere else."""
-        return frozenset(origin_of(parse_url(written)) for written in self._apps)
+    def in_process(self) -> frozenset[str]:
+        """The origins that apps of this process serve."""
+        return frozenset(origin_of(parse_url(url)) for url in self._apps)
 
     def health(self, connection: object, origin: str, *, concurrency: int) -> Health:
-        """Return what is known of *connection* at *origin*; *places* counts at first sight."""
+        """Return the state of *connection* at *origin*; *concurrency* is used when it is new."""
         key = (connection, origin)
         health = self._health.get(key)
         if health is None:
@@ -81,12 +81,12 @@ class Origins:
         return health
 
     def forget(self, connection: object) -> None:
-        """Drop what is known of a connection that was removed or reconnected."""
+        """Drop the state of a connection that was removed or reconnected."""
         for key in [key for key in self._health if key[0] == connection]:
             del self._health[key]
 
     def forget_all(self) -> None:
-        """Drop what is known of every connection: the upstreams are others from now on."""
+        """Drop the state of every connection, since the upstreams were replaced."""
         self._health.clear()
 
     async def aclose(self) -> None:
@@ -95,14 +95,14 @@ class Origins:
         await self.transport.aclose()
 
     def _transport_for(self, origin: str) -> httpx.AsyncBaseTransport:
-        for written, app in self._apps.items():
-            if origin_of(parse_url(written)) == origin:
+        for url, app in self._apps.items():
+            if origin_of(parse_url(url)) == origin:
                 return _InProcess(app=app)
         return self.transport
 
 
 class _InProcess(httpx.ASGITransport):
-    """An app of this process; when it stops without an answer, the connection "broke off"."""
+    """Transport to an app of this process; an app that ends without a response is a ReadError."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         try:
@@ -113,16 +113,16 @@ class _InProcess(httpx.ASGITransport):
 
 class _Client(httpx.AsyncClient):
     """
-    The client without what none of our calls has: a cookie jar, logins, redirects, hooks.
+    Client without cookies, authentication, redirects and hooks.
 
-    Connections of different people share it, so it must keep nothing; and what the general client
-    does around the transport costs as much as all the rest of a call.
+    Connections of different people share it, so it must not keep anything; and what the general
+    client does around the transport costs as much as the rest of a call.
     """
 
     async def send(
         self, request: httpx.Request, *, stream: bool = False, **_: object
     ) -> httpx.Response:
-        """Send *request* as it is, and read the answer unless it is to be streamed."""
+        """Send *request* as it is; read the response unless it is to be streamed."""
         response = await self._transport.handle_async_request(request)
         response.request = request
         if not stream:

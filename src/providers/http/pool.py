@@ -1,8 +1,8 @@
 """
-The connections of one origin: the newest idle one is reused, and waiters are served in order.
+Connection pool of one origin: reuses the newest idle connection, serves waiters in order.
 
-Every step is O(1). A place is taken before a connection is made and given up when it is closed, so
-a task cancelled at any point leaves nothing taken.
+Every step is O(1). A slot is taken before a connection is made and released when it is closed, so
+a task that is cancelled at any point leaves no slot taken.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ import httpx
 
 from providers.http.connection import Connection
 
-_CLOSING_SECONDS = 2.0  # sockets close in the loop's next rounds; nobody waits longer
+_CLOSING_SECONDS = 2.0  # for the sockets to close, which takes a few rounds of the loop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """
-    Where to connect.
+    Address of a server.
 
     Attributes:
-        tls: None: in the clear.
-        public: Whether the host must not be, or be named as, a machine of this network.
+        tls: None: plain text.
+        public: Whether the host must resolve to public addresses alone.
     """
 
     host: str
@@ -38,18 +38,18 @@ class Endpoint:
 
     async def addresses(self) -> Sequence[str]:
         """
-        Return what to connect to, in order: the name itself, or addresses known to be public.
+        Return the hosts to connect to, in order: the name itself, or addresses that are public.
 
         Raises:
-            OSError: The name leads nowhere, or to an address that is not public.
+            OSError: The name does not resolve, or an address is not public.
         """
         if not self.public:
             return (self.host,)
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
-        # The checked address itself is called: asked again, the name may say another.
-        addresses = [str(where[0]) for *_, where in found]
-        if not all(ipaddress.ip_address(each).is_global for each in addresses):
+        infos = await loop.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        # The checked addresses are connected to: a second lookup may return others (DNS rebinding).
+        addresses = [str(socket_address[0]) for *_, socket_address in infos]
+        if not all(ipaddress.ip_address(address).is_global for address in addresses):
             raise ConnectionRefusedError
         return addresses
 
@@ -59,7 +59,7 @@ class Pool:
     At most *max_connections* connections to one endpoint.
 
     Attributes:
-        taken: How many places are in use: busy, idle, or being connected.
+        taken: Number of slots in use: busy, idle, or being connected.
     """
 
     def __init__(self, endpoint: Endpoint, *, max_connections: int, idle_seconds: float) -> None:
@@ -68,19 +68,19 @@ class Pool:
         self._idle_seconds = idle_seconds
         self._idle: dict[Connection, None] = {}  # in the order they became idle
         self._sockets: set[Connection] = set()
-        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
-        self._sweeper: asyncio.TimerHandle | None = None
-        self._none_left = asyncio.Event()
+        self._waiters: deque[asyncio.Future[Connection | None]] = deque()
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._all_closed = asyncio.Event()
         self.taken = 0
 
     @property
     def open(self) -> int:
-        """How many sockets exist."""
+        """Number of sockets."""
         return len(self._sockets)
 
     @property
     def busy(self) -> int:
-        """How many places are taken by something under way."""
+        """Number of slots taken by requests under way."""
         return self.taken - len(self._idle)
 
     async def acquire(
@@ -92,16 +92,16 @@ class Pool:
         fresh: bool = False,
     ) -> tuple[Connection, bool]:
         """
-        Take a connection; it comes back by itself when its exchange is over.
+        Take a connection; it returns to the pool by itself when its exchange is over.
 
         Args:
-            connect_seconds: Seconds for a new connection, TLS included.
-            wait_seconds: Seconds to wait for a place.
-            reuse_seconds: Reuse only what became idle less than so many seconds ago.
-            fresh: Reuse nothing, and close what is idle: it is probably stale too.
+            connect_seconds: Timeout of a new connection, TLS included.
+            wait_seconds: Timeout of waiting for a slot.
+            reuse_seconds: Reuse only connections that have been idle for less.
+            fresh: Reuse none, and close the idle ones, which are probably stale too.
 
         Returns:
-            The connection, and whether it has served before.
+            The connection, and whether it was used before.
         """
         limit = self._idle_seconds if reuse_seconds is None else reuse_seconds
         oldest = asyncio.get_running_loop().time() - limit
@@ -114,7 +114,7 @@ class Pool:
         if self.taken < self._max_connections:
             self.taken += 1
         else:
-            handed = await self._turn(wait_seconds)
+            handed = await self._wait_for_slot(wait_seconds)
             if handed is not None:
                 if handed.alive and not fresh:
                     return handed, True
@@ -123,13 +123,13 @@ class Pool:
 
     async def aclose(self) -> None:
         """Close every connection, also the busy ones."""
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            self._sweeper = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
         self.taken -= len(self._idle)
         self._idle.clear()
-        while self._waiting:
-            waiter = self._waiting.popleft()
+        while self._waiters:
+            waiter = self._waiters.popleft()
             if not waiter.done():
                 waiter.set_exception(httpx.PoolTimeout("The client is closed."))
         for connection in tuple(self._sockets):
@@ -137,23 +137,25 @@ class Pool:
         if self._sockets:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSING_SECONDS):
-                    await self._none_left.wait()
+                    await self._all_closed.wait()
 
-    # --- places
+    # --- slots
 
-    async def _turn(self, timeout_seconds: float | None) -> Connection | None:
-        """Wait for a place, which comes with a connection or (None) without."""
+    async def _wait_for_slot(self, timeout_seconds: float | None) -> Connection | None:
+        """Wait for a slot; return the connection that comes with it, None when there is none."""
         loop = asyncio.get_running_loop()
-        turn: asyncio.Future[Connection | None] = loop.create_future()
-        self._waiting.append(turn)
-        timer = None if timeout_seconds is None else loop.call_later(timeout_seconds, _expire, turn)
+        waiter: asyncio.Future[Connection | None] = loop.create_future()
+        self._waiters.append(waiter)
+        timer = (
+            None if timeout_seconds is None else loop.call_later(timeout_seconds, _expire, waiter)
+        )
         try:
-            return await turn
+            return await waiter
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
-                handed = turn.result()
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                handed = waiter.result()
                 if handed is None:
-                    self._vacate()
+                    self._free_slot()
                 else:
                     self._released(handed)
             raise
@@ -161,9 +163,9 @@ class Pool:
             if timer is not None:
                 timer.cancel()
 
-    def _vacate(self) -> None:
-        while self._waiting:
-            waiter = self._waiting.popleft()
+    def _free_slot(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
             if not waiter.done():
                 waiter.set_result(None)
                 return
@@ -171,16 +173,16 @@ class Pool:
 
     def _released(self, connection: Connection) -> None:
         if not connection.alive:
-            self._vacate()
+            self._free_slot()
             return
-        while self._waiting:
-            waiter = self._waiting.popleft()
+        while self._waiters:
+            waiter = self._waiters.popleft()
             if not waiter.done():
                 waiter.set_result(connection)
                 return
         self._idle[connection] = None
-        if self._sweeper is None:
-            self._sweep_in(self._idle_seconds)
+        if self._idle_timer is None:
+            self._close_idle_in(self._idle_seconds)
 
     def _lost(self, connection: Connection) -> None:
         self._forget(connection)
@@ -191,22 +193,22 @@ class Pool:
     def _forget(self, connection: Connection) -> None:
         self._sockets.discard(connection)
         if not self._sockets:
-            self._none_left.set()
+            self._all_closed.set()
 
     # --- sockets
 
     async def _connect(self, timeout_seconds: float | None) -> Connection:
         connection = Connection(released=self._released, lost=self._lost)
         self._sockets.add(connection)
-        self._none_left.clear()
+        self._all_closed.clear()
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._open_socket(connection)
         except BaseException as failure:
             connection.close()
-            # Not left to `_lost`: uvloop closes the socket of a cancelled attempt without a word.
+            # Not left to `_lost`: uvloop does not report the closing of a cancelled attempt.
             self._forget(connection)
-            self._vacate()
+            self._free_slot()
             if isinstance(failure, TimeoutError):
                 raise httpx.ConnectTimeout("No connection in time.") from None
             if isinstance(failure, (OSError, UnicodeError)):
@@ -234,24 +236,24 @@ class Pool:
         if not connection.alive:
             raise ConnectionRefusedError from failure
 
-    def _sweep_in(self, seconds: float) -> None:
-        self._sweeper = asyncio.get_running_loop().call_later(seconds, self._sweep)
+    def _close_idle_in(self, seconds: float) -> None:
+        self._idle_timer = asyncio.get_running_loop().call_later(seconds, self._close_idle)
 
-    def _sweep(self) -> None:
-        self._sweeper = None
+    def _close_idle(self) -> None:
+        self._idle_timer = None
         now = asyncio.get_running_loop().time()
         while self._idle:
             connection = next(iter(self._idle))
             age = now - connection.idle_since
             if age < self._idle_seconds:
-                self._sweep_in(self._idle_seconds - age)
+                self._close_idle_in(self._idle_seconds - age)
                 return
             del self._idle[connection]
             self.taken -= 1
             connection.close()
 
 
-def _expire(turn: "asyncio.Future[Connection | None]") -> None:
-    if not turn.done():
+def _expire(waiter: "asyncio.Future[Connection | None]") -> None:
+    if not waiter.done():
         with suppress(asyncio.InvalidStateError):
-            turn.set_exception(httpx.PoolTimeout("No connection became free in time."))
+            waiter.set_exception(httpx.PoolTimeout("No connection became free in time."))

@@ -1,8 +1,8 @@
 """
-What is remembered of a connection's upstream, so that a bad day there does not get worse by us.
+Circuit breaker, retry budget, throttle and concurrency limit of one connection at one origin.
 
-A breaker, a retry budget, the throttle upstream asked for, and a number of places. All of it is per
-connection and origin, in this process.
+They keep this process from making an upstream's bad day worse. The rules are those of
+docs/spec/reliability.md#circuit-breaker, #retries and #throttles.
 """
 
 import asyncio
@@ -17,20 +17,20 @@ from providers.http.retry_after import MAX_SECONDS
 
 
 class Clock(Protocol):
-    """The one source of time."""
+    """Source of time."""
 
     def monotonic(self) -> float:
-        """Seconds that only grow."""
+        """Return seconds of a clock that never goes back."""
 
     def now(self) -> float:
-        """Seconds since the epoch, UTC."""
+        """Return Unix time in seconds."""
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep."""
 
 
 class SystemClock:
-    """The real one."""
+    """The system's clock."""
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -43,12 +43,12 @@ class SystemClock:
 
 
 class CircuitOpen(Unreachable):
-    """The breaker is open: upstream has failed too often to be asked now."""
+    """The circuit breaker is open: upstream has failed too often to be called now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Leave to make one call, to be settled once."""
+    """Permission to make one call; its outcome must be reported once."""
 
     generation: int
     probe: bool
@@ -58,12 +58,13 @@ class CircuitBreaker:
     """
     Stops calls for a while when at least half of them fail.
 
-    Closed, it counts the outcomes of the last ten seconds. Open, it refuses. After a rest it lets
-    one probe through, whose outcome closes or opens it again. A cancelled call says nothing.
+    Closed, it counts the outcomes of the last `WINDOW` seconds. Open, it refuses. After `REST`
+    seconds it lets one probe through, whose outcome closes or opens it again. Cancelled calls do
+    not count.
     """
 
     WINDOW = 10.0  # seconds
-    CALLS = 20  # too few below
+    CALLS = 20  # with fewer in the window it stays closed
     SHARE = 0.5  # of failures
     REST = 5.0  # seconds until the probe
 
@@ -81,10 +82,10 @@ class CircuitBreaker:
 
     def admit(self) -> Permit:
         """
-        Ask for leave to call.
+        Ask to make a call.
 
         Raises:
-            Resting: Not now.
+            CircuitOpen: The breaker is open and not ready for a probe.
         """
         if self._opened is None:
             return Permit(self._generation, probe=False)
@@ -94,9 +95,9 @@ class CircuitBreaker:
         return Permit(self._generation, probe=True)
 
     def settle(self, permit: Permit, *, succeeded: bool | None) -> None:
-        """Report how a call went; *succeeded* None: it was cancelled."""
+        """Report the outcome of a call; *succeeded* None: it was cancelled."""
         if permit.generation != self._generation:
-            return  # begun before the last change: old news
+            return  # the call began before the last change
         if permit.probe:
             self._probing = False
             if succeeded is not None:
@@ -109,8 +110,8 @@ class CircuitBreaker:
         self._outcomes.append((now, succeeded))
         self._failures += not succeeded
         while self._outcomes[0][0] <= now - self.WINDOW:
-            _, was_success = self._outcomes.popleft()
-            self._failures -= not was_success
+            _, succeeded_then = self._outcomes.popleft()
+            self._failures -= not succeeded_then
         calls = len(self._outcomes)
         if calls >= self.CALLS and self._failures >= calls * self.SHARE:
             self._change(to_open=True)
@@ -123,20 +124,20 @@ class CircuitBreaker:
 
 
 class RetryBudget:
-    """Grants one retry per ten calls, and a few to begin with."""
+    """Grants one retry per ten calls, and five to begin with."""
 
     SHARE = 0.1
-    MOST = 5.0
+    MAX = 5.0
 
     def __init__(self) -> None:
-        self._left = self.MOST
+        self._left = self.MAX
 
     def deposit(self) -> None:
         """Count a call that might be retried."""
-        self._left = min(self.MOST, self._left + self.SHARE)
+        self._left = min(self.MAX, self._left + self.SHARE)
 
     def withdraw(self) -> bool:
-        """Take one retry; say whether there was one."""
+        """Take one retry; return False when there is none."""
         if self._left < 1.0:
             return False
         self._left -= 1.0
@@ -144,9 +145,9 @@ class RetryBudget:
 
 
 class Throttle:
-    """Until when upstream asked to be left alone."""
+    """Refuses calls until the time that upstream named in a 429 or 503."""
 
-    LONGEST_GUESS = 60  # seconds; a per-minute quota is over by then
+    MAX_GUESS = 60  # seconds; by then a per-minute quota is refilled
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -154,33 +155,30 @@ class Throttle:
         self._guess = 1
 
     def check(self) -> None:
-        """
-        Raises:
-            Throttled: The time is not over.
-        """
+        """Raise Throttled while the wait is not over."""
         left = self._until - self._clock.monotonic()
         if left > 0:
             raise Throttled(math.ceil(left))
 
-    def remember(self, seconds: int | None) -> Throttled:
-        """Refuse for *seconds* (None: upstream named none); return what to raise."""
+    def extend(self, seconds: int | None) -> Throttled:
+        """Refuse for *seconds* (None: a doubling guess) and return the failure to raise."""
         if seconds is None:
             seconds = self._guess
-            self._guess = min(self.LONGEST_GUESS, self._guess * 2)
+            self._guess = min(self.MAX_GUESS, self._guess * 2)
         seconds = max(1, min(seconds, MAX_SECONDS))
         self._until = max(self._until, self._clock.monotonic() + seconds)
         return Throttled(seconds)
 
-    def passed(self) -> None:
-        """Upstream answered again."""
+    def reset(self) -> None:
+        """Start guessing anew, since upstream answered."""
         self._guess = 1
 
 
 class Health:
-    """All that is known of one connection at one origin."""
+    """State of one connection at one origin."""
 
     def __init__(self, clock: Clock, concurrency: int) -> None:
-        """Allow *concurrency* calls at once."""
+        """Allow *concurrency* concurrent calls."""
         self.breaker = CircuitBreaker(clock)
         self.budget = RetryBudget()
         self.throttle = Throttle(clock)

@@ -1,4 +1,4 @@
-"""What an upstream answered: a whole answer, or one whose body is still coming."""
+"""Responses of upstreams: whole, or with a body that is still arriving."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Response:
     """
-    A whole answer.
+    A response that was read to its end.
 
     Attributes:
-        headers: Lower-case names; of a repeated name the last value.
+        headers: Names in lower case; the last value of a repeated name.
         body: Decompressed.
     """
 
@@ -27,10 +27,10 @@ class Response:
 
     def decode(self, shape: type[T]) -> T:
         """
-        Read the body as JSON of the given shape (a msgspec Struct, ``dict[str, object]``, …).
+        Decode the JSON body to *shape* (a msgspec Struct, ``dict[str, object]``, …).
 
         Raises:
-            Broken: The body is not JSON, not UTF-8, nested too deep, or of another shape.
+            Broken: The body is not JSON in UTF-8, is nested too deep, or has another shape.
         """
         try:
             return msgspec.json.decode(self.body, type=shape)
@@ -41,11 +41,11 @@ class Response:
 @dataclass(frozen=True, slots=True)
 class StreamedResponse:
     """
-    An answer whose body is read while it comes.
+    A response whose body is read as it arrives.
 
     Attributes:
-        headers: Lower-case names.
-        chunks: The body, decompressed, to be read once. Raises members of `providers.failures`.
+        headers: Names in lower case.
+        chunks: The decompressed body, to be read once. Raises members of `providers.failures`.
     """
 
     status: int

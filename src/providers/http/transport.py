@@ -1,8 +1,7 @@
 """
-The HTTP client's transport: keep-alive pools over `providers.http.connection`.
+httpx transport with keep-alive pools: docs/adr/0011-an-http-transport-of-our-own.md.
 
-It takes the place of the stock pool, which is quadratic in its connections and does not survive
-cancelled requests (decision record on the HTTP client).
+The pool of httpx is quadratic in its connections and leaks those of cancelled requests.
 """
 
 import functools
@@ -17,16 +16,16 @@ from providers.http.pool import Endpoint, Pool
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_CONNECTIONS = 100  # connections per origin
 IDLE_SECONDS = 60.0
-_POOLS = 256  # kept although nothing is connected; upstream names some of the origins
+_MAX_POOLS = 256  # beyond it, unconnected ones are dropped: upstreams choose some of the origins
 
-# A request that must not be made twice goes over a connection that was used a moment ago, so that
-# it hardly ever meets one that the server is just closing.
+# A request that must not be repeated uses a connection that was idle only this long: the server is
+# hardly closing such a connection.
 WRITE_REUSE_SECONDS = 5.0
 
 
 @functools.cache
 def tls_context() -> ssl.SSLContext:
-    """Return the process's TLS settings for HTTP/1.1; making them takes milliseconds."""
+    """Return the process's TLS context for HTTP/1.1; building one takes milliseconds."""
     context = httpx.create_ssl_context(trust_env=False)
     context.set_alpn_protocols(["http/1.1"])
     return context
@@ -34,13 +33,12 @@ def tls_context() -> ssl.SSLContext:
 
 class PooledTransport(httpx.AsyncBaseTransport):
     """
-    HTTP/1.1 with one pool per origin.
+    HTTP/1.1 transport with one pool per origin.
 
-    `request.extensions["public"]` asks for a host that is not of this network.
-
-    It answers with `request.extensions["sent"]` whether a byte of the request may have left, also
-    when it raises. Errors are httpx's: ReadError when the connection broke off, RemoteProtocolError
-    when what came is not HTTP.
+    With `request.extensions["public"]` it refuses hosts of this network. It sets
+    `request.extensions["sent"]` to whether a byte of the request may have left, also when it
+    raises. Errors are those of httpx: ReadError when the connection broke off,
+    RemoteProtocolError when the response is not HTTP.
     """
 
     def __init__(
@@ -57,7 +55,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         Args:
             max_connections: Connections per origin.
             idle_seconds: How long an unused connection is kept.
-            write_reuse_seconds: How long ago a connection may have been used to carry a write.
+            write_reuse_seconds: How long a connection may have been idle to be used for a write.
             tls: None: the certificates of certifi.
         """
         self._max_connections = max_connections
@@ -68,12 +66,12 @@ class PooledTransport(httpx.AsyncBaseTransport):
 
     @property
     def busy(self) -> int:
-        """How many requests hold a connection or are making one."""
+        """Number of requests that hold a connection or are making one."""
         return sum(pool.busy for pool in self._pools.values())
 
     @property
     def open(self) -> int:
-        """How many sockets exist, idle ones included."""
+        """Number of sockets, idle ones included."""
         return sum(pool.open for pool in self._pools.values())
 
     async def aclose(self) -> None:
@@ -124,7 +122,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
                 raise httpx.UnsupportedProtocol("Only http and https are spoken.")
             context = (self._tls or tls_context()) if tls else None
             endpoint = Endpoint(host=key[1], port=key[2], tls=context, public=public)
-            if len(self._pools) >= _POOLS:
+            if len(self._pools) >= _MAX_POOLS:
                 self._pools = {key: pool for key, pool in self._pools.items() if pool.taken}
             pool = Pool(
                 endpoint, max_connections=self._max_connections, idle_seconds=self._idle_seconds
@@ -134,7 +132,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
 
 
 class _Body(httpx.AsyncByteStream):
-    """The rest of an exchange, as httpx wants to read it."""
+    """Body of a response, as a stream of httpx."""
 
     def __init__(self, exchange: Exchange, read_timeout: float | None) -> None:
         self._exchange = exchange
@@ -154,7 +152,7 @@ class _Body(httpx.AsyncByteStream):
 
 
 def _head(request: httpx.Request) -> bytes:
-    """Write the request line and the headers, and a body that is known already."""
+    """Serialise the request line and the headers."""
     lines = [b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
     lines += [b"%b: %b" % header for header in request.headers.raw]
     head = b"\r\n".join(lines)

@@ -1,7 +1,7 @@
 """
-Upstream URLs: built from segments, or given by upstream and checked before they are called.
+Upstream URLs: built from path segments, or sent by upstream and checked before they are called.
 
-Source: reference, threats A7 and A11.
+The rules are those of docs/spec/reliability.md#id-injection and #server-side-request-forgery.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,23 +15,23 @@ from providers.failures import Broken, Missing
 
 _PORTS = {"http": 80, "https": 443}
 _QUOTED = {code: quote(chr(code), safe="") for code in range(128)}
-_LONGEST = 65_536  # characters; httpx takes no more, and no real id is that long
+_MAX_LENGTH = 65_536  # characters; the limit of httpx, and no real id is that long
 
 
 def origin_of(url: httpx.URL) -> str:
-    """Return ``scheme://host:port``, the port always written."""
+    """Return ``scheme://host:port``; the port is always written."""
     host = f"[{url.host}]" if ":" in url.host else url.host
     return f"{url.scheme}://{host}:{url.port or _PORTS.get(url.scheme, 0)}"
 
 
 def parse_url(text: str) -> httpx.URL:
     """
-    Read an absolute http(s) URL without userinfo and fragment.
+    Parse an absolute http(s) URL without userinfo and fragment.
 
     Raises:
-        ValueError: It is not one, or could be read in two ways.
+        ValueError: It is not one, or parsers may disagree about it.
     """
-    if "\\" in text or "#" in text or any(sign <= " " or sign == "\x7f" for sign in text):
+    if "\\" in text or "#" in text or any(char <= " " or char == "\x7f" for char in text):
         raise ValueError("The URL holds a character that has no business there.")
     try:
         url = httpx.URL(text)
@@ -47,38 +47,39 @@ def parse_url(text: str) -> httpx.URL:
 @dataclass(frozen=True, slots=True)
 class BaseUrl:
     """
-    Where an upstream's paths begin.
+    Base URL of an upstream.
 
     Attributes:
         origin: ``scheme://host:port``.
-        prefix: The path up to the first segment, without a slash at its end.
+        prefix: The path, without a slash at its end.
     """
 
     origin: str
     prefix: str
 
     @classmethod
-    def read(cls, base_url: str) -> "BaseUrl":
+    def parse(cls, text: str) -> "BaseUrl":
         """
-        Read a base URL.
+        Parse a base URL.
 
         Raises:
             ValueError: It is not an http(s) URL, or has userinfo, a query or a fragment.
         """
-        url = parse_url(base_url)
-        if "?" in base_url:
+        url = parse_url(text)
+        if "?" in text:
             raise ValueError("A base URL has no query.")
         prefix = url.raw_path.decode("ascii").rstrip("/")
-        if not _plain(prefix):
+        if not _has_no_dot_segments(prefix):
             raise ValueError("A base URL has no dot segments.")
         return cls(origin_of(url), prefix)
 
     def join(self, segments: Sequence[str], params: Sequence[tuple[str, str]]) -> httpx.URL:
         """
-        Build a URL in which each of *segments* is exactly one path segment.
+        Build a URL; each of *segments* is percent-encoded to exactly one path segment.
 
         Raises:
-            Missing: A segment is empty, "." or "..", or is not Unicode text.
+            Missing: A segment is empty, "." or "..", or holds a lone surrogate, or the URL is too
+                long: no upstream object has such an id.
         """
         path = self.prefix
         for segment in segments:
@@ -89,39 +90,39 @@ class BaseUrl:
             except UnicodeEncodeError:
                 raise Missing from None
         query = _query(params) if params else None
-        if len(self.origin) + len(path) + len(query or "") >= _LONGEST:
+        if len(self.origin) + len(path) + len(query or "") >= _MAX_LENGTH:
             raise Missing
         return _assembled(self.origin, path or "/", query)
 
-    def check(self, link: str) -> httpx.URL:
+    def parse_page_link(self, link: str) -> httpx.URL:
         """
-        Read a link to a further page.
+        Parse a link to the next page: docs/spec/upstream/README.md#links-to-the-next-page.
 
         Raises:
-            Broken: It does not lie under this root.
+            Broken: It does not lie under this base URL.
         """
         try:
             url = parse_url(link)
         except ValueError:
             raise Broken from None
         path = url.raw_path.partition(b"?")[0].decode("ascii")
-        if origin_of(url) != self.origin or not _plain(path):
+        if origin_of(url) != self.origin or not _has_no_dot_segments(path):
             raise Broken
         if path != self.prefix and not path.startswith(self.prefix + "/"):
             raise Broken
         return url
 
-    def admit(self, link: str, hosts: Collection[str]) -> httpx.URL:
+    def parse_preauthenticated(self, link: str, hosts: Collection[str]) -> httpx.URL:
         """
-        Read a pre-authenticated URL: on this origin, or on one of *hosts*.
+        Parse a pre-authenticated URL, on this origin or on one of *hosts*.
 
         Args:
-            link: As upstream gave it.
-            hosts: For https on its usual port whole names, or endings that start with a dot; or
-                whole origins, ``scheme://host:port``.
+            link: As upstream sent it.
+            hosts: Host names, or suffixes that start with a dot, for https on its default port;
+                or origins, ``scheme://host:port``.
 
         Raises:
-            Broken: It lies elsewhere.
+            Broken: It leads elsewhere.
         """
         try:
             url = parse_url(link)
@@ -137,20 +138,20 @@ class BaseUrl:
 
 
 def _query(params: Sequence[tuple[str, str]]) -> str:
-    """Return ``urlencode(params, quote_via=quote)``, at less cost."""
+    """Return ``urlencode(params, quote_via=quote)``, but faster."""
     return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in params])
 
 
 def _quoted(text: str) -> str:
-    """Return ``quote(text, safe="")``, which goes through a text letter by letter."""
+    """Return ``quote(text, safe="")``, but faster for ASCII text."""
     return text.translate(_QUOTED) if text.isascii() else quote(text, safe="")
 
 
 def _assembled(origin: str, path: str, query: str | None) -> httpx.URL:
     """
-    Return ``httpx.URL(origin + path + "?" + query)`` for parts that are percent-encoded already.
+    Return ``httpx.URL(origin + path + "?" + query)`` of parts that are percent-encoded already.
 
-    httpx would look at every character once more, which costs more than the rest of a call.
+    httpx would check every character once more, which costs more than the rest of a call.
     """
     url = httpx.URL(_origin_url(origin))
     parts = url._uri_reference  # noqa: SLF001 - there is no public way around its parser
@@ -163,8 +164,8 @@ def _origin_url(origin: str) -> httpx.URL:
     return httpx.URL(origin)
 
 
-def _plain(path: str) -> bool:
-    """Whether no segment climbs, however it is written."""
+def _has_no_dot_segments(path: str) -> bool:
+    """Tell whether a path has no dot segment and no backslash, however they are encoded."""
     return all(
         unquote(unquote(segment)) not in (".", "..") and "\\" not in unquote(segment)
         for segment in path.split("/")

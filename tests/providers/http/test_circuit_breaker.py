@@ -161,4 +161,4 @@ def test_one_retry_is_granted_per_ten_calls():
         budget.deposit()
         granted += budget.withdraw()
 
-    assert 100 <= granted <= 100 + RetryBudget.MOST
+    assert 100 <= granted <= 100 + RetryBudget.MAX

@@ -18,7 +18,7 @@ BASES = ("http://127.0.0.1:8000/sandbox/provider-a", "https://Upstream.example",
 
 @given(st.sampled_from(BASES), SEGMENTS, PARAMS)
 def test_an_assembled_url_is_what_httpx_reads(base, segments, params):
-    url = BaseUrl.read(base).join(segments, params)
+    url = BaseUrl.parse(base).join(segments, params)
 
     read = httpx.URL(str(url))
     assert url == read
@@ -32,4 +32,4 @@ def test_an_assembled_url_is_what_httpx_reads(base, segments, params):
 
 def test_an_id_that_no_url_can_hold_is_missing():
     with pytest.raises(Missing):
-        BaseUrl.read("https://upstream.example").join(["x" * 70_000], ())
+        BaseUrl.parse("https://upstream.example").join(["x" * 70_000], ())

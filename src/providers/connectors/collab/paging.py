@@ -70,7 +70,7 @@ class PageReader:
 
     def __init__(self, upstream: Upstream, base_url: str) -> None:
         self._upstream = upstream
-        self._root = BaseUrl.read(base_url)
+        self._root = BaseUrl.parse(base_url)
 
     async def page(  # noqa: PLR0913 - facts of one collection
         self,
@@ -151,7 +151,7 @@ class PageReader:
         """Return what a link says beyond *params*; None at the end, and in a circle."""
         if link is None:
             return None
-        url = self._root.check(link)
+        url = self._root.parse_page_link(link)
         path, _, query = url.raw_path.decode("ascii").partition("?")
         ours = _OURS | {name for name, _ in params}
         kept = [

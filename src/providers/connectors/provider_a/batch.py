@@ -33,13 +33,13 @@ async def messages(
     """Read messages by their ids; see `BatchReader.read`."""
     batch = BatchReader(
         upstream=upstream,
-        many=lambda some: _call(upstream, some, params),
-        one=lambda name: upstream.call(
+        read_many=lambda ids: _call(upstream, ids, params),
+        read_one=lambda name: upstream.call(
             "GET", *ROOT, "messages", name, params=params, accept=GONE_STATUSES
         ),
         decode=lambda answer: answer.decode(Message),
         classify=classify,
-        most=PER_CALL,
+        max_size=PER_CALL,
     )
     return await batch.read(message_ids)
 

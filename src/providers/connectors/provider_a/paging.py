@@ -29,5 +29,5 @@ def pages(
         return upstream.call("GET", *path, params=(*params, ("pageToken", token)))
 
     return PageIterator(
-        shape, first=first, further=further, mark=lambda page: page.next_page_token or None
+        shape, first=first, following=further, cursor=lambda page: page.next_page_token or None
     )

@@ -27,4 +27,4 @@ def pages(
         return upstream.call("GET", *ROOT, *path, params=params, headers=headers)
 
     further = partial(upstream.follow, headers=headers)
-    return PageIterator(shape, first=first, further=further, mark=attrgetter("next_link"))
+    return PageIterator(shape, first=first, following=further, cursor=attrgetter("next_link"))
