@@ -35,7 +35,7 @@ LAYERS: Mapping[str, str] = {
         "gateway.auth.authenticator:Authenticator.authenticate"
     ),
     "database: is what is known still true?": "gateway.auth.token_lookup:SqliteRowReader.rows",
-    "limits: two address windows, two token windows": "gateway.ratelimit.limiter:Limiter.take",
+    "limits: two address windows, two token windows": "gateway.ratelimit.memory:MemoryLimiter.take",
     "gates": "gateway.http.entry:RequestEntry.admit",
     "parameters": "rest_compat.endpoint:bind",
     "plan: variables, resolver, record to shape": "graph.execution.plan.program:Program.run",

@@ -174,9 +174,9 @@ def beside(
 
 def alone(us: Ours, email: Email) -> None:
     """Leave the gateway nothing to read: *email* is every mailbox's, and rows stay in a dict."""
-    state, callers = us.gateway.app.state, us.gateway.services.authenticator
-    state.accounts.mailbox_for = lambda *_: _Holding(email)
-    callers._lookup = _Remembered(callers._lookup)  # noqa: SLF001 - nothing else may replace it
+    services = us.gateway.services
+    services.accounts.mailbox_for = lambda *_: _Holding(email)
+    services.authenticator._lookup = _Remembered(services.authenticator._lookup)  # noqa: SLF001
 
 
 @dataclass(frozen=True)

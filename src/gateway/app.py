@@ -7,8 +7,8 @@ Building it touches nothing; starting it (ASGI lifespan, or `running()`) migrate
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -37,8 +37,9 @@ from gateway.http import connection_limits as limits
 from gateway.http import graphql_endpoint, health, pages
 from gateway.http.admission_control import AdmissionControl
 from gateway.http.dispatch import Dispatcher
-from gateway.http.entry import RequestEntry
+from gateway.http.entry import AddressLimits, RequestEntry
 from gateway.http.middleware import CommonMiddleware
+from gateway.lifecycle import Lifecycle, Worker
 from gateway.management import connections as managed_connections
 from gateway.management import decisions as managed_decisions
 from gateway.management import error_handlers
@@ -48,8 +49,11 @@ from gateway.management import resources as managed_resources
 from gateway.management import rules as managed_rules
 from gateway.management import tokens as managed_tokens
 from gateway.management.auth import admitted
-from gateway.ratelimit.limiter import Limiter, SlidingLog, Unlimited, windows
+from gateway.ratelimit.memory import MemoryLimiter
 from gateway.ratelimit.shared import SharedLimiter
+from gateway.ratelimit.windows import UnlimitedCounter, configured_windows
+from gateway.rule_intents.log import RuleIntentLog
+from gateway.rule_intents.recovery import RuleIntentRecovery
 from gateway.secrets.keyring import Keyring
 from gateway.services import Services
 from gateway.settings import Settings
@@ -75,6 +79,7 @@ if TYPE_CHECKING:
     from gateway.telemetry.tracing import Tracing
 
 INTERNAL = "/internal"
+Clock = Callable[[], float]  # seconds since the epoch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +109,7 @@ class Gateway:
         return limits.Limits(
             connections=settings.max_connections,
             per_address=settings.max_connections_per_address,
-            proxies=self.services.proxies,
+            proxies=settings.proxies,
         )
 
     @asynccontextmanager
@@ -118,160 +123,218 @@ def assemble(
     settings: Settings,
     *,
     sandbox: ASGIApp | None = None,
-    clock: Callable[[], float] = time.time,
+    clock: Clock = time.time,
     origins: Origins | None = None,
 ) -> Gateway:
     """
-    Put the process together.
+    Build the process.
 
     Args:
         settings: Must hold the secrets (`Settings.ready_to_serve`).
-        sandbox: Answers the sandbox upstreams in this process, at `/sandbox`.
+        sandbox: Serves the sandbox upstreams in this process, at `/sandbox`.
         clock: Seconds since the epoch, for limits and expiry.
         origins: The HTTP clients; None makes new ones.
     """
     settings.ready_to_serve()
-    database = Database.open(settings.database)
-    lookup = open_row_reader(database)
-    background = BackgroundJobs()
-    clients = origins or Origins(apps=_in_process(settings, sandbox))
-    counted = Metrics()
-    tracing = _tracing(settings)
-    last_success = LastSuccess(database, clock=lambda: int(clock() * 1000))
-    clients.listener = _watch(
-        counted.called,
-        recorder.count_upstream_call,
-        last_success.record,
-        *([tracing.called] if tracing else []),
+    base = _Infrastructure.open(settings, sandbox=sandbox, clock=clock, origins=origins)
+    services = _services(settings, base)
+    entry, idempotency = services.entry, services.idempotency
+    lifecycle = Lifecycle(
+        database=base.database, workers=_workers(services, base), closers=_closers(services, base)
     )
-    endpoints = TokenEndpoints(clients, settings)
-    services = _services(settings, database, lookup, background, clock, endpoints)
-    leases = Leases(database)
-    vault = CredentialRepository(
-        lookup,
-        database,
-        services.keyring,
-        endpoints=endpoints.token_endpoint,
-        leases=leases,
-        links=services.links,
-    )
-    accounts = Accounts(clients, vault, database, settings.upstreams)
-    decisions = DecisionLog(
-        database,
-        services.keyring,
-        days=settings.decision_days,
-        clock=lambda: int(clock() * 1000),
-        on_dropped=counted.decisions_lost,
-        on_row=counted.decided,
-    )
-    door = RequestEntry(services, accounts, decisions)
-    ledger = IdempotencyStore(database, services.keyring)
-    oauth = OAuthFlow(database, services.keyring, endpoints, forget=accounts.forget)
-
-    serving = False
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        nonlocal serving
-        await database.migrate()
-        try:
-            async with (
-                decisions.running(),
-                ledger.running(),
-                door.rulebook.running(),
-                door.mending.running(),
-                ConnectionRecheck(database, leases, accounts.test).running(),
-                HourlyCleanup(leases, leases.sweep, oauth.sweep).running(),
-                last_success.running(),
-            ):
-                serving = True
-                yield
-        finally:
-            serving = False
-            await background.drain()
-            lookup.close()
-            await clients.aclose()
-            if isinstance(services.counter, SharedLimiter):
-                await services.counter.aclose()
-            await database.close()
-            if tracing is not None:
-                await asyncio.to_thread(tracing.close)
-
-    app = _application(lifespan)
-    app.state.services, app.state.door, app.state.accounts = services, door, accounts
-    app.state.oauth, app.state.decisions = oauth, decisions
-    health.install(app, services, counted, serving=lambda: serving)
-    graphql = graphql_endpoint.endpoint(door, _graph(), ledger)
-    pages.install(app, graphql=graphql, sandbox=sandbox and forgetting(sandbox, clients))
-    app.state.routes = (*app.routes, *(route for one in _MANAGED for route in one.routes))
+    app = _application(lifecycle, services)
+    health.install(app, services, base.metrics, serving=lambda: lifecycle.serving)
+    graphql = graphql_endpoint.endpoint(entry, _graph(), idempotency)
+    pages.install(app, graphql=graphql, sandbox=sandbox and forgetting(sandbox, base.clients))
     table = rest_app(
         _endpoints(settings),
         graph=_Documents(),
-        entry=door,
-        ledger=ledger,
-        observer=door.recorder.record_rest,
+        entry=entry,
+        ledger=idempotency,
+        observer=entry.recorder.record_rest,
     )
     app.router.default = table
-    app.state.explainer = Explainer(
-        _stage(settings, services, door, ledger), services.authenticator
-    )
-    admission = AdmissionControl(active=settings.max_active, queued=settings.max_queued)
     middleware = CommonMiddleware(
         Dispatcher(app, table=table, graphql=graphql),
-        peek=door.read_rate_state,
-        admission=admission,
-        metrics=counted,
-        tracing=tracing,
+        read_rate_state=entry.read_rate_state,
+        admission=AdmissionControl(active=settings.max_active, queued=settings.max_queued),
+        metrics=base.metrics,
+        tracing=base.tracing,
     )
-    return Gateway(services=services, app=app, middleware=middleware, background=background)
+    return Gateway(services=services, app=app, middleware=middleware, background=base.background)
 
 
-def _services(  # noqa: PLR0913, PLR0917 - each made before it
-    settings: Settings,
-    database: Database,
-    lookup: RowReader,
-    background: BackgroundJobs,
-    clock: Callable[[], float],
-    endpoints: TokenEndpoints,
-) -> Services:
-    upstreams = settings.upstreams
+@dataclass(frozen=True, kw_only=True)
+class _Infrastructure:
+    """What the services are built on; nothing here knows about tokens or requests."""
+
+    database: Database
+    reader: RowReader
+    leases: Leases
+    background: BackgroundJobs
+    clients: Origins
+    clock: Clock
+    last_success: LastSuccess
+    metrics: Metrics
+    tracing: "Tracing | None"
+
+    @classmethod
+    def open(
+        cls, settings: Settings, *, sandbox: ASGIApp | None, clock: Clock, origins: Origins | None
+    ) -> "_Infrastructure":
+        """Build it, and have every upstream call counted and traced; nothing is connected yet."""
+        database, metrics, tracing = Database.open(settings.database), Metrics(), _tracing(settings)
+        last_success = LastSuccess(database, clock=_milliseconds(clock))
+        clients = origins or Origins(apps=_in_process(settings, sandbox))
+        clients.listener = _watch(
+            metrics.count_upstream_call,
+            recorder.count_upstream_call,
+            last_success.record,
+            *([tracing.record_upstream_call] if tracing else []),
+        )
+        return cls(
+            database=database,
+            reader=open_row_reader(database),
+            leases=Leases(database),
+            background=BackgroundJobs(),
+            clients=clients,
+            clock=clock,
+            last_success=last_success,
+            metrics=metrics,
+            tracing=tracing,
+        )
+
+
+def _services(settings: Settings, base: _Infrastructure) -> Services:
+    database, now_ms = base.database, _milliseconds(base.clock)
     keyring = Keyring.read(_secret(settings.secret_keys))
+    endpoints = TokenEndpoints(base.clients, settings)
     links = ReconnectLinks(keyring, settings.base_url, has_client=endpoints.has_client)
-
-    def touch(token_id: int, now: int) -> None:
-        background.run(("touch", token_id), _touch(database, token_id, now))
-
+    credentials = CredentialRepository(
+        base.reader,
+        database,
+        keyring,
+        endpoints=endpoints.token_endpoint,
+        leases=base.leases,
+        links=links,
+    )
+    accounts = Accounts(base.clients, credentials, database, settings.upstreams)
+    decisions = DecisionLog(
+        database,
+        keyring,
+        days=settings.decision_days,
+        clock=now_ms,
+        on_dropped=base.metrics.count_lost_decisions,
+        on_row=base.metrics.count_decision,
+    )
+    authenticator = _authenticator(settings, base, links)
+    rule_intents = RuleIntentLog(database, keyring)
+    counter = _counter(settings, base.clock)
+    idempotency = IdempotencyStore(database, keyring)
+    entry = RequestEntry(
+        authenticator=authenticator,
+        limits=AddressLimits(
+            counter, configured_windows(settings.rate_limit_windows), settings.proxies
+        ),
+        keyring=keyring,
+        accounts=accounts,
+        decisions=decisions,
+        rule_intents=rule_intents,
+    )
+    runner = DryRunner(
+        entry, _endpoints(settings), graph=_graph(), documents=_Documents(), ledger=idempotency
+    )
     return Services(
         settings=settings,
         database=database,
         keyring=keyring,
         links=links,
-        authenticator=Authenticator(
-            lookup,
-            base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
-            reconnect=links.link_for,
-            touch=touch,
-            clock=lambda: int(clock() * 1000),
-        ),
-        counter=_counter(settings, clock),
-        windows=windows(settings.rate_limit_windows),
-        proxies=settings.proxies,
+        authenticator=authenticator,
+        counter=counter,
+        entry=entry,
+        accounts=accounts,
+        oauth=OAuthFlow(database, keyring, endpoints, forget=accounts.forget),
+        decisions=decisions,
+        rule_intents=rule_intents,
+        idempotency=idempotency,
+        explainer=Explainer(runner, authenticator),
         admin_digest=hashlib.sha256(_secret(settings.admin_token).encode()).digest(),
     )
 
 
-def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
-    """Make the framework's part: nothing of its own pages, redirects or telemetry."""
+def _authenticator(
+    settings: Settings, base: _Infrastructure, links: ReconnectLinks
+) -> Authenticator:
+    upstreams = settings.upstreams
+
+    async def store_use(token_id: int, now_ms: int) -> None:
+        async with base.database.writing() as session:
+            await tokens.record_use(session, token_id, now_ms)
+
+    return Authenticator(
+        base.reader,
+        base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
+        reconnect=links.link_for,
+        record_use=lambda token_id, now_ms: base.background.run(
+            ("touch", token_id), store_use(token_id, now_ms)
+        ),
+        clock=_milliseconds(base.clock),
+    )
+
+
+def _workers(services: Services, base: _Infrastructure) -> tuple[Worker, ...]:
+    """Return what runs in the background while the process serves, in the order of starting."""
+    accounts, leases = services.accounts, base.leases
+    return (
+        services.decisions,
+        services.idempotency,
+        services.rule_intents,
+        RuleIntentRecovery(base.database, services.keyring, accounts),
+        ConnectionRecheck(base.database, leases, accounts.test),
+        HourlyCleanup(leases, leases.sweep, services.oauth.sweep),
+        base.last_success,
+    )
+
+
+def _closers(
+    services: Services, base: _Infrastructure
+) -> tuple[Callable[[], Awaitable[None]], ...]:
+    """Return what releases the process's resources, in the order of closing."""
+
+    async def close_counter() -> None:
+        if isinstance(services.counter, SharedLimiter):
+            await services.counter.aclose()
+
+    async def close_tracing() -> None:
+        if base.tracing is not None:
+            await asyncio.to_thread(base.tracing.close)
+
+    async def close_reader() -> None:
+        base.reader.close()
+
+    return (
+        base.background.drain,
+        close_reader,
+        base.clients.aclose,
+        close_counter,
+        base.database.close,
+        close_tracing,
+    )
+
+
+def _application(lifecycle: Lifecycle, services: Services) -> FastAPI:
+    """Build the FastAPI application, without its own pages, redirects and telemetry."""
     app = FastAPI(
         title="access-gateway",
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        lifespan=lifespan,
+        lifespan=lifecycle.run,
         # Its spans would carry paths and queries to whatever provider the process has.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
+    app.state.services = services
     error_handlers.install(app)
     for router in _MANAGED:
         app.include_router(router, dependencies=[Depends(admitted)])
@@ -306,19 +369,6 @@ class _Documents:
         return _graph().prepare_rest(text, omit_when_empty=OMITTED_WHEN_EMPTY)
 
 
-def _stage(
-    settings: Settings, services: Services, door: RequestEntry, ledger: IdempotencyStore
-) -> DryRunner:
-    return DryRunner(
-        services,
-        door,
-        _endpoints(settings),
-        graph=_graph(),
-        documents=_Documents(),
-        ledger=ledger,
-    )
-
-
 def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:
     if not settings.internal_enabled:
         return ENDPOINTS
@@ -346,11 +396,11 @@ def _watch(*watching: CallListener) -> CallListener:
 
 def _counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:
     if settings.rate_limits == "off":
-        return Unlimited()
+        return UnlimitedCounter()
     if settings.redis_url:
         url = settings.redis_url.get_secret_value()
         return SharedLimiter(url, processes=settings.counting, clock=clock)
-    return Limiter(SlidingLog(clock=clock), clock=clock)
+    return MemoryLimiter(clock=clock)
 
 
 def _in_process(settings: Settings, sandbox: ASGIApp | None) -> Mapping[str, Any]:
@@ -365,9 +415,8 @@ def _in_process(settings: Settings, sandbox: ASGIApp | None) -> Mapping[str, Any
     return MappingProxyType({settings.origin: mounted, other_origin(settings.origin): mounted})
 
 
-async def _touch(database: Database, token_id: int, now: int) -> None:
-    async with database.writing() as session:
-        await tokens.record_use(session, token_id, now)
+def _milliseconds(clock: Clock) -> Callable[[], int]:
+    return lambda: int(clock() * 1000)
 
 
 def _secret(setting: Any) -> str:

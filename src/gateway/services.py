@@ -1,26 +1,32 @@
-"""What one process is made of, put together once at start-up."""
+"""The objects of one process that its routes share, built once at start-up."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
+from fastapi import Depends, Request
+
+from gateway.audit.log import DecisionLog
 from gateway.auth.authenticator import Authenticator
+from gateway.connections.accounts import Accounts
+from gateway.connections.oauth_flow import OAuthFlow
 from gateway.connections.reconnect_links import ReconnectLinks
-from gateway.http.client_addresses import Network
+from gateway.explain.explainer import Explainer
+from gateway.http.entry import RequestEntry
+from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store.database import Database
-from policy.quota import RequestCounter, Window
+from gateway.store.idempotency import IdempotencyStore
+from policy.quota import RequestCounter
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
     """
-    The objects that the parts of the gateway share.
+    The services of one process; `app.state.services` of the application.
 
     Attributes:
         admin_digest: SHA-256 of the admin token.
-        windows: The rate limits of every bucket.
-        proxies: Whose `X-Forwarded-For` is believed.
     """
 
     settings: Settings
@@ -29,6 +35,21 @@ class Services:
     links: ReconnectLinks
     authenticator: Authenticator
     counter: RequestCounter
-    windows: Mapping[str, tuple[Window, ...]]
-    proxies: tuple[Network, ...]
+    entry: RequestEntry
+    accounts: Accounts
+    oauth: OAuthFlow
+    decisions: DecisionLog
+    rule_intents: RuleIntentLog
+    idempotency: IdempotencyStore
+    explainer: Explainer
     admin_digest: bytes
+
+
+# `async`, though it waits for nothing: FastAPI calls other dependencies in a thread each.
+async def of_request(request: Request) -> Services:
+    """Return the services of the process that answers *request*."""
+    services: Services = request.app.state.services
+    return services
+
+
+AppServices = Annotated[Services, Depends(of_request)]

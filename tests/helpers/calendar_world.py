@@ -134,7 +134,7 @@ class Agendas:
         for upstream in UPSTREAMS.values():
             self.world.sandbox.upstreams[upstream].faults.clear()
         for connection in self.connections.values():
-            self.world.gateway.app.state.accounts.forget(connection)
+            self.world.gateway.services.accounts.forget(connection)
         self.world.forget_calls()
 
     def _client(self, token: str) -> httpx.AsyncClient:

@@ -57,7 +57,7 @@ _RULE_TYPES: Mapping[str, RuleType] = MappingProxyType({one.value: one for one i
 _ACTIONS: Mapping[str, RuleAction] = MappingProxyType({one.value: one for one in RuleAction})
 
 Settings = Mapping[str, object]
-Touch = Callable[[int, int], None]
+UseRecorder = Callable[[int, int], None]
 
 
 class Reconnect(Protocol):
@@ -88,7 +88,7 @@ class Authenticator:
         *,
         base_url: Callable[[str, str], str],
         reconnect: Reconnect = _nowhere,
-        touch: Touch = lambda _token, _now: None,
+        record_use: UseRecorder = lambda _token, _now: None,
         clock: Callable[[], int] = now_ms,
     ) -> None:
         """
@@ -98,13 +98,13 @@ class Authenticator:
             lookup: Where rows are read.
             base_url: (kind, provider) -> the deployment's upstream, for connections without one.
             reconnect: Finds the link of a connection that needs a person.
-            touch: Told (token id, now) when a token's last use should be written down.
+            record_use: Stores the last use of a token: (token id, milliseconds).
             clock: Milliseconds since the epoch.
         """
         self._lookup = lookup
         self._base_url = base_url
         self._reconnect = reconnect
-        self._touch = touch
+        self._record_use = record_use
         self._clock = clock
         self._compiled: OrderedDict[tuple[int, int], _Compiled] = OrderedDict()
         # Equal rows make equal connections: the row is read every time, but decoded once.
@@ -136,7 +136,7 @@ class Authenticator:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
         compile_rules = await self._policy(token, rev)
         if used is None or now - used >= _LAST_USED_STEP:
-            self._touch(token, now)
+            self._record_use(token, now)
         return Caller(
             token_id=token,
             token_name=name,

@@ -25,13 +25,13 @@ POLICY = (
 
 
 async def _flow(request: Request) -> OAuthFlow:
-    found: OAuthFlow = request.app.state.oauth
+    found: OAuthFlow = request.app.state.services.oauth
     return found
 
 
 async def _charged(request: Request) -> None:
     """Charge the address like a management call: each of these writes to the database."""
-    await request.app.state.door.charge_management(request.scope)
+    await request.app.state.services.entry.charge_management(request.scope)
 
 
 Flow = Annotated[OAuthFlow, Depends(_flow)]

@@ -20,7 +20,7 @@ from gateway.explain.question import Call, Document, Question
 from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
 from gateway.http.entry import RequestEntry
-from gateway.services import Services
+from gateway.ratelimit.windows import UnlimitedCounter
 from graph import errors
 from graph.context import Context
 from graph.documents.operation import Operation
@@ -51,10 +51,9 @@ class _Visit:
 class DryRunner:
     """Rehearses calls. One per process."""
 
-    def __init__(  # noqa: PLR0913 - what a process is made of
+    def __init__(
         self,
-        parts: Services,
-        door: RequestEntry,
+        entry: RequestEntry,
         endpoints: Sequence[Endpoint],
         *,
         graph: Graph,
@@ -65,15 +64,13 @@ class DryRunner:
         Wire it up.
 
         Args:
-            parts: Of the process.
-            door: Whose contexts rehearsals run in.
+            entry: Builds the contexts, and knows the rate limits.
             endpoints: What can be called.
             graph: Runs documents of power users.
             documents: Prepares those of *endpoints*.
             ledger: Never asked, for a rehearsal has no key.
         """
-        self._parts = parts
-        self._door = door
+        self._entry = entry
         self._endpoints = {(one.method, one.path): one for one in endpoints}
         self._graph = graph
         self._table = rest_app(endpoints, graph=documents, entry=_Door(self), ledger=ledger)
@@ -104,7 +101,7 @@ class DryRunner:
         except Refusal as refusal:
             play.refusal = refusal
             raise
-        play.context = self._door.build_context(caller, costs, request_id=REQUEST_ID)
+        play.context = self._entry.build_context(caller, costs, request_id=REQUEST_ID)
         play.context.request_log = RequestLog(causes={})
         return play.context
 
@@ -173,7 +170,7 @@ class DryRunner:
         self, address: str | None, costs: Mapping[str, int], mount: str
     ) -> Iterable[tuple[Layer, Charge]]:
         for bucket, cost in costs.items():
-            for window in self._parts.windows[bucket] if address is not None else ():
+            for window in self._entry.limits.windows[bucket] if address is not None else ():
                 key = f"{mount}{bucket}:{address}"
                 yield Layer.ADDRESS_LIMIT, Charge(key, (window,), cost)
 
@@ -184,11 +181,11 @@ class DryRunner:
         Raises:
             TooManyRequests: One has not enough left for the call.
         """
-        if self._parts.settings.rate_limits == "off":
+        if isinstance(self._entry.limits.counter, UnlimitedCounter):
             return
         for layer, charge in charges:
             (window,) = charge.windows
-            seen = await self._parts.counter.take([Charge(charge.key, charge.windows, 0)])
+            seen = await self._entry.limits.counter.take([Charge(charge.key, charge.windows, 0)])
             left = seen.remaining if window.limit else 0
             limit = RateWindow(layer=layer, window=window, spent=window.limit - left)
             play.limits.append(limit)

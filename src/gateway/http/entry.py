@@ -1,13 +1,13 @@
 """
-The one way in, for REST and GraphQL alike: the same caller, the same context, the same charges.
+Authentication, rate limits and context of a request, the same for REST and GraphQL.
 
-Gates 1 to 3 of decisions 2, in this order: the address's limits, the bearer token, the token's own
-quota. What comes out is a `graph.context.Context`.
+The first steps of docs/spec/requests.md#order-of-checks: the limits of the address, the bearer
+token, the token's own quota. The result is a `graph.context.Context`.
 """
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,19 +16,20 @@ from starlette.types import Scope
 from gateway.audit import recorder
 from gateway.audit.decision import EntryPoint
 from gateway.audit.log import DecisionLog
+from gateway.auth.authenticator import Authenticator
 from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
 from gateway.http import client_addresses
+from gateway.http.client_addresses import Network
 from gateway.http.middleware import request_state
 from gateway.rule_intents.log import RuleIntentLog
-from gateway.rule_intents.recovery import RuleIntentRecovery
-from gateway.services import Services
+from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
 from graph import errors
 from graph.context import Context, Delivery
 from graph.request_log import WHOLE_REQUEST
 from policy.caller import Caller
-from policy.quota import Charge, token_windows
+from policy.quota import Charge, RequestCounter, Window, token_windows
 from policy.refusals import Refusal, TooManyRequests, Unauthenticated
 from policy.vocabulary import Surface
 from rest_compat import ports
@@ -38,23 +39,68 @@ MANAGEMENT = "management"
 
 @dataclass(frozen=True, slots=True)
 class AdmittedRequest:
-    """One request that came through; see `rest_compat.ports.AdmittedRequest`."""
+    """A request that was authenticated and charged; see `rest_compat.ports.AdmittedRequest`."""
 
     token_id: int
     request_id: str
     context: Context
 
 
-class RequestEntry:
-    """Lets requests in. One per process."""
+@dataclass(frozen=True, slots=True)
+class AddressLimits:
+    """
+    The rate limits of client addresses.
 
-    def __init__(self, services: Services, accounts: Accounts, decisions: DecisionLog) -> None:
-        self._services = services
+    Attributes:
+        windows: By bucket.
+        proxies: Peers whose `X-Forwarded-For` is trusted.
+    """
+
+    counter: RequestCounter
+    windows: Mapping[str, tuple[Window, ...]]
+    proxies: Sequence[Network]
+
+    def charges(self, scope: Scope, costs: Mapping[str, int], mount: str = "") -> list[Charge]:
+        """Return the charges of *costs*, requests by bucket, to the client's address."""
+        address = client_addresses.bucket(scope, self.proxies)
+        return [
+            Charge(f"{mount}{bucket}:{address}", self.windows[bucket], cost)
+            for bucket, cost in costs.items()
+        ]
+
+    async def take(self, scope: Scope, *charges: Charge) -> None:
+        """
+        Charge all of *charges*, or none.
+
+        Raises:
+            TooManyRequests: A window has not enough left.
+        """
+        verdict = await self.counter.take(charges)
+        request_state(scope).record_verdict(verdict)
+        if not verdict.allowed:
+            raise TooManyRequests(verdict.retry_after)
+
+
+class RequestEntry:
+    """Authenticates and charges requests, and builds their contexts. One per process."""
+
+    def __init__(  # noqa: PLR0913 - what a context is built from
+        self,
+        *,
+        authenticator: Authenticator,
+        limits: AddressLimits,
+        keyring: Keyring,
+        accounts: Accounts,
+        decisions: DecisionLog,
+        rule_intents: RuleIntentLog,
+    ) -> None:
+        self.limits = limits
+        self.recorder = recorder.Recorder(decisions)
+        self._authenticator = authenticator
+        self._keyring = keyring
         self._accounts = accounts
         self._decisions = decisions
-        self.recorder = recorder.Recorder(decisions)
-        self.rulebook = RuleIntentLog(services.database, services.keyring)
-        self.mending = RuleIntentRecovery(services.database, services.keyring, accounts)
+        self._rule_intents = rule_intents
 
     # -- for REST; see `rest_compat.ports.RequestEntry`
 
@@ -65,7 +111,7 @@ class RequestEntry:
     async def admit(
         self, scope: Scope, charge: ports.RateBucket, *, partial_fail: bool
     ) -> AdmittedRequest:
-        """Let a request to the table in."""
+        """Authenticate and charge a REST request."""
         try:
             context = await self.authorize(scope, {charge.windows: 1}, mount=charge.mount)
         except Refusal as refusal:
@@ -76,7 +122,7 @@ class RequestEntry:
     def check_gates(
         self, operation: Any, visit: ports.AdmittedRequest, variables: Mapping[str, Any]
     ) -> None:
-        """Pass gates 4 to 6; *operation* is a `graph.documents.operations.Operation`."""
+        """Check surface, connections and permission; *operation* is a graph `Operation`."""
         context: Context = visit.context
         if variables:
             context.request_log.variables = variables
@@ -88,23 +134,23 @@ class RequestEntry:
             raise _problem(refusal, operation.surface, context.request_id) from refusal
 
     def mark_attempt(self, visit: ports.AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
-        """Tell the context which intent this is."""
+        """Give the context the Message-ID of the intent, derived from *seed*."""
         digest = hashlib.sha256(f"{visit.token_id}:{seed}".encode()).digest()[:20]
         name = base64.b32encode(digest).decode().lower()
         visit.context.delivery = Delivery(f"{name}@access-gateway.invalid", maybe_sent)
 
     def notes(self, visit: ports.AdmittedRequest) -> ports.Notes:
-        """Return what the operations noted so far."""
+        """Return what the operations noted: warnings and problems."""
         context: Context = visit.context
         return context
 
-    # -- what everybody asks -------------------------------------------------------------------
+    # -- for every endpoint -----------------------------------------------------------------------
 
     async def authorize(
         self, scope: Scope, costs: Mapping[str, int], *, mount: str = ""
     ) -> Context:
         """
-        Let a request in that costs *costs*: bucket to number of operations.
+        Authenticate and charge a request; *costs* are its operations by bucket.
 
         Raises:
             Refusal: As `authenticate` and `charge_caller`.
@@ -116,19 +162,20 @@ class RequestEntry:
         self, scope: Scope, costs: Mapping[str, int], *, mount: str = ""
     ) -> Caller:
         """
-        Find out who asks; nothing is charged to who may.
+        Return the caller; nothing is charged for a valid token.
 
-        A bad token charges the address with *costs*, and a full bucket is told before a bad token.
+        An invalid token charges *costs* to the address; when the address has not enough left, the
+        refusal is about that and not about the token.
 
         Raises:
-            Unauthenticated: See `callers`.
-            TooManyRequests: A window of the address has not enough left for a bad token.
+            Unauthenticated: See `Authenticator.authenticate`.
+            TooManyRequests: The token is invalid, and a window of the address has not enough left.
             Overloaded: The database did not answer.
         """
         try:
-            return await self._services.authenticator.authenticate(scope["headers"])
+            return await self._authenticator.authenticate(scope["headers"])
         except Unauthenticated:
-            await self._charge(scope, *self._address_charges(scope, costs, mount))
+            await self.limits.take(scope, *self.limits.charges(scope, costs, mount))
             raise
         except StorageUnavailable as failure:
             raise Overloaded from failure
@@ -139,29 +186,28 @@ class RequestEntry:
         """
         Charge *costs* to the address and to the token's quota, all at once or not at all.
 
-        What is not charged is not opened: connections of other surfaces are out of reach.
+        The context reaches the connections of the charged surfaces only.
 
         Raises:
             TooManyRequests: A window of the address or of the token has not enough left.
         """
-        charges = self._address_charges(scope, costs, mount)
-        await self._charge(scope, *charges, *_token_charges(caller, sum(costs.values())))
+        operations = sum(costs.values())
+        address_charges = self.limits.charges(scope, costs, mount)
+        await self.limits.take(scope, *address_charges, *_token_charges(caller, operations))
         context = self.build_context(caller, costs, request_id=self.request_id(scope))
-        context.rule_intents, context.wait_for_capacity = (
-            self.rulebook,
-            self._decisions.wait_for_capacity,
-        )
-        context.request_log = recorder.begin(_way(scope, mount), sum(costs.values()))
+        context.rule_intents = self._rule_intents
+        context.wait_for_capacity = self._decisions.wait_for_capacity
+        context.request_log = recorder.begin(_entry_point(scope, mount), operations)
         return context
 
     def build_context(
         self, caller: Caller, costs: Mapping[str, int], *, request_id: str
     ) -> Context:
-        """Return what a request of *caller* carries that costs *costs*, done or rehearsed."""
+        """Build the context of a request or a dry run; *costs* are operations by bucket."""
         return Context(
             caller=caller,
             request_id=request_id,
-            sealer=self._services.keyring,
+            sealer=self._keyring,
             mail=self._accounts.mailbox_for(caller, costs),
             calendars=self._accounts.calendars_for(caller, costs),
             tasks=self._accounts.tasks_for(caller, costs),
@@ -175,36 +221,23 @@ class RequestEntry:
         Raises:
             TooManyRequests: It is full.
         """
-        await self._charge(scope, *self._address_charges(scope, {MANAGEMENT: 1}, ""))
+        await self.limits.take(scope, *self.limits.charges(scope, {MANAGEMENT: 1}))
 
     async def read_rate_state(self, scope: Scope) -> None:
-        """Look up the rate state for an answer on a surface's path that nothing charged."""
+        """Read the rate state for the headers of a response whose request was never charged."""
         bucket, mount = bucket_of(scope["path"])
         if bucket:
-            charges = self._address_charges(scope, {bucket: 0}, mount)
-            request_state(scope).met(await self._services.counter.take(charges))
-
-    def _address_charges(self, scope: Scope, costs: Mapping[str, int], mount: str) -> list[Charge]:
-        address = client_addresses.bucket(scope, self._services.proxies)
-        return [
-            Charge(f"{mount}{bucket}:{address}", self._services.windows[bucket], cost)
-            for bucket, cost in costs.items()
-        ]
-
-    async def _charge(self, scope: Scope, *charges: Charge) -> None:
-        verdict = await self._services.counter.take(charges)
-        request_state(scope).met(verdict)
-        if not verdict.allowed:
-            raise TooManyRequests(verdict.retry_after)
+            charges = self.limits.charges(scope, {bucket: 0}, mount)
+            request_state(scope).record_verdict(await self.limits.counter.take(charges))
 
 
 def bucket_of(path: str) -> tuple[str, str]:
-    """Return (bucket, mount) that *path* belongs to; ("", "") for pages and health."""
+    """Return the rate-limit bucket and the mount of *path*; ("", "") for pages and health."""
     mount = "/internal" if path.startswith("/internal/") else ""
-    words = path.removeprefix(mount).split("/")
-    if words[:3] == ["", "api", "access"] and len(words) > 3 and words[3] in _SURFACES:
-        return words[3], mount
-    if words[:2] == ["", "api"]:
+    segments = path.removeprefix(mount).split("/")
+    if segments[:3] == ["", "api", "access"] and len(segments) > 3 and segments[3] in _SURFACES:
+        return segments[3], mount
+    if segments[:2] == ["", "api"]:
         return MANAGEMENT, mount
     return ("graphql", "") if path == "/graphql" else ("", "")
 
@@ -212,7 +245,7 @@ def bucket_of(path: str) -> tuple[str, str]:
 _SURFACES = frozenset(surface.value for surface in Surface)
 
 
-def _way(scope: Scope, mount: str) -> EntryPoint:
+def _entry_point(scope: Scope, mount: str) -> EntryPoint:
     if mount:
         return EntryPoint.INTERNAL
     return (

@@ -55,10 +55,10 @@ def install(
         given = _digest(read_bearer(request.scope["headers"], str.encode))
         if not any([hmac.compare_digest(given, key) for key in keys]):  # noqa: C419 - all compared
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        counted.shared_limits(lost=_shared(services) == LOST)
+        counted.set_shared_limits_lost(lost=_shared(services) == LOST)
         counts = await _counts(services)
         if counts is not None:
-            counted.connections(counts)
+            counted.set_connections(counts)
         return Response(counted.exposition(), media_type=metrics.CONTENT_TYPE)
 
 

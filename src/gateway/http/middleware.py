@@ -50,7 +50,7 @@ class RequestState:
     status: int = 0
     span: "RequestSpan | None" = None
 
-    def met(self, verdict: RateLimitResult) -> None:
+    def record_verdict(self, verdict: RateLimitResult) -> None:
         """Keep *verdict* for the rate headers if it is the tightest, or a refusal."""
         if verdict.allowed and not verdict.limit:
             return  # there was no window
@@ -68,7 +68,7 @@ def request_state(scope: Scope) -> RequestState:
     return found if isinstance(found, RequestState) else RequestState(str(uuid.uuid4()))
 
 
-Peek = Callable[[Scope], Awaitable[None]]
+RateStateReader = Callable[[Scope], Awaitable[None]]
 
 
 class InnerApplication(Protocol):
@@ -88,14 +88,14 @@ class CommonMiddleware:
         self,
         app: InnerApplication,
         *,
-        peek: Peek,
+        read_rate_state: RateStateReader,
         admission: AdmissionControl,
         metrics: Metrics | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
-        """*peek* looks up the rate state of a request that nobody has charged."""
+        """*read_rate_state* looks up the rate state of a request that nobody has charged."""
         self.app = app
-        self._peek = peek
+        self._read_rate_state = read_rate_state
         self._admission = admission
         self._metrics = metrics or Metrics()
         self._tracing = tracing
@@ -120,7 +120,7 @@ class CommonMiddleware:
             if message["type"] == "http.response.start":
                 started, current.status = True, message["status"]
                 if current.verdict is None:
-                    await self._peek(scope)
+                    await self._read_rate_state(scope)
                 message["headers"] = _with_common(message.get("headers", ()), scope, current)
             await send(message)
 
@@ -137,7 +137,7 @@ class CommonMiddleware:
         began = time.perf_counter()
         method = known(scope["method"])
         named = logs.request_id.set(current.request_id)
-        self._metrics.begun()
+        self._metrics.start_request()
         try:
             if self._tracing is None:
                 yield
@@ -146,10 +146,10 @@ class CommonMiddleware:
                     try:
                         yield
                     finally:
-                        current.span.answered(method, _route(scope), current.status)
+                        current.span.finish(method, _route(scope), current.status)
         finally:
             route, seconds = _route(scope), time.perf_counter() - began
-            self._metrics.answered(method, route, current.status, seconds)
+            self._metrics.finish_request(method, route, current.status, seconds)
             _tell(method, route, current, seconds)
             logs.request_id.reset(named)
 

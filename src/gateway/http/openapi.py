@@ -1,13 +1,13 @@
 """`/openapi.json`: the REST table and the management API as one OpenAPI document."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
 import orjson
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.routing import BaseRoute
 
 from gateway.http.middleware import API_VERSION
@@ -31,7 +31,11 @@ _REFUSALS = (400, 401, 403, 404, 409, 429, 500, 503)
 @lru_cache(maxsize=4)
 def document(app: FastAPI) -> bytes:
     """Return the document as JSON; built once per process."""
-    return orjson.dumps(merged(access_document(), app.openapi(), app.state.routes))
+    return orjson.dumps(merged(access_document(), app.openapi(), _routes(app)))
+
+
+def _routes(app: FastAPI) -> Iterator[BaseRoute]:
+    return (context.original_route for context in iter_route_contexts(app.routes))
 
 
 @cache

@@ -2,36 +2,18 @@
 
 import hashlib
 import hmac
-from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Request
 
 from gateway.auth import token_format
 from gateway.auth.authenticator import read_bearer
-from gateway.http.entry import RequestEntry
 from gateway.management import paging
-from gateway.services import Services
+from gateway.services import AppServices
 from policy.refusals import AccessDenied, Detail, Unauthenticated
 from policy.vocabulary import Code, UnauthorizedReason
 
 
-# Dependencies are `async` though they wait for nothing: FastAPI asks others in a thread each.
-async def services(request: Request) -> Services:
-    """Return the process's services."""
-    found: Services = request.app.state.services
-    return found
-
-
-async def _door(request: Request) -> RequestEntry:
-    found: RequestEntry = request.app.state.door
-    return found
-
-
-async def admitted(
-    request: Request,
-    door: Annotated[RequestEntry, Depends(_door)],
-    process: Annotated[Services, Depends(services)],
-) -> None:
+async def admitted(request: Request, services: AppServices) -> None:
     """
     Let the admin in.
 
@@ -41,9 +23,9 @@ async def admitted(
         AccessDenied: 403 `ADMIN_REQUIRED` for anything that has the form of an access token.
         InvalidInput: A query name that the path does not take.
     """
-    await door.charge_management(request.scope)
+    await services.entry.charge_management(request.scope)
     text = read_bearer(request.scope["headers"], str.encode)
-    if hmac.compare_digest(hashlib.sha256(text).digest(), process.admin_digest):
+    if hmac.compare_digest(hashlib.sha256(text).digest(), services.admin_digest):
         _check_query(request)
         return
     if token_format.digest(text.decode("utf-8", "replace")) is not None:
@@ -64,4 +46,4 @@ def _check_query(request: Request) -> None:
         raise paging.refused(details)
 
 
-Process = Annotated[Services, Depends(services)]
+Process = AppServices

@@ -33,7 +33,7 @@ router = Router(prefix="/api/connections", tags=["connections"])
 
 
 async def _opener(request: Request) -> Accounts:
-    found: Accounts = request.app.state.accounts
+    found: Accounts = request.app.state.services.accounts
     return found
 
 

@@ -23,7 +23,7 @@ router = Router(prefix="/api/decisions", tags=["decisions"])
 
 
 async def _log(request: Request) -> DecisionLog:
-    found: DecisionLog = request.app.state.decisions
+    found: DecisionLog = request.app.state.services.decisions
     return found
 
 

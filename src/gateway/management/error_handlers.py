@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -76,10 +77,10 @@ async def _http(request: Request, refusal: Exception) -> Response:
 def _allow(request: Request) -> str:
     """Name every method of the path: the framework keeps one route per method."""
     methods: set[str] = set()
-    for route in request.app.state.routes:
-        match, _ = route.matches(request.scope)
+    for context in iter_route_contexts(request.app.routes):
+        match, _ = context.original_route.matches(request.scope)
         if match is not Match.NONE:
-            methods |= getattr(route, "methods", None) or set()
+            methods |= context.methods or set()
     return ", ".join(sorted(methods))
 
 

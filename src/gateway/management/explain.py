@@ -48,7 +48,7 @@ class Asked(Body):
 
 
 async def _explainer(request: Request) -> Explainer:
-    found: Explainer = request.app.state.explainer
+    found: Explainer = request.app.state.services.explainer
     return found
 
 

@@ -1,167 +1,130 @@
 """
-What one process let through lately: its own part of limits that many processes share.
+The requests that one process let through, in sliding windows.
 
-It is kept all the time, so that a process that loses the shared count goes on with what it knows
-instead of a fresh window, and can tell the shared count afterwards what it let through alone.
+A single process limits with them. Among many processes they are this one's part of the shared
+count: it falls back on them when the shared count is lost, and adds them to it afterwards.
 """
 
-import math
 import time
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
+from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, WindowState, judge
 from policy.quota import Charge, RateLimitResult, Window
 
-MICROSECONDS = 1_000_000  # in a second; moments are whole numbers, as in Redis
-_SWEEP = 60.0  # seconds between looks for logs that nobody uses any more
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """
-    One window of one charge, before the charge. Moments are in microseconds since the epoch.
-
-    Attributes:
-        share: How many requests the window has room for here; at most `window.limit`.
-        oldest: When the oldest request in the window came; None when there is none.
-        enough: The request that must leave the window for the charge to fit; None when nothing
-            must, or when that is not enough.
-    """
-
-    window: Window
-    cost: int
-    share: int
-    used: int
-    oldest: int | None
-    enough: int | None
-
-    def fits(self) -> bool:
-        """Tell whether the charge may pass this window."""
-        return self.used + self.cost <= self.share
-
-
-def judge(standings: Sequence[Standing], now: int) -> RateLimitResult:
-    """Return the verdict on a charge whose windows are *standings*, at the moment *now*."""
-    refused = [one for one in standings if not one.fits()]
-    if refused:
-        return max((_verdict(one, now, allowed=False) for one in refused), key=_wait)
-    return min((_verdict(one, now, allowed=True) for one in standings), key=_tightness)
-
-
-def _verdict(one: Standing, now: int, *, allowed: bool) -> RateLimitResult:
-    span = one.window.seconds * MICROSECONDS
-    freed = (one.oldest or now) + span
-    fitting = (now if one.enough is None else one.enough) + span
-    return RateLimitResult(
-        allowed=allowed,
-        limit=one.window.limit,
-        remaining=max(0, one.share - one.used - (one.cost if allowed else 0)),
-        reset=math.ceil(freed / MICROSECONDS),
-        retry_after=0 if allowed else max(1, math.ceil((fitting - now) / MICROSECONDS)),
-    )
-
-
-def _wait(verdict: RateLimitResult) -> int:
-    return verdict.retry_after
-
-
-def _tightness(verdict: RateLimitResult) -> tuple[int, int]:
-    return verdict.remaining, -verdict.reset
+_SWEEP_SECONDS = 60.0  # between searches for logs without requests
 
 
 @dataclass(slots=True)
-class Log:
+class HitLog:
     """
-    The requests of one key, oldest first, each as (moment, name).
+    The requests of one key, oldest first; those out of every window are dropped now and then.
 
     Attributes:
         span: How long a request is kept, in microseconds: the longest window seen.
-        told: Up to which loss the shared count knows everything here; see `SharedLimiter`.
+        synced: The number of the loss up to which the shared count knows all of them; see
+            `SharedLimiter`.
+        moments: When each came.
+        names: What the shared count knows each as; empty when nothing is shared.
     """
 
     span: int = 0
-    told: int = -1
-    hits: deque[tuple[int, str]] = field(default_factory=deque)
+    synced: int = -1
+    moments: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def state(self, charge: Charge, window: Window, now: int, share: int) -> WindowState:
+        """Return the state of *window* at *now*, of which this process may use *share*."""
+        moments = self.moments
+        start = bisect_right(moments, now - window.seconds * MICROSECONDS)
+        used = len(moments) - start
+        missing = used + charge.cost - share  # requests that must leave the window
+        return WindowState(
+            window,
+            charge.cost,
+            -missing,
+            moments[start] if used else None,
+            moments[start + missing - 1] if 0 < missing <= used else None,
+        )
 
     def drop_before(self, moment: int) -> None:
-        """Forget what came at *moment* or earlier."""
-        while self.hits and self.hits[0][0] <= moment:
-            self.hits.popleft()
+        """Drop what came at *moment* or earlier, once it is half of all: each is moved once."""
+        if self.moments and self.moments[0] <= moment:
+            expired = bisect_right(self.moments, moment)
+            if expired * 2 >= len(self.moments):
+                del self.moments[:expired], self.names[:expired]
 
 
-class Shadow:
-    """The logs of one process, by key."""
+class MemoryLimiter:
+    """`policy.quota.RequestCounter` of one process. It never waits: a charge is one step."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        """*clock* gives seconds since the epoch."""
         self._clock = clock
-        self._logs: dict[str, Log] = {}
+        self._logs: dict[str, HitLog] = {}
         self._swept = clock()
 
-    def log(self, charge: Charge) -> Log:
-        """Return the log of *charge*'s key, without what is too old to count."""
+    async def take(self, charges: Sequence[Charge]) -> RateLimitResult:
+        """See `policy.quota.RequestCounter`."""
+        return self.take_share(charges) if charges else UNLIMITED
+
+    def take_share(
+        self, charges: Sequence[Charge], name: str = "", processes: int = 1
+    ) -> RateLimitResult:
+        """
+        Check every window of *charges*, then count them all, or none.
+
+        Args:
+            charges: Requests to count, by key.
+            name: What the shared count knows this call as; empty when nothing is shared.
+            processes: How many share the limits; each may use an equal part of every window.
+        """
         now = self._now()
+        logs = [self._log(charge, now) for charge in charges]
+        states = [
+            log.state(charge, window, now, window.limit // processes)
+            for charge, log in zip(charges, logs, strict=True)
+            for window in charge.windows
+        ]
+        if not states:
+            return UNLIMITED
+        verdict = judge(states, now)
+        if verdict.allowed:
+            _count(charges, logs, now, name)
+        return verdict
+
+    def log(self, charge: Charge) -> HitLog:
+        """Return the log of *charge*'s key."""
+        return self._log(charge, self._now())
+
+    def count(self, charges: Sequence[Charge], name: str) -> None:
+        """Count *charges*, which the shared count let through under *name*."""
+        now = self._now()
+        _count(charges, [self._log(charge, now) for charge in charges], now, name)
+
+    def _log(self, charge: Charge, now: int) -> HitLog:
         log = self._logs.get(charge.key)
         if log is None:
-            log = self._logs[charge.key] = Log()
-        longest = max((window.seconds for window in charge.windows), default=0) * MICROSECONDS
-        log.span = max(log.span, longest)
+            log = self._logs[charge.key] = HitLog()
+        for window in charge.windows:
+            log.span = max(log.span, window.seconds * MICROSECONDS)
         log.drop_before(now - log.span)
         return log
 
-    def take(self, charges: Sequence[Charge], name: str, *, processes: int) -> RateLimitResult:
-        """Check *charges* against this process's share of every window, then count them all."""
-        now = self._now()
-        standings = [
-            _standing(self.log(charge), charge, window, now, window.limit // processes)
-            for charge in charges
-            for window in charge.windows
-        ]
-        verdict = judge(standings, now)
-        if verdict.allowed:
-            self.count(charges, name)
-        return verdict
-
-    def count(self, charges: Iterable[Charge], name: str) -> None:
-        """Keep that *charges* were let through, under *name*."""
-        now = self._now()
-        for charge in charges:
-            hits = self.log(charge).hits
-            hits.extend((now, f"{name}:{turn}") for turn in range(1, charge.cost + 1))
-
     def _now(self) -> int:
         seconds = self._clock()
-        if seconds - self._swept >= _SWEEP:
-            self._sweep(seconds)
-        return int(seconds * MICROSECONDS)
-
-    def _sweep(self, seconds: float) -> None:
-        self._swept = seconds
         now = int(seconds * MICROSECONDS)
-        for log in self._logs.values():
-            log.drop_before(now - log.span)
-        self._logs = {key: log for key, log in self._logs.items() if log.hits}
+        if seconds - self._swept >= _SWEEP_SECONDS:
+            self._swept = seconds
+            for log in self._logs.values():
+                log.drop_before(now - log.span)
+            self._logs = {key: log for key, log in self._logs.items() if log.moments}
+        return now
 
 
-def _standing(log: Log, charge: Charge, window: Window, now: int, share: int) -> Standing:
-    start = now - window.seconds * MICROSECONDS
-    older = sum(1 for _ in _until(log, start))
-    used = len(log.hits) - older
-    missing = used + charge.cost - share  # how many must leave
-    enough = next(islice(log.hits, older + missing - 1, None), None) if missing > 0 else None
-    return Standing(
-        window=window,
-        cost=charge.cost,
-        share=share,
-        used=used,
-        oldest=log.hits[older][0] if used else None,
-        enough=enough[0] if enough else None,
-    )
-
-
-def _until(log: Log, start: int) -> Iterable[int]:
-    for moment, _ in log.hits:
-        if moment > start:
-            return
-        yield moment
+def _count(charges: Iterable[Charge], logs: Iterable[HitLog], now: int, name: str) -> None:
+    for charge, log in zip(charges, logs, strict=True):
+        log.moments += [now] * charge.cost
+        if name:
+            log.names += [f"{name}:{number}" for number in range(1, charge.cost + 1)]

@@ -1,10 +1,10 @@
 """
-Rate limits that many processes share, exactly: one sorted set per key in Redis. Decisions 10.
+Rate limits that many processes share, exactly: one sorted set per key in Redis.
 
-A call's windows are checked and counted by one script, which Redis runs alone. Without Redis the
-process goes on with its share of every limit (limit divided by the number of processes), counting
-from what it let through before: stricter, never open. It looks for Redis again every second, and
-then tells it what it let through meanwhile.
+One script checks and counts all windows of a call; Redis runs scripts one at a time. Without Redis
+the process applies its share of every limit (the limit divided by the number of processes) to the
+requests that it has let through: stricter, never open. It tries Redis again every second, and then
+adds the requests that it let through meanwhile. See docs/spec/reliability.md#shared-limits.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from gateway.ratelimit.limiter import UNLIMITED
-from gateway.ratelimit.memory import Log, Shadow, Standing, judge
+from gateway.ratelimit.memory import HitLog, MemoryLimiter
+from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, WindowState, judge
 from policy.quota import Charge, RateLimitResult
 
-PATIENCE = 0.1  # seconds that Redis gets; a client's default is to wait for ever
-REST = 1.0  # seconds without asking Redis after it failed
+TIMEOUT_SECONDS = 0.1  # for Redis to answer; a client's default is to wait for ever
+RETRY_SECONDS = 1.0  # without asking Redis after it failed
 CONNECTIONS = 8  # Redis runs one script at a time anyway
-_STEPS = 20  # a new connection alone takes half a dozen exchanges
+_STEPS = 20  # timers per timeout; a new connection alone takes half a dozen exchanges
 
 _SPACE = "{agw}"  # braces: all keys in one slot of a cluster, as one script needs
 _EPOCH = f"{_SPACE}:epoch"
@@ -92,8 +92,8 @@ return answer
 log = logging.getLogger("gateway")
 
 
-class _Forgot(Exception):
-    """The store is not the one that this process counted in: restarted, emptied, replaced."""
+class _StoreReplaced(Exception):
+    """Redis is not the store that this process counted in: restarted, emptied or replaced."""
 
     def __init__(self, epoch: str) -> None:
         super().__init__()
@@ -108,15 +108,15 @@ class SharedLimiter:
         url: str,
         *,
         processes: int,
-        patience: float = PATIENCE,
+        timeout_seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """*processes* is how many count together, on all machines; *patience* is in seconds."""
+        """*processes* is how many count together, on all machines."""
         pool = BlockingConnectionPool.from_url(
             url,
             max_connections=CONNECTIONS,
-            timeout=patience,
-            socket_timeout=None,  # `_patient` limits the whole exchange, connecting included
+            timeout=timeout_seconds,
+            socket_timeout=None,  # `_silence_limit` bounds the whole exchange
             socket_connect_timeout=None,
             retry=Retry(NoBackoff(), 0),
             decode_responses=True,
@@ -124,84 +124,84 @@ class SharedLimiter:
         )
         self._redis: Redis = Redis.from_pool(pool)
         self._script: Callable[..., Any] = self._redis.register_script(SCRIPT)
-        # Waiting for a turn is no sign that Redis is lost, as waiting for the pool would be.
+        # Waiting for the semaphore, unlike waiting for the pool, does not count as a loss.
         self._turns = asyncio.Semaphore(CONNECTIONS)
-        self._shadow = Shadow(clock=clock)
-        self._patience = patience
+        self._own = MemoryLimiter(clock=clock)
+        self._timeout_seconds = timeout_seconds
         self._processes = processes
         self._process = secrets.token_hex(6)
         self._calls = count(1)
         self._epoch = ""
         self._losses = 0
-        self._resting_until = 0.0
+        self._retry_at = 0.0
         self.lost = False
 
     async def take(self, charges: Sequence[Charge]) -> RateLimitResult:
         """See `policy.quota.RequestCounter`; never fails."""
-        counted = [charge for charge in charges if charge.windows]
-        if not counted:
+        charged = [charge for charge in charges if charge.windows]
+        if not charged:
             return UNLIMITED
         name = f"{self._process}:{next(self._calls)}"
         async with self._turns:
-            if time.monotonic() >= self._resting_until:
+            if time.monotonic() >= self._retry_at:
                 try:
-                    async with _patient(self._patience):
-                        return await self._ask(counted, name)
+                    async with _silence_limit(self._timeout_seconds):
+                        return await self._count(charged, name)
                 except (RedisError, OSError) as failure:
                     self._lose(failure)
-        return self._shadow.take(counted, name, processes=self._processes)
+        return self._own.take_share(charged, name, self._processes)
 
     async def aclose(self) -> None:
         """Close every connection."""
         await self._redis.aclose()
 
-    async def _ask(self, charges: Sequence[Charge], name: str) -> RateLimitResult:
+    async def _count(self, charges: Sequence[Charge], name: str) -> RateLimitResult:
         try:
-            return await self._run(charges, name)
-        except _Forgot as store:
+            return await self._run_script(charges, name)
+        except _StoreReplaced as store:
             self._epoch = store.epoch
             self._losses += 1
         try:
-            return await self._run(charges, name)
-        except _Forgot as store:
+            return await self._run_script(charges, name)
+        except _StoreReplaced as store:
             raise RedisError("the store changed twice within one call") from store
 
-    async def _run(self, charges: Sequence[Charge], name: str) -> RateLimitResult:
+    async def _run_script(self, charges: Sequence[Charge], name: str) -> RateLimitResult:
         losses = self._losses
-        logs = [self._shadow.log(charge) for charge in charges]
+        logs = [self._own.log(charge) for charge in charges]
         arguments: list[str | int] = [self._epoch, secrets.token_hex(8), name]
         for charge, own in zip(charges, logs, strict=True):
-            arguments += _windows(charge, own)
-            arguments += _untold(own) if own.told != losses else [0]
+            arguments += _window_arguments(charge, own)
+            arguments += _missing_hits(own) if own.synced != losses else [0]
         keys = [_EPOCH, *(f"{_SPACE}:{charge.key}" for charge in charges)]
         answer = await self._script(keys=keys, args=arguments)
         if answer[0] == -1:
-            raise _Forgot(answer[1])
+            raise _StoreReplaced(answer[1])
         for own in logs:
-            own.told = losses
-        self._found()
-        verdict = _read(charges, answer)
+            own.synced = losses
+        self._recover()
+        verdict = _parse_verdict(charges, answer)
         if verdict.allowed:
-            self._shadow.count(charges, name)
+            self._own.count(charges, name)
         return verdict
 
     def _lose(self, failure: Exception) -> None:
-        """Leave Redis alone for a while; from now on it may not know what passes here."""
+        """Stop asking Redis for a while; it now misses what this process lets through."""
         self._losses += 1
-        self._resting_until = time.monotonic() + REST
+        self._retry_at = time.monotonic() + RETRY_SECONDS
         if not self.lost:
             self.lost = True
             kind = type(failure).__name__
             log.warning("rate limits: the shared count is lost", extra={"kind": kind})
 
-    def _found(self) -> None:
+    def _recover(self) -> None:
         if self.lost:
             self.lost = False
             log.warning("rate limits: the shared count is back")
 
 
 @asynccontextmanager
-async def _patient(seconds: float) -> AsyncIterator[None]:
+async def _silence_limit(seconds: float) -> AsyncIterator[None]:
     """
     Raise TimeoutError after *seconds* in which the loop could have read an answer.
 
@@ -228,36 +228,35 @@ async def _patient(seconds: float) -> AsyncIterator[None]:
         timer.cancel()
 
 
-def _windows(charge: Charge, own: Log) -> list[str | int]:
-    told: list[str | int] = [charge.cost, own.span, len(charge.windows)]
+def _window_arguments(charge: Charge, own: HitLog) -> list[str | int]:
+    arguments: list[str | int] = [charge.cost, own.span, len(charge.windows)]
     for window in charge.windows:
-        told += (window.limit, window.seconds * 1_000_000)
-    return told
+        arguments += (window.limit, window.seconds * MICROSECONDS)
+    return arguments
 
 
-def _untold(own: Log) -> list[str | int]:
-    told: list[str | int] = [len(own.hits)]
-    for moment, name in own.hits:
-        told += (moment, name)
-    return told
+def _missing_hits(own: HitLog) -> list[str | int]:
+    arguments: list[str | int] = [len(own.moments)]
+    for hit in zip(own.moments, own.names, strict=True):
+        arguments += hit
+    return arguments
 
 
-def _read(charges: Sequence[Charge], answer: Sequence[int]) -> RateLimitResult:
+def _parse_verdict(charges: Sequence[Charge], answer: Sequence[int]) -> RateLimitResult:
     rows = iter(answer[2:])
-    standings = [
-        Standing(
+    states = [
+        WindowState(
             window=window,
             cost=charge.cost,
-            share=window.limit,
-            used=next(rows),
+            left=window.limit - next(rows) - charge.cost,
             oldest=_moment(next(rows)),
-            enough=_moment(next(rows)),
+            blocking=_moment(next(rows)),
         )
         for charge in charges
         for window in charge.windows
     ]
-    return judge(standings, answer[1])
+    return judge(states, answer[1])
 
 
-def _moment(told: int) -> int | None:
-    return told if told >= 0 else None
+def _moment(microseconds: int) -> int | None:
+    return microseconds if microseconds >= 0 else None

@@ -101,11 +101,11 @@ class Metrics:
             ProcessCollector(registry=self._registry)
             GCCollector(registry=self._registry)
 
-    def begun(self) -> None:
+    def start_request(self) -> None:
         """Count a request that came."""
         self._active.inc()
 
-    def answered(self, method: str, route: str | None, status: int, seconds: float) -> None:
+    def finish_request(self, method: str, route: str | None, status: int, seconds: float) -> None:
         """
         Count a request that went.
 
@@ -120,26 +120,26 @@ class Metrics:
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
-    def called(self, told: CallEvent) -> None:
+    def count_upstream_call(self, told: CallEvent) -> None:
         """Count a try at an upstream call."""
         self._upstream.labels(told.upstream, told.method, told.outcome).inc()
         self._upstream_seconds.labels(told.upstream).observe(told.ended - told.began)
 
-    def connections(self, counts: dict[tuple[str, str], int]) -> None:
+    def set_connections(self, counts: dict[tuple[str, str], int]) -> None:
         """Set how many connections there are, by (provider, status)."""
         self._connections.clear()
         for (provider, status), count in counts.items():
             self._connections.labels(provider, status).set(count)
 
-    def decided(self, row: Decision) -> None:
+    def count_decision(self, row: Decision) -> None:
         """Count a call of a known token; "none" is the code of what nothing stopped."""
         self._decisions.labels(row.surface or OTHER, row.outcome, row.code or "none").inc()
 
-    def decisions_lost(self, count: int) -> None:
+    def count_lost_decisions(self, count: int) -> None:
         """Count rows of the decision log that nobody will read."""
         self._decisions_lost.inc(count)
 
-    def shared_limits(self, *, lost: bool) -> None:
+    def set_shared_limits_lost(self, *, lost: bool) -> None:
         """Say whether the shared count of the rate limits is lost to this process."""
         self._shared_lost.set(lost)
 

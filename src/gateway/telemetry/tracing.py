@@ -38,7 +38,7 @@ class RequestSpan:
         """The trace's number, 32 hex digits: what joins log lines and spans."""
         return f"{self._span.get_span_context().trace_id:032x}"
 
-    def answered(self, method: str, route: str | None, status: int) -> None:
+    def finish(self, method: str, route: str | None, status: int) -> None:
         """Say which route it was, and how it ended."""
         self._span.update_name(f"{method} {route}" if route else method)
         if route:
@@ -84,7 +84,7 @@ class Tracing:
             context.detach(token)
             span.end()
 
-    def called(self, told: CallEvent) -> None:
+    def record_upstream_call(self, told: CallEvent) -> None:
         """Span an upstream call that is over."""
         behind = time.time() - time.perf_counter()
         span = self._tracer.start_span(

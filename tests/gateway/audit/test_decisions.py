@@ -31,7 +31,7 @@ async def running(world_template, tmp_path_factory):
 @pytest_asyncio.fixture(loop_scope="module")
 async def world(running):
     """The world with an empty log."""
-    await running.gateway.app.state.decisions.flush()
+    await running.gateway.services.decisions.flush()
     async with running.gateway.services.database.writing() as session:
         await session.exec(text("DELETE FROM decisions"))
     return running
@@ -327,7 +327,7 @@ async def test_a_log_that_cannot_be_written_stops_no_read(world, monkeypatch):
         raise StorageUnavailable
 
     token = await world.token({})
-    monkeypatch.setattr(world.gateway.app.state.decisions, "_store", unavailable)
+    monkeypatch.setattr(world.gateway.services.decisions, "_store", unavailable)
     async with world.client(token) as client:
         assert (await client.get(MESSAGES)).status_code == 200
     assert await rows(world, *TOLD) == []

@@ -36,7 +36,7 @@ class Process:
         self.callers = Authenticator(
             self.lookup,
             base_url=lambda kind, provider: f"https://{kind}.{provider.lower()}.example",
-            touch=lambda token, now: self.touched.append((token, now)),
+            record_use=lambda token, now: self.touched.append((token, now)),
             clock=clock,
         )
 

@@ -89,9 +89,7 @@ def recovery(gateway, time):
 
 def of(gateway, time):
     database = gateway.services.database
-    return ConnectionRecheck(
-        database, Leases(database, clock=time), gateway.app.state.accounts.test
-    )
+    return ConnectionRecheck(database, Leases(database, clock=time), gateway.services.accounts.test)
 
 
 async def test_an_upstream_that_is_well_again_is_noticed(mailbox, recovery, time):

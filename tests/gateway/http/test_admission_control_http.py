@@ -47,7 +47,9 @@ def edge(slow):
     async def peek(scope):
         pass
 
-    return CommonMiddleware(slow, peek=peek, admission=AdmissionControl(active=3, queued=2))
+    return CommonMiddleware(
+        slow, read_rate_state=peek, admission=AdmissionControl(active=3, queued=2)
+    )
 
 
 async def call(edge, **scope):

@@ -15,7 +15,7 @@ async def test_an_exception_behind_the_table_is_answered_as_elsewhere(gateway, c
     async def unavailable(*_args, **_more):
         raise StorageUnavailable
 
-    monkeypatch.setattr(gateway.app.state.door, "admit", unavailable)
+    monkeypatch.setattr(gateway.services.entry, "admit", unavailable)
 
     answer = await client.get("/api/access/email/messages")
 
@@ -86,7 +86,7 @@ async def test_a_bug_behind_a_door_is_told_without_its_words(gateway, client, mo
     async def broken(*_args, **_more):
         raise BUG
 
-    monkeypatch.setattr(gateway.app.state.door, "authenticate", broken)
+    monkeypatch.setattr(gateway.services.entry, "authenticate", broken)
     mine = {"X-Request-Id": "r"}
 
     rest = await client.post(f"{EMAILS}/send", json={}, headers=mine)

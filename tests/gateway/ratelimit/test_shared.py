@@ -27,7 +27,7 @@ from gateway.ratelimit.shared import SharedLimiter
 from policy.quota import Charge, Window
 
 async def main():
-    limiter = SharedLimiter(sys.argv[1], processes=4, patience=30)
+    limiter = SharedLimiter(sys.argv[1], processes=4, timeout_seconds=30)
     charges = [Charge("email:192.0.2.1", (Window(60, 60), Window(300, 3600)))]
     charges.append(Charge("token:1", (Window(1000, 60),)))
     await limiter.take([Charge("warm", (Window(60, 60),), 0)])
@@ -61,8 +61,10 @@ async def limiters(redis, running):
     """Return what makes limiters of one group."""
     made = []
 
-    def make(processes=4, patience=PATIENT):
-        made.append(SharedLimiter(running.url, processes=processes, patience=patience))
+    def make(processes=4, timeout_seconds=PATIENT):
+        made.append(
+            SharedLimiter(running.url, processes=processes, timeout_seconds=timeout_seconds)
+        )
         return made[-1]
 
     yield make
@@ -230,14 +232,14 @@ async def test_a_frozen_redis_opens_no_fresh_window(lonely):
 async def test_a_frozen_redis_is_asked_once_a_second(lonely, monkeypatch):
     server, limiter = lonely
     asked = 0
-    ask = limiter._ask
+    ask = limiter._count
 
     async def counting(*arguments):
         nonlocal asked
         asked += 1
         return await ask(*arguments)
 
-    monkeypatch.setattr(limiter, "_ask", counting)
+    monkeypatch.setattr(limiter, "_count", counting)
     server.freeze()
     for _ in range(50):
         await limiter.take([charge()])

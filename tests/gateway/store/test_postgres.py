@@ -536,7 +536,7 @@ async def test_a_frozen_server_is_given_up_and_comes_back(mortal):
 
 async def test_decisions_wait_for_the_server_and_are_stored_once(mortal):
     cluster, gateway, caller = mortal
-    decisions = gateway.app.state.decisions
+    decisions = gateway.services.decisions
     await caller.get(TOKEN)
     cluster.stop()
     for _ in range(2):

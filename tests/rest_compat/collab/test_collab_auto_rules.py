@@ -132,7 +132,7 @@ async def test_when_the_rule_cannot_be_stored_the_id_is_told_and_the_rule_follow
     content, monkeypatch
 ):
     token = await content.selecting(within(content, "boats"))
-    book = content.world.gateway.app.state.door.rulebook
+    book = content.world.gateway.services.rule_intents
     store, fails = book._store, [True]
 
     async def failing(intent, pattern):

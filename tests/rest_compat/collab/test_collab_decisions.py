@@ -13,7 +13,7 @@ LINK = "query ($id: String!) { collabFileLink(fileId: $id) { success errorMessag
 
 async def decided(still, count):
     """Return the last *count* decisions, oldest first."""
-    await still.world.gateway.app.state.decisions.flush()
+    await still.world.gateway.services.decisions.flush()
     found = await reading.newest(
         still.world.gateway.services.database, DecisionFilter(), limit=count
     )

@@ -20,9 +20,11 @@ class Bench(RuleIntentRecovery):
     """Mends, by a clock that can be put forward."""
 
     def __init__(self, gateway):
-        parts = gateway.services
+        services = gateway.services
         self.ahead = 0
-        super().__init__(parts.database, parts.keyring, gateway.app.state.accounts, clock=self.now)
+        super().__init__(
+            services.database, services.keyring, gateway.services.accounts, clock=self.now
+        )
 
     def now(self):
         return now_ms() + self.ahead
@@ -64,7 +66,7 @@ async def token(content):
 @pytest.fixture
 def dies(content, monkeypatch):
     """The process stops between the making and the rule, as far as the rule is concerned."""
-    book = content.world.gateway.app.state.door.rulebook
+    book = content.world.gateway.services.rule_intents
 
     async def dying(intent, pattern):
         book.abandon(intent)
@@ -289,7 +291,7 @@ async def test_of_many_processes_one_looks(content, token, bench):
 
 async def test_a_maker_that_lives_keeps_its_intent(content, token, bench, monkeypatch):
     """A slow upload is not looked for while its process renews the lease."""
-    book = content.world.gateway.app.state.door.rulebook
+    book = content.world.gateway.services.rule_intents
     monkeypatch.setattr(book, "_clock", bench.now)
     meanwhile = []
 

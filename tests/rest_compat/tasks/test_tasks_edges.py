@@ -61,7 +61,7 @@ async def test_an_intent_that_may_have_been_done_is_not_done_again(
 ):
     headers = [(b"authorization", client.headers["authorization"].encode())]
     scope = {"type": "http", "headers": headers, "client": ("127.0.0.1", 1)}
-    context = await world.gateway.app.state.door.authorize(scope, {"tasks": 1})
+    context = await world.gateway.services.entry.authorize(scope, {"tasks": 1})
     context.delivery = Delivery("x@y.invalid", maybe_sent=True)
     fresh.forget()
     operation = Graph(build()).prepare(document(f"tasks/{name}"))

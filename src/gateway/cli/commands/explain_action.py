@@ -35,7 +35,7 @@ async def explained(token_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:
             token = await session.get(AccessToken, token_id)
         if token is None:
             raise NotFound(f"There is no token {token_id}.", code=Code.TOKEN_NOT_FOUND)
-        found = await gateway.app.state.explainer.explain(token, question)
+        found = await gateway.services.explainer.explain(token, question)
     # Surfaces, which `hiddenFields` is by, are words and yet no plain strings.
     plain: dict[str, Any] = orjson.loads(orjson.dumps(found, option=orjson.OPT_NON_STR_KEYS))
     return plain
