@@ -12,7 +12,7 @@ from strawberry.fastapi import BaseContext, GraphQLRouter
 from graph.context import Context
 from graph.masking import masks
 from graph.schema import Mutation, Query
-from graph.schema import _described as described
+from graph.schema import _strawberry_schema as strawberry_schema
 
 
 @dataclass(kw_only=True)
@@ -26,7 +26,7 @@ def schema() -> strawberry.Schema:
     made = strawberry.Schema(
         Query,
         Mutation,
-        config=described().config,
+        config=strawberry_schema().config,
         extensions=[ParserCache(maxsize=128), ValidationCache(maxsize=128)],
     )
     masks.apply(made._schema)  # noqa: SLF001 - strawberry names no public way to it

@@ -1,1 +1,18 @@
-"""What it looks like: the GraphQL schema, and how an operation runs."""
+"""
+The GraphQL schema and the execution of operations, for REST and for POST /graphql.
+
+    schema             the schema: root fields, masks applied, committed as `schema.graphql`
+    context            what one request carries: caller, ports, results for response headers
+    request_execution  POST /graphql: parse, measure, charge, validate, run, answer
+    documents          documents parsed, measured against the limits, validated and cached
+    execution          how a prepared operation runs, by a compiled plan where there is one
+    masking            who may call a root field, and which fields a token may not see
+    errors             refusals and failures as GraphQL errors
+    request_log        what a request asked and what denied it, for the decision log
+    warnings           `authWarnings`
+    loaders            data loaders of one request
+    page_tokens        sealed positions in lists
+    scalars            Long, DateTime, JSON
+    account            `accessToken`
+    emails, events, tasks, collab  the root fields and types of each surface
+"""

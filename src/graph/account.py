@@ -1,4 +1,4 @@
-"""`accessToken`: what a token may read about itself. Source: decisions 3."""
+"""Root query `accessToken`: a token's own settings (docs/spec/tokens.md#own-settings)."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""What one request carries: who asks, where data comes from, and what it leaves to tell."""
+"""The context of one request: the caller, the data sources, and results for response headers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from graph.loaders import Loaders
 from graph.masking import masks
 from graph.request_log import RequestLog
 from policy.caller import Caller
+from policy.refusals import InvalidInput
 from policy.vocabulary import RuleType
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.fingerprints import Fingerprint
@@ -25,7 +26,7 @@ from providers.tasks.accounts import TaskAccounts
 
 
 class Sealer(Protocol):
-    """Encrypts small texts so that they can be handed to clients and recognised again."""
+    """Encrypts and authenticates small payloads that clients carry."""
 
     def seal(self, payload: bytes, *, context: bytes) -> str:
         """Return URL-safe text that only `unseal` with the same *context* opens."""
@@ -35,43 +36,46 @@ class Sealer(Protocol):
         Open what `seal` returned.
 
         Raises:
-            ValueError: Damaged, of another context, or not ours.
+            ValueError: The text is damaged, of another context, or not sealed by this gateway.
         """
 
 
 class RuleIntents(Protocol):
     """
-    Where rules are added for what a token makes; see `graph.collab.visibility.auto_rules`.
+    Intents to add an allow rule for a created resource; see `graph.collab.visibility.auto_rules`.
 
-    An intent is written down before anything is made, and is done when the rule is stored.
+    An intent is stored before the resource is created, and ends when the rule is stored.
     """
 
     async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
         """
-        Write down that something is about to be made, and what it will be known by.
+        Store the intent to create a resource, with the fingerprint that identifies it later.
+
+        Returns:
+            The id of the intent.
 
         Raises:
-            Refusal: The token has as many rules as it may have.
+            Refusal: The token has the maximum number of rules.
         """
 
     async def allow(self, intent: int, pattern: str) -> None:
-        """Store the allow rule of what was made; the intent is done."""
+        """Store the allow rule of the created resource and end the intent."""
 
     async def drop(self, intent: int) -> None:
-        """Forget an intent: surely nothing was made."""
+        """Delete an intent of which nothing was created for certain."""
 
     def abandon(self, intent: int) -> None:
-        """Leave an intent to whoever looks what became of it: that is not known here."""
+        """Leave an intent of unknown outcome to the recovery process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """
-    Which intent a send belongs to; set by the idempotency layer before the operation runs.
+    The idempotent request that a send belongs to; set before the operation runs.
 
     Attributes:
-        message_id: The Message-ID of every try of the intent, without angle brackets.
-        maybe_sent: Whether an earlier try may have reached the provider.
+        message_id: The Message-ID of every attempt, without angle brackets.
+        maybe_sent: Whether an earlier attempt may have reached the provider.
     """
 
     message_id: str
@@ -81,25 +85,26 @@ class Delivery:
 @dataclass(kw_only=True)
 class Context:
     """
-    One request. Built once at the door, the same way for REST and GraphQL, never shared.
+    One request, of REST or GraphQL; never shared between requests.
 
     Attributes:
-        mail: The token's usable mailboxes as one.
-        agenda: The token's usable calendars as one.
+        mail: The token's usable mailboxes as one mailbox.
+        calendars: The token's usable calendar accounts as one.
         tasks: The token's usable task accounts.
         content: The token's usable collaboration content as one.
-        rulebook: Where rules are added for what the token makes; None stores none.
-        require_all: The caller asked to fail when any provider fails (decisions 5.4).
+        rule_intents: Adds rules for created resources; None adds none.
+        require_all: The caller wants an error when any provider fails
+            (docs/spec/requests.md#partial-failure).
         delivery: None lets each send take a fresh Message-ID.
-        applied_limit: Set when a `limit` above its maximum was lowered.
-        etag: Of the one resource that was read, as `If-Match` takes it.
+        applied_limit: The maximum, when a `limit` above it was lowered; else None.
+        etag: The ETag of the one resource that was read, for `If-Match`.
         budget: How many objects may still be returned; None for internal documents.
-        plan: That of the running operation; None while graphql-core runs it alone.
-        hidden: The schema coordinates this token may not see: "Email.body".
+        plan: The plan of the running operation; None while graphql-core runs it alone.
+        hidden: The schema coordinates that this token may not see, like "Email.body".
         wait_for_capacity: Awaited before a mutation runs; raises a refusal when the decision log
             has no room for its row. None: the request is not logged.
-        trail: What the operator's side may be told afterwards, and the caller never.
-        now: The clock; aware, UTC.
+        request_log: What the decision log records of the request; never shown to the caller.
+        now: The clock; returns an aware UTC time.
     """
 
     caller: Caller
@@ -126,29 +131,44 @@ class Context:
 
     def refuse_uncertain_retry(self) -> None:
         """
-        Refuse to do again what may have been done, where nothing tells whether it was.
+        Refuse a retry of a write whose earlier outcome is unknown and cannot be looked up.
 
         Raises:
-            OutcomeUnknown: An earlier try of the intent may have reached the provider.
+            OutcomeUnknown: An earlier attempt of the request may have reached the provider.
         """
         if self.delivery is not None and self.delivery.maybe_sent:
             raise OutcomeUnknown
 
+    def clamp_limit(self, limit: int | None, *, default: int, maximum: int) -> int:
+        """
+        Return *limit*, lowered to *maximum* (`applied_limit` is set then); *default* without one.
+
+        Raises:
+            InvalidInput: The limit is below 1.
+        """
+        if limit is None:
+            return default
+        if limit < 1:
+            raise InvalidInput("limit must be at least 1.")
+        if limit > maximum:
+            self.applied_limit = maximum
+        return min(limit, maximum)
+
     @cached_property
     def loaders(self) -> Loaders:
-        """The request's data loaders; made inside the event loop."""
-        return Loaders(self.mail, alone=self.plan is not None and len(self.plan.roots) == 1)
+        """The request's data loaders; first read inside the event loop."""
+        return Loaders(self.mail, single_use=self.plan is not None and len(self.plan.roots) == 1)
 
 
 class Info(StrawberryInfo[Context, None]):
-    """What a resolver is given; `context` is the request's `Context`."""
+    """Strawberry's resolver info with the request's `Context`."""
 
     @property
     def raw(self) -> GraphQLResolveInfo[Context]:
-        """graphql-core's own info: what `wanted` reads."""
+        """graphql-core's own info, which `wanted` reads."""
         return self._raw_info
 
     def argument_name(self, python_name: str) -> str:
-        """Return what callers call the argument that the field's resolver calls *python_name*."""
-        named = {one.python_name: one.graphql_name for one in self._field.arguments}
-        return named[python_name] or to_camel_case(python_name)
+        """Return the GraphQL name of the argument that the resolver calls *python_name*."""
+        names = {argument.python_name: argument.graphql_name for argument in self._field.arguments}
+        return names[python_name] or to_camel_case(python_name)

@@ -1,9 +1,9 @@
 """
-The one place where a refusal or failure becomes a GraphQL error: code word, status, extensions.
+Refusals and failures as GraphQL errors: code, status, extensions (docs/spec/graphql.md#errors).
 
-A refusal is an answer, not a fault: it never reaches the error log. What is neither a refusal nor
-a provider's failure is our bug: callers see INTERNAL_ERROR and nothing of it, and the log names
-its kind and place, never its text, which may quote content. Source: decisions 1 and 13.
+A refusal is an answer, not a fault: it never reaches the error log. An exception that is neither
+a refusal nor a provider's failure is a bug of the gateway: callers see INTERNAL_ERROR alone, and
+the log names the exception's type and place, never its text, which may quote content.
 """
 
 import logging
@@ -109,7 +109,7 @@ SURFACE_STATUSES: Mapping[tuple[Surface, Code], int] = MappingProxyType(
     {(Surface.COLLAB, Code.OPERATION_NOT_ALLOWED): 422}
 )
 
-# Most special first; a failure takes the code of its nearest class.
+# Most specific class first; a failure takes the code of its nearest class.
 FAILURE_CODES: Mapping[type[ProviderFailure], Code] = MappingProxyType(
     {
         Throttled: Code.RATE_LIMITED,
@@ -174,14 +174,14 @@ def extensions(
 
 
 def message(problem: BaseException) -> str:
-    """Return the sentence of *problem* that is safe to show."""
+    """Return the message of *problem* that is safe to show."""
     if isinstance(problem, Refusal | ProviderFailure):
         return problem.message
     return INTERNAL
 
 
 def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -> dict[str, Any]:
-    """Turn an error of a running operation into what callers see; log it when it is our bug."""
+    """Return an error of a running operation as callers see it; log it when it is a bug."""
     problem = cause(error)
     if not isinstance(problem, Refusal | ProviderFailure):
         _log(problem, error, request_id)
@@ -197,11 +197,11 @@ def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -
 
 
 def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dict[str, Any]:
-    """Turn an error of the document itself into what callers see; a long quotation is cut."""
-    said = error.message
-    if len(said) > LONGEST_MESSAGE:
-        said = said[: LONGEST_MESSAGE - 1] + "…"
-    described: dict[str, Any] = {"message": said}
+    """Return an error of the document itself as callers see it; a long message is cut."""
+    text = error.message
+    if len(text) > LONGEST_MESSAGE:
+        text = text[: LONGEST_MESSAGE - 1] + "…"
+    described: dict[str, Any] = {"message": text}
     if error.locations:
         described["locations"] = [
             {"line": location.line, "column": location.column} for location in error.locations
@@ -215,7 +215,7 @@ def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dic
 
 
 def denial(problem: BaseException, *, surface: Surface | None) -> Denial:
-    """Say of *problem* which layer it is of: what is no refusal happened upstream, or to us."""
+    """Return *problem* as a denial; anything but a refusal is of the layer UPSTREAM."""
     code = _code(problem)
     layer, rule_id = Layer.UPSTREAM, None
     if isinstance(problem, Refusal):
@@ -224,17 +224,17 @@ def denial(problem: BaseException, *, surface: Surface | None) -> Denial:
 
 
 def cause(error: GraphQLError) -> BaseException:
-    """Return what went wrong when graphql-core says that *error* did."""
+    """Return the original exception behind *error*; invalid values become `InvalidInput`."""
     problem: BaseException = error
     while isinstance(problem, GraphQLError) and problem.original_error is not None:
         problem = problem.original_error
-    if isinstance(problem, GraphQLError) and _is_about_a_value(problem):
+    if isinstance(problem, GraphQLError) and _is_about_input(problem):
         return InvalidInput("The value of an argument does not fit its type.")
     return problem
 
 
-def _is_about_a_value(error: GraphQLError) -> bool:
-    """Tell a value in the document, or of a variable, from what a field returned."""
+def _is_about_input(error: GraphQLError) -> bool:
+    """Say whether *error* is about a value in the document or of a variable, not about output."""
     return error.nodes is not None and isinstance(error.nodes[0], ValueNode)
 
 

@@ -1,8 +1,8 @@
 """
-Data loaders of one request: what is asked for twice is fetched once.
+Data loaders of one request: a record that is read twice is fetched once.
 
-They live in the context, so nothing is ever shared between tokens. Keys are typed tuples, because
-what was fetched for one selection may lack what another wants.
+Loaders live in the context, so records are never shared between tokens. The wanted attributes are
+part of the key, because a record fetched for one selection may lack attributes of another.
 """
 
 import asyncio
@@ -17,25 +17,29 @@ from providers.records import mail as mail_records
 from providers.records.base import Record
 
 Key = tuple[str, frozenset[str]]
-Found = TypeVar("Found", bound=Record)
+Loaded = TypeVar("Loaded", bound=Record)
 
 
 class Loaders:
-    """Made inside the event loop, once per request; *alone*: a single root field will ask, once."""
+    """
+    Loaders of messages and threads; made inside the event loop, once per request.
 
-    def __init__(self, mail: MergedMailbox, *, alone: bool = False) -> None:
+    *single_use*: only one root field reads, once, so records need not be cached.
+    """
+
+    def __init__(self, mail: MergedMailbox, *, single_use: bool = False) -> None:
         self._mail = mail
-        self._alone = alone
+        self._single_use = single_use
 
     async def email(self, email_id: str, wanted: frozenset[str]) -> mail_records.Email:
         """Read one message by its prefixed id."""
-        if self._alone:
+        if self._single_use:
             return await self._mail.get(email_id, wanted=wanted)
         return await self._emails.load((email_id, wanted))
 
     async def thread(self, thread_id: str, wanted: frozenset[str]) -> mail_records.Thread:
-        """Read one conversation by its prefixed id."""
-        if self._alone:
+        """Read one thread by its prefixed id."""
+        if self._single_use:
             return await self._mail.thread(thread_id, wanted=wanted)
         return await self._threads.load((thread_id, wanted))
 
@@ -48,9 +52,9 @@ class Loaders:
         return _loader(lambda key: self._mail.thread(key[0], wanted=key[1]))
 
 
-def _loader(read: Callable[[Key], Awaitable[Found]]) -> DataLoader[Key, Found]:
-    async def read_all(keys: list[Key]) -> list[Found]:
-        found = await asyncio.gather(*map(read, keys), return_exceptions=True)
-        return cast("list[Found]", found)  # the loader raises the exceptions among them
+def _loader(read: Callable[[Key], Awaitable[Loaded]]) -> DataLoader[Key, Loaded]:
+    async def read_all(keys: list[Key]) -> list[Loaded]:
+        results = await asyncio.gather(*map(read, keys), return_exceptions=True)
+        return cast("list[Loaded]", results)  # the loader raises the exceptions among them
 
     return DataLoader(read_all)

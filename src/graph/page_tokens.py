@@ -1,8 +1,8 @@
 """
-Page tokens: where a list stands, sealed so that nobody can read, change or reuse it elsewhere.
+Page tokens: sealed positions in lists (docs/spec/paging.md#page-tokens).
 
-A token is bound to the access token, the root field and a hash of every filter (not `limit`, not
-`includeBody`: those may change between pages). Source: decisions 0 and 16.
+A page token is bound to the access token, the root field and a hash of every filter. `limit` and
+`includeBody` are not part of the hash: they may change between pages.
 """
 
 import hashlib
@@ -16,8 +16,8 @@ from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 from providers.failures import TooMuch
 
-MAX_AGE = 24 * 60 * 60  # seconds; decisions 0
-MAX_LENGTH = 4096  # characters; decisions 0
+MAX_AGE = 24 * 60 * 60  # seconds
+MAX_LENGTH = 4096  # characters
 
 State = TypeVar("State")
 
@@ -32,8 +32,8 @@ def seal(context: Context, route: str, filters: Mapping[str, object], state: obj
     Write *state* (anything msgspec can encode) into a page token.
 
     Raises:
-        TooMuch: The token would be longer than 4,096 characters, as what upstream calls things is
-            longer than anybody foresaw. The page can be asked for again.
+        TooMuch: The token would be longer than 4,096 characters, because of long upstream names
+            or cursors. The page can be requested again.
     """
     sealed = _Sealed(int(context.now().timestamp()), msgspec.Raw(msgspec.msgpack.encode(state)))
     token = context.sealer.seal(
@@ -48,11 +48,11 @@ def unseal(
     context: Context, route: str, filters: Mapping[str, object], token: str, kind: type[State]
 ) -> State:
     """
-    Read the state back.
+    Return the state in a page token.
 
     Raises:
-        InvalidInput: `INVALID_PAGE_TOKEN`: damaged, too old, or made for another token, route or
-            set of filters. All are the same answer.
+        InvalidInput: `INVALID_PAGE_TOKEN`: the page token is damaged, too old, or of another
+            access token, route or set of filters.
     """
     try:
         payload = context.sealer.unseal(token, context=_binding(context, route, filters))

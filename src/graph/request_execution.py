@@ -1,11 +1,10 @@
 """
-POST /graphql: one operation per request, for power users. Source: decisions 13.
+Execution of POST /graphql requests, one operation each (docs/spec/graphql.md).
 
-    parse and measure → charge (`admit`) → validate → run → answer
+    parse and measure → charge (`admit`) → validate → run → respond
 
-Whoever calls `respond` knows the caller already: no document of a stranger is read. What it costs
-to find out the charge is bounded. Statuses: 200 when executed, 400, 401, 409, 413, 429, 503, and
-504 when the kept reply to a mutation cannot be read.
+The caller is authenticated before `respond`: the document of an unknown caller is never parsed.
+The work before the charge is bounded by the document limits.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,7 +19,7 @@ from graphql import GraphQLError
 from graph import errors
 from graph.context import Context
 from graph.documents.cost_limits import MAX_BYTES, MAX_OBJECTS
-from graph.documents.operation import Operation, OperationResult
+from graph.documents.operation import Operation
 from graph.documents.operations import Document, Graph
 from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
@@ -29,7 +28,7 @@ from policy.vocabulary import LAYER_BY_CODE, Code
 JSON_TYPE = "application/json"
 GRAPHQL_TYPE = "application/graphql-response+json"
 
-# What a request costs that names no surface: its bucket is `graphql`.
+# Rate-limit cost of a request without a surface.
 NO_SURFACE_COST: Mapping[str, int] = {"graphql": 1}
 
 Admit = Callable[[Mapping[str, int]], Awaitable[Context]]
@@ -38,12 +37,12 @@ Admit = Callable[[Mapping[str, int]], Awaitable[Context]]
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
     """
-    An HTTP answer.
+    The HTTP response to a GraphQL request.
 
     Attributes:
-        headers: Besides `Content-Type`.
-        error_status: The `httpStatus` of the first error that is a root field's own; None: there is
-            none, so what was asked has happened, even where parts of its result are missing.
+        headers: Headers other than `Content-Type`.
+        error_status: The `httpStatus` of the first error whose path is a root field. None when
+            every root field ran, even where parts of a result are missing.
     """
 
     status: int
@@ -66,7 +65,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A request that may be run, as soon as the caller is known."""
+    """A request that may run once it is charged."""
 
     request: _Request
     document: Document
@@ -83,80 +82,71 @@ async def respond(  # noqa: PLR0913 - what a request has
     once: RunOnce | None = None,
 ) -> HttpResponse:
     """
-    RestResponse one request; *accept* is its `Accept` header.
+    Execute one request and return the response, also for refusals that *admit* and *once* raise.
 
-    *body* may be what kept it from arriving: that is answered as a flaw of it would be.
-
+    *body* is the request body, or the refusal that kept it from arriving; *accept* is the header.
     *admit* is awaited exactly once with the costs: it charges the buckets and builds the context.
-    *once* runs a mutation, or answers as it was answered before. The refusals that they raise are
-    answered here.
+    *once* runs a mutation, or returns the stored response of an earlier run.
     """
-    kind = _kind(accept)
+    content_type = _content_type(accept)
     prepared = _prepare(graph, body)
     costs = prepared.costs if isinstance(prepared, _Prepared) else NO_SURFACE_COST
     try:
         context = await admit(costs)
     except Refusal as refusal:
-        return _refused(refusal, request_id, kind)
+        return _error_response(refusal, request_id, content_type)
     if not isinstance(prepared, _Prepared):
-        context.request_log.denials[WHOLE_REQUEST] = _ruling(prepared)
-        return _refused(prepared, request_id, kind)
-    document = graph.validated(prepared.request.query, prepared.document)
-    if document.invalid:
-        context.request_log.denials[WHOLE_REQUEST] = _stopped(Code.GRAPHQL_VALIDATION_FAILED)
-        found = [
+        context.request_log.denials[WHOLE_REQUEST] = _denial(prepared)
+        return _error_response(prepared, request_id, content_type)
+    document = graph.validate(prepared.request.query, prepared.document)
+    if document.validation_errors:
+        context.request_log.denials[WHOLE_REQUEST] = _denial_of(Code.GRAPHQL_VALIDATION_FAILED)
+        described = [
             errors.describe_request(error, Code.GRAPHQL_VALIDATION_FAILED, request_id=request_id)
-            for error in document.invalid
+            for error in document.validation_errors
         ]
-        return _reply(400, {"errors": found}, kind)
+        return _response(400, {"errors": described}, content_type)
     operation = graph.operation(document, prepared.request.operation)
-    given = prepared.request.variables
+    variables = prepared.request.variables
     if context.budget is None:
         context.budget = MAX_OBJECTS
+    run = partial(_run, operation, variables, context, content_type)
     if once is None or operation.kind != "mutation":
-        return await _run(operation, given, context, kind)
-    context.request_log.root_fields, context.request_log.variables = (
-        operation.running_root_fields(given),
-        given,
-    )
+        return await run()
+    log = context.request_log
+    log.root_fields, log.variables = operation.running_root_fields(variables), variables
     try:
-        reply = await once(operation, context, partial(_run, operation, given, context, kind))
-        return replace(reply, content_type=kind)
+        return replace(await once(operation, context, run), content_type=content_type)
     except Refusal as refusal:
-        context.request_log.denials[WHOLE_REQUEST] = errors.denial(
-            refusal, surface=operation.surface
-        )
-        return _refused(refusal, request_id, kind)
+        log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=operation.surface)
+        return _error_response(refusal, request_id, content_type)
 
 
 def refusal_response(refusal: Refusal, *, request_id: str, accept: str = "") -> HttpResponse:
-    """RestResponse a request that was stopped before its document was looked at."""
-    return _refused(refusal, request_id, _kind(accept))
+    """Return the response to a request that was refused before its document was read."""
+    return _error_response(refusal, request_id, _content_type(accept))
 
 
-def _kind(accept: str) -> str:
+def _content_type(accept: str) -> str:
     return GRAPHQL_TYPE if GRAPHQL_TYPE in accept else JSON_TYPE
 
 
 async def _run(
-    operation: Operation, given: Mapping[str, Any], context: Context, kind: str
+    operation: Operation, variables: Mapping[str, Any], context: Context, content_type: str
 ) -> HttpResponse:
-    outcome = await operation.execute(given, context)
-    if outcome.data is None and outcome.errors and "path" not in outcome.errors[0]:
-        stopped = outcome.errors[0]["extensions"]["httpStatus"]
-        return _reply(stopped, {"errors": list(outcome.errors)}, kind)
-    answer = _answer(outcome)
+    result = await operation.execute(variables, context)
+    if result.data is None and result.errors and "path" not in result.errors[0]:
+        status = result.errors[0]["extensions"]["httpStatus"]
+        return _response(status, {"errors": list(result.errors)}, content_type)
+    content: dict[str, Any] = {"data": result.data}
+    if result.errors:
+        content["errors"] = list(result.errors)
     if operation.surface is not None:
-        answer["extensions"] = {"access": operation.access(context)}
-    own = (one["extensions"]["httpStatus"] for one in outcome.errors if len(one["path"]) == 1)
-    return replace(_reply(200, answer, kind), error_status=next(own, None))
-
-
-def _answer(outcome: OperationResult) -> dict[str, Any]:
-    answer: dict[str, Any] = {"data": outcome.data}
-    if outcome.errors:
-        answer["errors"] = list(outcome.errors)
-    return answer
+        content["extensions"] = {"access": operation.access(context)}
+    root_statuses = (
+        error["extensions"]["httpStatus"] for error in result.errors if len(error["path"]) == 1
+    )
+    return replace(_response(200, content, content_type), error_status=next(root_statuses, None))
 
 
 def _prepare(graph: Graph, body: bytes | Refusal) -> _Prepared | GraphQLError | Refusal:
@@ -164,8 +154,8 @@ def _prepare(graph: Graph, body: bytes | Refusal) -> _Prepared | GraphQLError | 
         return body
     try:
         request = _read(body)
-        document = graph.read(request.query)
-        _, cost = graph.choose(document, request.operation)
+        document = graph.parse(request.query)
+        _, cost = graph.choose_operation(document, request.operation)
         cost.check(request.variables)
     except (GraphQLError, Refusal) as problem:
         return problem
@@ -177,35 +167,37 @@ def _read(body: bytes) -> _Request:
     Read the JSON body strictly: an object, no batch, no surrogates, no NaN.
 
     Raises:
-        Refusal: It is too large, or not of this shape.
+        Refusal: The body is too large, or not of this shape.
     """
     if len(body) > MAX_BYTES:
         raise Conflict(f"The body is larger than {MAX_BYTES} bytes.", code=Code.PAYLOAD_TOO_LARGE)
     try:
-        read = orjson.loads(body)
+        content = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise _unreadable("The body is not JSON.") from None
-    if isinstance(read, list):
-        raise _unreadable("Batches are not served: send one operation per request.")
-    if not isinstance(read, dict) or not isinstance(read.get("query"), str):
-        raise _unreadable("The body must be an object with a query.")
-    variables, operation = read.get("variables"), read.get("operationName")
+        raise _invalid_body("The body is not JSON.") from None
+    if isinstance(content, list):
+        raise _invalid_body("Batches are not served: send one operation per request.")
+    if not isinstance(content, dict) or not isinstance(content.get("query"), str):
+        raise _invalid_body("The body must be an object with a query.")
+    variables, operation = content.get("variables"), content.get("operationName")
     if not isinstance(variables, dict | None):
-        raise _unreadable("variables must be an object.")
+        raise _invalid_body("variables must be an object.")
     if not isinstance(operation, str | None):
-        raise _unreadable("operationName must be a string.")
-    return _Request(read["query"], variables or {}, operation or None)
+        raise _invalid_body("operationName must be a string.")
+    return _Request(content["query"], variables or {}, operation or None)
 
 
-def _unreadable(message: str) -> InvalidInput:
+def _invalid_body(message: str) -> InvalidInput:
     return InvalidInput(message, code=Code.VALIDATION_ERROR)
 
 
-def _refused(problem: GraphQLError | Refusal, request_id: str, kind: str) -> HttpResponse:
+def _error_response(
+    problem: GraphQLError | Refusal, request_id: str, content_type: str
+) -> HttpResponse:
     if isinstance(problem, GraphQLError):
-        told = errors.describe_request(problem, Code.GRAPHQL_PARSE_FAILED, request_id=request_id)
+        error = errors.describe_request(problem, Code.GRAPHQL_PARSE_FAILED, request_id=request_id)
     else:
-        told = {
+        error = {
             "message": errors.message(problem),
             "extensions": errors.extensions(problem, surface=None, request_id=request_id),
         }
@@ -214,20 +206,23 @@ def _refused(problem: GraphQLError | Refusal, request_id: str, kind: str) -> Htt
         headers["WWW-Authenticate"] = 'Bearer error="invalid_token"'
     if isinstance(problem, TooManyRequests):
         headers["Retry-After"] = str(problem.retry_after)
-    return _reply(told["extensions"]["httpStatus"], {"errors": [told]}, kind, headers)
+    return _response(error["extensions"]["httpStatus"], {"errors": [error]}, content_type, headers)
 
 
-def _ruling(problem: GraphQLError | Refusal) -> Denial:
+def _denial(problem: GraphQLError | Refusal) -> Denial:
     if isinstance(problem, GraphQLError):
-        return _stopped(Code.GRAPHQL_PARSE_FAILED)
+        return _denial_of(Code.GRAPHQL_PARSE_FAILED)
     return errors.denial(problem, surface=None)
 
 
-def _stopped(code: Code) -> Denial:
+def _denial_of(code: Code) -> Denial:
     return Denial(layer=LAYER_BY_CODE[code], code=code, status=errors.STATUSES[code])
 
 
-def _reply(
-    status: int, answer: Mapping[str, Any], kind: str, headers: Mapping[str, str] | None = None
+def _response(
+    status: int,
+    content: Mapping[str, Any],
+    content_type: str,
+    headers: Mapping[str, str] | None = None,
 ) -> HttpResponse:
-    return HttpResponse(status, msgspec.json.encode(answer), kind, headers or {})
+    return HttpResponse(status, msgspec.json.encode(content), content_type, headers or {})

@@ -1,4 +1,4 @@
-"""What a request leaves behind for the operator's side: what was asked, and what stopped it."""
+"""Notes on a request for the decision log: its root fields, and what denied them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,8 +21,8 @@ from graphql import (
 from graph.masking.guards import Requirement
 from policy.vocabulary import Code, Layer, Surface
 
-# The arguments that name the one resource that a root field is about, the narrowest first.
-_NAMES = (
+# Arguments that hold the id of a root field's resource, the narrowest resource first.
+_RESOURCE_ARGUMENTS = (
     "itemId",
     "fileId",
     "listId",
@@ -33,16 +33,16 @@ _NAMES = (
     "folderId",
     "siteId",
 )
-WHOLE_REQUEST = ""  # the key of a ruling about the request as a whole; no response key is empty
+WHOLE_REQUEST = ""  # the key of a denial of the whole request; no response key is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
     """
-    What stopped a root field, or the whole request.
+    The refusal or failure of a root field, or of the whole request.
 
     Attributes:
-        rule_id: Of the collab rule that decided; callers never see it.
+        rule_id: The id of the collab rule that decided; callers never see it.
     """
 
     layer: Layer
@@ -58,8 +58,8 @@ class RootField:
 
     Attributes:
         key: Its name in the response.
-        resources: What may name its resource, the narrowest first: the variable, or None where
-            the document itself holds the id; and that id, or the variable's default.
+        resources: Candidates for the id of its resource, the narrowest first: the variable's
+            name, or None for a literal; and the literal, or the variable's default.
     """
 
     key: str
@@ -68,24 +68,23 @@ class RootField:
     writes: bool
     resources: tuple[tuple[str | None, str | None], ...] = ()
 
-    def resource(self, given: Mapping[str, Any]) -> str | None:
-        """Return the id that the caller named, as it was given; None without one."""
-        for variable, written in self.resources:
-            found = written if variable is None else given.get(variable, written)
-            if isinstance(found, str):
-                return found
+    def resource(self, variables: Mapping[str, Any]) -> str | None:
+        """Return the resource id in the request, unchanged; None without one."""
+        for variable, default in self.resources:
+            value = default if variable is None else variables.get(variable, default)
+            if isinstance(value, str):
+                return value
         return None
 
 
 @dataclass(slots=True)
 class RequestLog:
     """
-    One request's; what is not known yet is empty.
+    The notes on one request; empty where nothing is known yet.
 
     Attributes:
-        given: The variables.
-        rulings: By response key, the first of each; or under `WHOLE_REQUEST`.
-        problems: What the rulings are about, under the same keys; None: nobody wants to know.
+        denials: The first denial of each response key, or of `WHOLE_REQUEST`.
+        causes: The exceptions behind the denials, under the same keys; None collects none.
     """
 
     root_fields: tuple[RootField, ...] = ()
@@ -100,26 +99,26 @@ def root_fields(
     requirements: Mapping[str, Requirement],
 ) -> tuple[RootField, ...]:
     """
-    Return what *operation* of *document* asks, one per response key.
+    Return the root fields of *operation* in *document*, one per response key.
 
-    Introspection asks nothing.
+    Introspection fields are left out.
     """
     fragments = {
-        one.name.value: one
-        for one in document.definitions
-        if isinstance(one, FragmentDefinitionNode)
+        definition.name.value: definition
+        for definition in document.definitions
+        if isinstance(definition, FragmentDefinitionNode)
     }
     writes = operation.operation is OperationType.MUTATION
     defaults = {
-        one.variable.name.value: _text(one.default_value)
-        for one in operation.variable_definitions or ()
+        definition.variable.name.value: _string(definition.default_value)
+        for definition in operation.variable_definitions or ()
     }
-    found: dict[str, RootField] = {}
+    fields: dict[str, RootField] = {}
     for node in _fields(operation.selection_set, fragments, set()):
         name = node.name.value
         if name in requirements:
             key = node.alias.value if node.alias else name
-            found.setdefault(
+            fields.setdefault(
                 key,
                 RootField(
                     key=key,
@@ -129,7 +128,7 @@ def root_fields(
                     resources=tuple(_resources(node, defaults)),
                 ),
             )
-    return tuple(found.values())
+    return tuple(fields.values())
 
 
 def _fields(
@@ -150,14 +149,14 @@ def _fields(
 def _resources(
     node: FieldNode, defaults: Mapping[str, str | None]
 ) -> Iterator[tuple[str | None, str | None]]:
-    """Return (variable, text) of each argument that may name the resource."""
-    given = {argument.name.value: argument.value for argument in node.arguments or ()}
-    for value in map(given.get, _NAMES):
+    """Yield (variable, literal or default) of each argument that may hold the resource's id."""
+    arguments = {argument.name.value: argument.value for argument in node.arguments or ()}
+    for value in map(arguments.get, _RESOURCE_ARGUMENTS):
         if isinstance(value, VariableNode):
             yield value.name.value, defaults.get(value.name.value)
         elif isinstance(value, StringValueNode):
             yield None, value.value
 
 
-def _text(value: ValueNode | None) -> str | None:
+def _string(value: ValueNode | None) -> str | None:
     return value.value if isinstance(value, StringValueNode) else None

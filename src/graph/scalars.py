@@ -1,8 +1,8 @@
 """
-Scalars that GraphQL does not bring: Long, DateTime, JSON. Source: decisions 0.
+Custom scalars: Long, DateTime, JSON (docs/spec/graphql.md#names-and-types).
 
-Their output needs no thought: a record's own value goes to the encoder as it is, and a time is
-written in UTC with `Z`, with a fraction only when it has one.
+On output the value of a record goes to the encoder unchanged, and a time is written in UTC with
+`Z`, with a fraction only when it has one.
 """
 
 import re
@@ -18,9 +18,9 @@ from strawberry.types.scalar import ScalarDefinition
 Long = NewType("Long", int)
 JSON = NewType("JSON", object)
 
-_LEAST, _MOST = -(2**63), 2**63 - 1
+_MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 
-_MOMENT = re.compile(
+_DATETIME = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})"
     r"(?:[Tt ](?P<time>\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)"
     r"(?P<zone>[Zz]|[+\- ]\d{2}:?\d{2})?)?",
@@ -30,17 +30,17 @@ _MOMENT = re.compile(
 
 def parse_datetime(text: str) -> datetime:
     """
-    Read a time: `…Z`, with an offset, date only (00:00 UTC) or naive (UTC).
+    Read a time: with `Z`, with an offset, naive (read as UTC), or a date alone (00:00 UTC).
 
-    A blank before the offset is read as the `+` that was not percent-encoded.
+    A blank before the offset is read as a `+` that was not percent-encoded.
 
     Returns:
         An aware time in UTC; fractions beyond microseconds are cut.
 
     Raises:
-        ValueError: *text* is none of these forms, or no time at all.
+        ValueError: *text* is not a time in one of these forms.
     """
-    match = _MOMENT.fullmatch(text.strip())
+    match = _DATETIME.fullmatch(text.strip())
     if match is None:
         raise ValueError("not a time")
     clock, _, fraction = (match["time"] or "00:00").replace(",", ".").partition(".")
@@ -57,7 +57,7 @@ def format_datetime(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
-def _read_moment(value: object) -> datetime:
+def _parse_value(value: object) -> datetime:
     if isinstance(value, str):
         try:
             return parse_datetime(value)
@@ -69,7 +69,7 @@ def _read_moment(value: object) -> datetime:
     )
 
 
-def _write_moment(value: object) -> str:
+def _serialize(value: object) -> str:
     if not isinstance(value, datetime):
         raise GraphQLError("A DateTime field does not hold a time.")
     return format_datetime(value)
@@ -78,9 +78,9 @@ def _write_moment(value: object) -> str:
 def _read_long(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not _LEAST <= value <= _MOST:
+    if not isinstance(value, int) or isinstance(value, bool) or not _MIN_LONG <= value <= _MAX_LONG:
         raise GraphQLError("A Long is a whole number of 64 bits.")
-    return int(value)  # as the encoder knows no subclass of it
+    return int(value)  # the encoder takes no subclass of int
 
 
 SCALARS: Mapping[object, ScalarDefinition] = MappingProxyType(
@@ -97,8 +97,8 @@ SCALARS: Mapping[object, ScalarDefinition] = MappingProxyType(
                 "A time in UTC, `YYYY-MM-DDTHH:MM:SSZ`. Taken in: the same, with an offset, "
                 "a date alone (midnight UTC), or without a zone (UTC)."
             ),
-            serialize=_write_moment,
-            parse_value=_read_moment,
+            serialize=_serialize,
+            parse_value=_parse_value,
         ),
         JSON: strawberry.scalar(
             name="JSON",

@@ -1,5 +1,5 @@
 """
-The schema: root fields in the contract's order, masks applied, committed as `schema.graphql`.
+The schema: root fields in the order of the specification, masks applied.
 
     python -m graph.schema > schema.graphql
 """
@@ -98,7 +98,7 @@ Mutation = create_type(
 @cache
 def build() -> GraphQLSchema:
     """Build the executable schema, once per process."""
-    schema = _described()._schema  # noqa: SLF001 - strawberry names no public way to it
+    schema = _strawberry_schema()._schema  # noqa: SLF001 - strawberry has no public way to it
     fast_resolvers.apply(schema)
     masks.apply(schema)
     return schema
@@ -106,11 +106,11 @@ def build() -> GraphQLSchema:
 
 def sdl() -> str:
     """Print the schema as SDL, descriptions and directives included."""
-    return _described().as_str() + "\n"
+    return _strawberry_schema().as_str() + "\n"
 
 
 @cache
-def _described() -> strawberry.Schema:
+def _strawberry_schema() -> strawberry.Schema:
     return strawberry.Schema(
         Query,
         Mutation,

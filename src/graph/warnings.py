@@ -1,4 +1,4 @@
-"""`authWarnings`: one sentence per account that could not be read. Source: decisions 5.4."""
+"""`authWarnings`: one sentence per unread account (docs/spec/email.md#partial-failure)."""
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
@@ -15,8 +15,8 @@ _NAMES: Mapping[str, str] = MappingProxyType(
     {"PROVIDER_A": "Provider A", "PROVIDER_B": "Provider B", **DISPLAY_NAMES}
 )
 
-# Connections in these states are not asked at all, so what they hold is missing just the same.
-_OUT_OF_ORDER: Mapping[str, ProviderFailure] = MappingProxyType(
+# Connections in these states are not read at all; the result lacks their data.
+_UNUSABLE_STATES: Mapping[str, ProviderFailure] = MappingProxyType(
     {"needs_reauth": NeedsReauth(), "error": Broken()}
 )
 
@@ -25,21 +25,22 @@ def warnings(
     context: Context, surface: Surface, failed: Sequence[ConnectionWarning]
 ) -> tuple[str, ...] | None:
     """
-    Name what is missing: the accounts or parts in *failed*, and those out of order already.
+    Describe the missing data: the accounts or parts in *failed*, and unusable connections.
 
     Returns:
-        One sentence each, by connection id, then in the order of *failed*; None when all was read.
+        One sentence each, by connection id, then in the order of *failed*; None when everything
+        was read.
 
     Raises:
-        ProviderFailure: The caller asked to fail when any provider fails.
+        ProviderFailure: The caller wants an error when any provider fails.
     """
-    sentences = [(one.connection.id, _sentence(one)) for one in failed]
+    sentences = [(warning.connection.id, _sentence(warning)) for warning in failed]
     for connection in context.caller.connections:
-        problem = _OUT_OF_ORDER.get(connection.status)
-        if problem is None or connection.kind != surface:
+        failure = _UNUSABLE_STATES.get(connection.status)
+        if failure is None or connection.kind != surface:
             continue
         if not context.caller.excludes(connection):
-            sentences.append((connection.id, _told_of(connection, problem)))
+            sentences.append((connection.id, _describe(connection, failure)))
     if not sentences:
         return None
     ordered = tuple(sentence for _, sentence in sorted(sentences, key=itemgetter(0)))
@@ -49,25 +50,25 @@ def warnings(
 
 
 def all_failed_error(failure: AllFailed) -> ProviderFailure:
-    """Say of a search that reached nothing what is wrong with each."""
+    """Build the error for a read in which every connection failed; one reason per connection."""
     return ProviderFailure(" ".join([failure.message, *map(_sentence, failure.warnings)]))
 
 
 def _sentence(warning: ConnectionWarning) -> str:
-    return _told_of(warning.connection, warning.failure, warning.part)
+    return _describe(warning.connection, warning.failure, warning.part)
 
 
-def _told_of(connection: Connection, failure: ProviderFailure, part: str | None = None) -> str:
+def _describe(connection: Connection, failure: ProviderFailure, part: str | None = None) -> str:
     name = _NAMES.get(connection.provider, connection.provider)
-    what = f"{name} ({connection.account_email})" + (f", {part}" if part else "")
-    said = f"{what}: {_what(failure)}."
-    fresh = failure.reconnect_url if isinstance(failure, NeedsReauth) else None
-    if link := fresh or connection.reconnect_url:
-        said += f" Reconnect: {link}"
-    return said
+    subject = f"{name} ({connection.account_email})" + (f", {part}" if part else "")
+    sentence = f"{subject}: {_reason(failure)}."
+    new_url = failure.reconnect_url if isinstance(failure, NeedsReauth) else None
+    if url := new_url or connection.reconnect_url:
+        sentence += f" Reconnect: {url}"
+    return sentence
 
 
-def _what(failure: ProviderFailure) -> str:
+def _reason(failure: ProviderFailure) -> str:
     match failure:
         case NeedsReauth():
             return "needs to be reconnected"

@@ -159,8 +159,12 @@ class DryRunner:
     def _operation(self, asked: Document) -> Operation | None:
         """Return the operation that was run; None when the document cannot be."""
         try:
-            document = self._graph.validated(asked.text, self._graph.read(asked.text))
-            return None if document.invalid else self._graph.operation(document, asked.operation)
+            document = self._graph.validate(asked.text, self._graph.parse(asked.text))
+            return (
+                None
+                if document.validation_errors
+                else self._graph.operation(document, asked.operation)
+            )
         except (GraphQLError, Refusal):  # the answer says why
             return None
 

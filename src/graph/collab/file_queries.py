@@ -13,7 +13,7 @@ import strawberry
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, folder_not_downloadable, translate_failures
 from graph.collab.labels import add_labels
-from graph.collab.paging import applied_limit, clean_text, fill_page, make_token, read_token
+from graph.collab.paging import clean_text, fill_page, make_token, read_token
 from graph.collab.types import DriveFileAnswer, DriveFileLink, DriveFilePage, DrivePermissionList
 from graph.collab.views import (
     DriveFileAnswerView,
@@ -171,7 +171,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
         before=modified_before,
         order=parse_order(order_by),
     )
-    size = applied_limit(limit, context, default=25, maximum=MAX_LIMIT)
+    size = context.clamp_limit(limit, default=25, maximum=MAX_LIMIT)
     binding = filters.binding()
     cursor = read_token(context, "collabFiles", binding, page_token, str)
     access = open_access(context)

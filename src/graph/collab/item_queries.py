@@ -10,7 +10,7 @@ import strawberry
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.labels import add_row_labels
-from graph.collab.paging import applied_limit, clean_text, fill_page, make_token, read_token
+from graph.collab.paging import clean_text, fill_page, make_token, read_token
 from graph.collab.site_queries import PageToken, SiteId
 from graph.collab.types import CollabListItem, CollabListItemPage
 from graph.collab.views import RowPageView
@@ -173,5 +173,5 @@ def _query(
         filter=clean_text(filter_, "filter", maximum=MAX_FILTER),
         order_by=clean_text(order_by, "orderBy", maximum=MAX_ORDER),
         select=selected or None,
-        limit=applied_limit(limit, context, default=50, maximum=MAX_LIMIT),
+        limit=context.clamp_limit(limit, default=50, maximum=MAX_LIMIT),
     )

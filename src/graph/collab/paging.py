@@ -84,17 +84,6 @@ def cut_page(
     return page, sort_key(page[-1]) if len(rest) > limit else None
 
 
-def applied_limit(limit: int | None, context: Context, *, default: int, maximum: int) -> int:
-    """Return the limit to apply, and note a lowered one; InvalidInput if it is below 1."""
-    if limit is None:
-        return default
-    if limit < 1:
-        raise InvalidInput("limit must be at least 1.")
-    if limit > maximum:
-        context.applied_limit = maximum
-    return min(limit, maximum)
-
-
 def clean_text(text: str | None, name: str, *, maximum: int = 500) -> str | None:
     """Trim a search text, None if it is blank; InvalidInput above *maximum* characters."""
     if len(text or "") > maximum:

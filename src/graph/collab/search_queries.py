@@ -9,7 +9,6 @@ import strawberry
 
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
-from graph.collab.paging import applied_limit
 from graph.collab.types import CollabSearchPage
 from graph.collab.views import SearchHitView, SearchPageView
 from graph.collab.visibility.access import AccessChecker, open_access
@@ -112,7 +111,7 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
         text=_text(q),
         entity_types=_entity_types(entity_types),
         start=_start(from_),
-        limit=applied_limit(limit, context, default=25, maximum=MAX_LIMIT),
+        limit=context.clamp_limit(limit, default=25, maximum=MAX_LIMIT),
         site=site,
     )
     access = open_access(context)

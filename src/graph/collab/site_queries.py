@@ -8,7 +8,7 @@ import strawberry
 
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
-from graph.collab.paging import SortKey, applied_limit, clean_text, cut_page, make_token, read_token
+from graph.collab.paging import SortKey, clean_text, cut_page, make_token, read_token
 from graph.collab.types import (
     CollabDrivePage,
     CollabList,
@@ -47,7 +47,7 @@ async def collab_sites(
     """List the sites in sight, by display name."""
     context = info.context
     search_text = clean_text(q, "q")
-    size = applied_limit(limit, context, default=25, maximum=MAX_SITES)
+    size = context.clamp_limit(limit, default=25, maximum=MAX_SITES)
     binding: dict[str, object] = {"q": search_text}
     after = read_token(context, "collabSites", binding, page_token, tuple[str, str])
     access = open_access(context)
@@ -88,7 +88,7 @@ async def collab_drives(
     """List the document libraries of a site, by name."""
     context = info.context
     site = ids.parse_site(site_id)
-    size = applied_limit(limit, context, default=50, maximum=MAX_LISTS)
+    size = context.clamp_limit(limit, default=50, maximum=MAX_LISTS)
     binding: dict[str, object] = {"site": site}
     after = read_token(context, "collabDrives", binding, page_token, tuple[str, str])
     access = open_access(context)
@@ -120,7 +120,7 @@ async def collab_lists(
     """List the lists of a site, by display name, without their columns."""
     context = info.context
     site, hidden = ids.parse_site(site_id), bool(include_hidden)
-    size = applied_limit(limit, context, default=50, maximum=MAX_LISTS)
+    size = context.clamp_limit(limit, default=50, maximum=MAX_LISTS)
     binding: dict[str, object] = {"site": site, "hidden": hidden}
     after = read_token(context, "collabLists", binding, page_token, tuple[str, str])
     access = open_access(context)

@@ -1,4 +1,4 @@
-"""Schema coordinates ("Email.body"), and what stands at them."""
+"""Schema coordinates ("Email.body") and the fields at them."""
 
 from typing import Any, cast
 
@@ -18,25 +18,25 @@ def field_at(schema: GraphQLSchema, coordinate: str) -> GraphQLField:
 
 
 def strawberry_field(field: GraphQLField) -> Any:
-    """Return the Strawberry field that *field* was made of."""
+    """Return the Strawberry field that *field* was made from."""
     return field.extensions["strawberry-definition"]
 
 
 def record_attribute(field: GraphQLField) -> str | None:
     """Return the record attribute that *field* shows; None when a resolver makes its value."""
-    made_of = strawberry_field(field)
-    return None if made_of.base_resolver is not None else str(made_of.python_name)
+    source = strawberry_field(field)
+    return None if source.base_resolver is not None else str(source.python_name)
 
 
 def plain_attribute(field: GraphQLField) -> str | None:
-    """Return the record attribute that *field* shows as it is; None when anything is in between."""
-    made_of = field.extensions.get("strawberry-definition")
-    if made_of is None or not made_of.is_basic_field or field.args:
+    """Return the record attribute that *field* shows unchanged; None when it is computed."""
+    source = field.extensions.get("strawberry-definition")
+    if source is None or not source.is_basic_field or field.args:
         return None
-    return str(made_of.python_name)
+    return str(source.python_name)
 
 
 def is_asynchronous(field: GraphQLField) -> bool:
     """Say whether *field* has a resolver that is always awaited."""
-    made_of = field.extensions.get("strawberry-definition")
-    return made_of is not None and bool(made_of.is_async)
+    source = field.extensions.get("strawberry-definition")
+    return source is not None and bool(source.is_async)

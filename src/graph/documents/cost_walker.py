@@ -1,8 +1,8 @@
 """
-One pass over a document: how deep, how many, and which root fields.
+One pass over a document that counts depth, fields, aliases, directives and root fields.
 
-Fragments are counted once and remembered, so the work is linear in the text however often they
-are spread, and sums stop at a ceiling.
+Each fragment is counted once, so the work is linear in the text however often a fragment is
+spread; sums stop at a ceiling.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,8 +38,8 @@ from policy.vocabulary import Surface
 
 CEILING = 1_000_000
 
-# Introspection lists -> how many entries to reckon with per parent; `types` has its real length.
-_LISTS: Mapping[str, int] = MappingProxyType(
+# Introspection list -> assumed entries per parent; `types` has its real length.
+_INTROSPECTION_LISTS: Mapping[str, int] = MappingProxyType(
     {
         "__Schema.directives": 8,
         "__Type.fields": 12,
@@ -56,42 +56,47 @@ _LISTS: Mapping[str, int] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A @skip or @include: the field is there when *given*, or the variable so named, is *want*."""
+    """
+    A @skip or @include: holds when *value* is *expected*.
 
-    want: bool
-    given: bool | str
+    Attributes:
+        value: A literal, or the name of a variable.
+    """
+
+    expected: bool
+    value: bool | str
 
     def holds(self, variables: Mapping[str, object]) -> bool:
-        """Decide with the values of *variables*; what cannot be known holds."""
-        value = variables.get(self.given) if isinstance(self.given, str) else self.given
-        return value is self.want if isinstance(value, bool) else True
+        """Say whether the condition holds with *variables*; a missing variable holds."""
+        value = variables.get(self.value) if isinstance(self.value, str) else self.value
+        return value is self.expected if isinstance(value, bool) else True
 
 
 def conditions_of(directives: Iterable[DirectiveNode] | None) -> Iterator[Condition]:
-    """Return what @skip and @include among *directives* say."""
+    """Yield the conditions of @skip and @include among *directives*."""
     for directive in directives or ():
-        want = {"include": True, "skip": False}.get(directive.name.value)
+        expected = {"include": True, "skip": False}.get(directive.name.value)
         for argument in directive.arguments or ():
-            if want is None or argument.name.value != "if":
+            if expected is None or argument.name.value != "if":
                 continue
             if isinstance(argument.value, BooleanValueNode):
-                yield Condition(want, argument.value.value)
+                yield Condition(expected, argument.value.value)
             elif isinstance(argument.value, VariableNode):
-                yield Condition(want, argument.value.name.value)
+                yield Condition(expected, argument.value.name.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootCost:
     """
-    One root field of an operation.
+    The cost of one root field.
 
     Attributes:
         key: Its name in the response.
-        surface: None when it asks no provider.
+        surface: None when it calls no provider.
         conditions: All must hold for it to run.
-        limit: The `limit` given: a number, a variable's name, or None for the default.
-        default_limit: What applies without one; None when the field takes no `limit`.
-        most: What a higher `limit` is lowered to.
+        limit: The argument `limit`: a number, a variable's name, or None for the default.
+        default_limit: The default of `limit`; None when the field takes no `limit`.
+        max_limit: A higher `limit` is lowered to it.
         single, listed: Objects below it: outside and inside the lists that `limit` bounds.
     """
 
@@ -101,34 +106,33 @@ class RootCost:
     conditions: tuple[Condition, ...]
     limit: int | str | None
     default_limit: int | None
-    most: int
+    max_limit: int
     single: int
     listed: int
 
-    def objects(self, variables: Mapping[str, object]) -> int:
-        """Estimate how many objects it returns."""
+    def estimate_objects(self, variables: Mapping[str, object]) -> int:
+        """Estimate the number of returned objects."""
         limit = variables.get(self.limit) if isinstance(self.limit, str) else self.limit
         if not isinstance(limit, int | float) or limit < 1:  # an Int may be written as 50.0
             limit = self.default_limit or 1
-        return 1 + self.single + int(min(limit, self.most)) * self.listed
+        return 1 + self.single + int(min(limit, self.max_limit)) * self.listed
 
 
 @dataclass(frozen=True, slots=True)
 class FragmentSpread:
-    """A fragment among root fields: its own are there when all of *conditions* hold."""
+    """A fragment spread among root fields; its fields run when all of *conditions* hold."""
 
     name: str
     conditions: tuple[Condition, ...]
 
 
-RootSelections = Mapping[
-    str, tuple[RootCost | FragmentSpread, ...]
-]  # by fragment; the operation's own under ""
+# By fragment name; the operation's own selections are under "".
+RootSelections = Mapping[str, tuple[RootCost | FragmentSpread, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionCost:
-    """What a selection set holds, everything below it included; sums stop at the ceiling."""
+    """Counts of a selection set and everything below it; sums stop at the ceiling."""
 
     depth: int = 0
     nesting: int = 0
@@ -153,24 +157,24 @@ class SelectionCost:
 
 
 class CostWalker:
-    """One pass over one document."""
+    """Counts the selections of one document in one pass."""
 
     def __init__(self, schema: GraphQLSchema, document: DocumentNode) -> None:
         self.visited = 0
         self._schema = schema
-        self._types = len(schema.type_map)
         self._document = document
         self._fragments = {
             node.name.value: node
             for node in document.definitions
             if isinstance(node, FragmentDefinitionNode)
         }
-        self._known: dict[str, SelectionCost] = {}
+        self._fragment_costs: dict[str, SelectionCost] = {}
         self._repeats: dict[tuple[str, str], int] = {}
 
     def operations(self) -> list[tuple[OperationDefinitionNode, SelectionCost]]:
+        """Return the operations in document order, with the counts of each."""
         return [
-            (node, self._set(node.selection_set, self._root_type(node)).plus(_own(node.directives)))
+            (node, self._set(node.selection_set, self._root_type(node)).plus(_own_cost(node)))
             for node in self._document.definitions
             if isinstance(node, OperationDefinitionNode)
         ]
@@ -179,42 +183,38 @@ class CostWalker:
         """
         Count the pairs of fields that validation may have to compare.
 
-        Fields of one type under one response key are compared with each other, wherever they
-        stand; so many that it takes long is no honest document.
+        Validation compares all fields of one type under one response key with each other.
         """
         return sum(count * (count - 1) // 2 for count in self._repeats.values())
 
-    def parts(self, operation: OperationDefinitionNode) -> RootSelections:
-        """Return the root fields and where they stand; each fragment is looked at once."""
+    def roots_by_fragment(self, operation: OperationDefinitionNode) -> RootSelections:
+        """Return the root fields and fragment spreads; each fragment is visited once."""
         root_type = self._root_type(operation)
-        found = {"": tuple(self._parts(operation.selection_set, root_type, ()))}
-        waiting = [*found[""]]
-        for part in waiting:
-            if (
-                isinstance(part, FragmentSpread)
-                and part.name in self._fragments
-                and part.name not in found
-            ):
-                fragment = self._fragments[part.name]
-                found[part.name] = tuple(self._parts(fragment.selection_set, root_type, ()))
-                waiting += found[part.name]
-        return found
+        selections = {"": tuple(self._root_selections(operation.selection_set, root_type, ()))}
+        queue = [*selections[""]]
+        for selection in queue:
+            name, fragment = selection.name, self._fragments.get(selection.name)
+            if isinstance(selection, FragmentSpread) and fragment and name not in selections:
+                fields = tuple(self._root_selections(fragment.selection_set, root_type, ()))
+                selections[name] = fields
+                queue += fields
+        return selections
 
-    def _parts(
+    def _root_selections(
         self,
         selections: SelectionSetNode,
         owner: GraphQLObjectType | None,
         conditions: tuple[Condition, ...],
     ) -> Iterator[RootCost | FragmentSpread]:
         for node in selections.selections:
-            held = (*conditions, *conditions_of(node.directives))
+            combined = (*conditions, *conditions_of(node.directives))
             if isinstance(node, FieldNode):
                 if not node.name.value.startswith("__"):
-                    yield self._root(node, owner, held)
+                    yield self._root(node, owner, combined)
             elif isinstance(node, InlineFragmentNode):
-                yield from self._parts(node.selection_set, owner, held)
+                yield from self._root_selections(node.selection_set, owner, combined)
             elif isinstance(node, FragmentSpreadNode):
-                yield FragmentSpread(node.name.value, held)
+                yield FragmentSpread(node.name.value, combined)
 
     def _root(
         self, node: FieldNode, owner: GraphQLObjectType | None, conditions: tuple[Condition, ...]
@@ -232,7 +232,7 @@ class CostWalker:
             conditions=conditions,
             limit=_limit(node),
             default_limit=limit.default_value if limit is not None else None,
-            most=requirement.max_limit,
+            max_limit=requirement.max_limit,
             single=below.single,
             listed=below.listed,
         )
@@ -241,7 +241,7 @@ class CostWalker:
         total = SelectionCost()
         for node in selections.selections:
             self.visited += 1
-            total = total.plus(self._selection(node, owner)).plus(_own(node.directives))
+            total = total.plus(self._selection(node, owner)).plus(_own_cost(node))
         return replace(total, nesting=total.nesting + 1)
 
     def _selection(self, node: SelectionNode, owner: Any) -> SelectionCost:
@@ -256,32 +256,33 @@ class CostWalker:
         return SelectionCost()
 
     def _fragment(self, name: str) -> SelectionCost:
-        if name not in self._known:
+        costs = self._fragment_costs
+        if name not in costs:
             fragment = self._fragments.get(name)
-            self._known[name] = SelectionCost()  # a cycle counts nothing; validation refuses it
+            costs[name] = SelectionCost()  # a cycle counts nothing; validation refuses it
             if fragment is not None:
                 inner = self._schema.type_map.get(fragment.type_condition.name.value)
-                tally = self._set(fragment.selection_set, inner)
-                self._known[name] = tally.plus(_own(fragment.directives))
-        return self._known[name]
+                cost = self._set(fragment.selection_set, inner)
+                costs[name] = cost.plus(_own_cost(fragment))
+        return costs[name]
 
     def _field(self, node: FieldNode, owner: Any) -> SelectionCost:
         name = node.name.value
         aliases = 1 if node.alias else 0
-        place = (str(getattr(owner, "name", "")), node.alias.value if node.alias else name)
-        self._repeats[place] = self._repeats.get(place, 0) + 1
+        key = (str(getattr(owner, "name", "")), node.alias.value if node.alias else name)
+        self._repeats[key] = self._repeats.get(key, 0) + 1
         type_ = self._type(owner, name)
         below = SelectionCost()
         if node.selection_set is not None:
             below = self._set(node.selection_set, type_ and get_named_type(type_))
         if name.startswith("__") or str(getattr(owner, "name", "")).startswith("__"):
-            many = self._many(f"{getattr(owner, 'name', '')}.{name}")
+            entries = self._entries(f"{getattr(owner, 'name', '')}.{name}")
             return replace(
                 below,
                 depth=0,
                 fields=0,
                 aliases=aliases if name == "__typename" else below.aliases,
-                introspected=min(many * (1 + below.introspected), CEILING * CEILING),
+                introspected=min(entries * (1 + below.introspected), CEILING * CEILING),
             )
         objects = 1 + below.single + below.listed if node.selection_set is not None else 0
         in_list = type_ is not None and _is_list(type_)
@@ -304,15 +305,19 @@ class CostWalker:
         field = owner.fields.get(name)
         return None if field is None else field.type
 
-    def _many(self, coordinate: str) -> int:
-        return self._types if coordinate == "__Schema.types" else _LISTS.get(coordinate, 1)
+    def _entries(self, coordinate: str) -> int:
+        if coordinate == "__Schema.types":
+            return len(self._schema.type_map)
+        return _INTROSPECTION_LISTS.get(coordinate, 1)
 
     def _root_type(self, operation: OperationDefinitionNode) -> GraphQLObjectType | None:
         return self._schema.get_root_type(operation.operation)
 
 
-def _own(directives: tuple[DirectiveNode, ...] | list[DirectiveNode] | None) -> SelectionCost:
-    return SelectionCost(directives=len(directives or ()))
+def _own_cost(
+    node: OperationDefinitionNode | FragmentDefinitionNode | SelectionNode,
+) -> SelectionCost:
+    return SelectionCost(directives=len(node.directives or ()))
 
 
 def _is_list(type_: GraphQLOutputType) -> bool:

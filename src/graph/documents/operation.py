@@ -1,12 +1,13 @@
 """
-One operation of a document that fits the schema: what it asks for, and how it is answered.
+One operation of a valid document: its requirements, variables and execution.
 
-`answer` is what both doors build on; `run` is for whoever reads the data in Python.
+`execute` serves REST and GraphQL; `run` returns plain data for Python code.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -41,7 +42,7 @@ class Variable:
     One variable of an operation.
 
     Attributes:
-        default: As JSON would write it; None without one.
+        default: The default as a JSON value; None without one.
     """
 
     name: str
@@ -53,10 +54,10 @@ class Variable:
 @dataclass(frozen=True, slots=True)
 class OperationResult:
     """
-    What an operation answered.
+    The result of an operation.
 
     Attributes:
-        data: None when nothing could be answered. Of `Operation.answer`, it is for msgspec's
+        data: None when the operation did not run. From `Operation.execute` it is for msgspec's
             JSON encoder: parts of it may be shapes (see `graph.execution.plan`).
         errors: GraphQL errors as they are sent, in the order they happened.
     """
@@ -67,7 +68,7 @@ class OperationResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One operation of a document that fits the schema."""
+    """One operation of a valid document."""
 
     program: Program
     cost: OperationCost = field(repr=False)
@@ -102,12 +103,12 @@ class Operation:
     @cached_property
     def surface(self) -> Surface | None:
         """The surface of the first root field that has one."""
-        return next((one.surface for one in self._needs if one.surface is not None), None)
+        return next((need.surface for need in self._needs if need.surface is not None), None)
 
     @cached_property
     def operations(self) -> tuple[Flag, ...]:
-        """The flags of the first root field, of which one suffices."""
-        return next((one.operations for one in self._needs if one.surface is not None), ())
+        """The alternative flags of the first root field with a surface; one flag suffices."""
+        return next((need.operations for need in self._needs if need.surface is not None), ())
 
     @cached_property
     def refusal_depends_on_input(self) -> bool:
@@ -122,70 +123,67 @@ class Operation:
         members: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """
-        Pass the layers that need no parameters, for every root field that *given* lets run.
+        Check the gates that need no parameters, for each root field that runs with *given*.
 
         *members* are those of the input object; a refusal names the operation that they need.
 
         Raises:
-            Refusal: The first layer that refuses (decisions 2, steps 4 to 6).
+            Refusal: The first gate that refuses (docs/spec/requests.md#order-of-checks).
         """
-        for one in self.running_root_fields(given):
-            if one.surface is not None:
-                context.caller.admit(
-                    one.surface, *self.requirements[one.name].operations_for(members)
-                )
+        for root in self.running_root_fields(given):
+            if root.surface is not None:
+                operations = self.requirements[root.name].operations_for(members)
+                context.caller.admit(root.surface, *operations)
 
     async def execute(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """
-        Run it with the variables *given*, for the JSON encoder.
+        Run the operation; the result is for msgspec's JSON encoder.
 
-        It never raises what the caller's input caused.
+        Invalid input is in the result's errors and never raised.
         """
-        context.request_log.root_fields, context.request_log.variables = (
-            self.running_root_fields(given),
-            given,
-        )
+        log = context.request_log
+        log.root_fields, log.variables = self.running_root_fields(given), given
         if None in [given.get(name, True) for name in self.program.conditions]:
-            # A default lets it be absent, never null: below a mutation, that is found out too late.
-            return OperationResult(None, (self._unfit(given, context),))
+            # The variable of @skip or @include may be absent, not null. Standard GraphQL would
+            # find a null below a mutation only after the mutation ran.
+            return OperationResult(None, (self._variables_error(given, context),))
         if context.wait_for_capacity is not None and self.kind == "mutation":
             try:
                 await context.wait_for_capacity()
             except Refusal as refusal:
-                return OperationResult(None, (self._refused(refusal, context),))
-        return self._outcome(await self.program.run(given, context), given, context)
+                return OperationResult(None, (self._request_error(refusal, context),))
+        return self._result(await self.program.run(given, context), given, context)
 
     async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
-        """Run it like `answer`, for readers: the data is plain."""
-        outcome = await self.execute(given, context)
-        return OperationResult(to_plain(outcome.data), outcome.errors)
+        """Run the operation like `execute`; the data is plain."""
+        result = await self.execute(given, context)
+        return OperationResult(to_plain(result.data), result.errors)
 
     def access(self, context: Context) -> dict[str, Any]:
-        """Say what is hidden on the surfaces this operation touches, for `extensions.access`."""
-        surfaces = dict.fromkeys(one.surface for one in self._needs if one.surface is not None)
-        told: dict[str, Any] = {
-            "hiddenFields": masks.by_type(context.hidden, surfaces),
-        }
+        """Return `extensions.access`: the hidden fields of the surfaces of this operation."""
+        surfaces = dict.fromkeys(need.surface for need in self._needs if need.surface is not None)
+        access: dict[str, Any] = {"hiddenFields": masks.by_type(context.hidden, surfaces)}
         sentences = [context.caller.access_info(surface) for surface in surfaces]
         if any(sentences):
-            told["accessInfo"] = " ".join(sentence for sentence in sentences if sentence)
-        return told
+            access["accessInfo"] = " ".join(sentence for sentence in sentences if sentence)
+        return access
 
     @cached_property
     def root_fields(self) -> tuple[request_log.RootField, ...]:
-        """What it asks, one per root field."""
+        """Its root fields, one per response key."""
         return request_log.root_fields(self.program.node, self.program.document, self.requirements)
 
     def running_root_fields(self, given: Mapping[str, Any]) -> tuple[request_log.RootField, ...]:
-        """Return those of `root_fields` that run with the variables *given*."""
-        if not self._chooses:
+        """Return the root fields that run with the variables *given*."""
+        if not self._has_conditions:
             return self.root_fields
-        running = {root.key for root in self.cost.running(given)}
-        return tuple([one for one in self.root_fields if one.key in running])
+        running = {cost.key for cost in self.cost.running_roots(given)}
+        return tuple([root for root in self.root_fields if root.key in running])
 
     @cached_property
-    def _chooses(self) -> bool:
-        return any(part.conditions for parts in self.cost.parts.values() for part in parts)
+    def _has_conditions(self) -> bool:
+        selections = chain.from_iterable(self.cost.roots_by_fragment.values())
+        return any(selection.conditions for selection in selections)
 
     @cached_property
     def _roots(self) -> Mapping[str, str]:
@@ -198,45 +196,41 @@ class Operation:
     def _input_type(self, node: Any) -> GraphQLInputType | None:
         return cast("GraphQLInputType | None", type_from_ast(self.program.schema, node))
 
-    def _outcome(
+    def _result(
         self, result: ExecutionResult, given: Mapping[str, Any], context: Context
     ) -> OperationResult:
         if not result.errors:
             return OperationResult(result.data)
         if result.data is None and all(error.path is None for error in result.errors):
-            return OperationResult(None, (self._unfit(given, context),))
+            return OperationResult(None, (self._variables_error(given, context),))
+        log = context.request_log
         for error in result.errors:
             key = str(error.path[0]) if error.path else request_log.WHOLE_REQUEST
             problem = errors.cause(error)
-            found = errors.denial(problem, surface=self._surface_at(error))
-            key = request_log.WHOLE_REQUEST if found.code is Code.QUERY_TOO_COSTLY else key
-            context.request_log.denials.setdefault(key, found)
-            if context.request_log.causes is not None:
-                context.request_log.causes.setdefault(key, problem)
+            denial = errors.denial(problem, surface=self._surface_at(error))
+            key = request_log.WHOLE_REQUEST if denial.code is Code.QUERY_TOO_COSTLY else key
+            log.denials.setdefault(key, denial)
+            if log.causes is not None:
+                log.causes.setdefault(key, problem)
         described = tuple(
             errors.describe(error, surface=self._surface_at(error), request_id=context.request_id)
             for error in result.errors
         )
-        costly = [one for one in described if one["extensions"]["code"] == Code.QUERY_TOO_COSTLY]
-        if costly:
-            return OperationResult(None, (costly[0],))
+        for error_ in described:
+            if error_["extensions"]["code"] == Code.QUERY_TOO_COSTLY:
+                return OperationResult(None, (error_,))
         return OperationResult(result.data, described)
 
-    def _unfit(self, given: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        types = {one.name: one.type for one in self.variables}
+    def _variables_error(self, given: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        types = {variable.name: variable.type for variable in self.variables}
         types |= dict.fromkeys(self.program.conditions, GraphQLNonNull(GraphQLBoolean))
-        problem = variables.describe_mismatch(
-            types,
-            frozenset(one.name for one in self.variables if not one.required),
-            given,
-        )
-        return self._refused(problem, context)
+        optional = frozenset(variable.name for variable in self.variables if not variable.required)
+        return self._request_error(variables.describe_mismatch(types, optional, given), context)
 
-    def _refused(self, problem: Refusal, context: Context) -> dict[str, Any]:
-        """Describe what stopped the operation before it began."""
-        context.request_log.denials[request_log.WHOLE_REQUEST] = errors.denial(
-            problem, surface=self.surface
-        )
+    def _request_error(self, problem: Refusal, context: Context) -> dict[str, Any]:
+        """Describe the refusal of the whole operation, and log it."""
+        denial = errors.denial(problem, surface=self.surface)
+        context.request_log.denials[request_log.WHOLE_REQUEST] = denial
         return {
             "message": problem.message,
             "extensions": errors.extensions(
@@ -265,14 +259,14 @@ class RestOperation(Operation):
     omit_when_empty: Collection[str] = ()
 
     async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
-        """Run it with the variables *given*, for the JSON encoder."""
-        outcome = await self.execute(given, context)
-        for key, value in (outcome.data or {}).items():
+        """Run the operation; the result is for msgspec's JSON encoder."""
+        result = await self.execute(given, context)
+        for key, value in (result.data or {}).items():
             if isinstance(value, msgspec.Struct) and context.plan is not None:
-                self._omit(value, context.plan.names[key])
-        return outcome
+                self._omit_empty(value, context.plan.names[key])
+        return result
 
-    def _omit(self, value: msgspec.Struct, names: Mapping[str, str]) -> None:
+    def _omit_empty(self, value: msgspec.Struct, names: Mapping[str, str]) -> None:
         for member in self.omit_when_empty:
             name = names.get(member)
             if name is not None and not getattr(value, name):

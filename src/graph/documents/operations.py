@@ -1,8 +1,8 @@
 """
-The documents that run: parsed, measured and validated once, and kept.
+The schema and its documents: parsed, measured, validated, prepared and cached.
 
 Internal documents (those of the REST table) are prepared and planned at start-up and are exempt
-from limits. Those of power users come through `graph.request_execution`; they and their plans are
+from limits. Callers' documents come through `graph.request_execution`; they and their plans are
 kept in bounded caches.
 """
 
@@ -30,31 +30,32 @@ from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 
 CACHED = 128  # documents
-CACHED_LENGTH = 8_192  # characters; longer ones are parsed every time, so that memory stays small
-INTERNAL_PLANS = 1_024  # of the documents of the table; one per document and set of hidden fields
-PLANS = 256  # of power users' documents
-MOST_ERRORS = 10  # of one document: each may quote a whole input object, which takes its time
+CACHED_LENGTH = 8_192  # characters; longer documents are parsed every time, to bound memory
+INTERNAL_PLANS = 1_024  # plans of REST documents; one per document and set of hidden fields
+PLANS = 256  # plans of callers' documents
+MAX_ERRORS = 10  # per document, because each may quote a whole input object
 
 
 class InvalidDocument(ValueError):
-    """An internal document does not fit the schema; the message says where."""
+    """An internal document is not valid; the message says where."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """
-    A power user's document: parsed and measured.
+    A caller's document: parsed and measured.
 
     Attributes:
-        invalid: What validation found; None before it.
-        operations: Those that were run, by name.
-        kept: Whether it stays, so that a plan is worth making.
+        costs: The cost of each operation, by name.
+        validation_errors: None before validation; empty when the document is valid.
+        cached: Whether it is cached, so that a plan is worth making.
+        operations: The operations that were run, by name.
     """
 
     node: DocumentNode
-    measures: Mapping[str | None, OperationCost]
-    invalid: tuple[GraphQLError, ...] | None = None
-    kept: bool = False
+    costs: Mapping[str | None, OperationCost]
+    validation_errors: tuple[GraphQLError, ...] | None = None
+    cached: bool = False
     operations: dict[str | None, Operation] = field(default_factory=dict)
 
 
@@ -74,17 +75,17 @@ class Graph:
         Parse, validate and plan an internal document with one operation.
 
         Raises:
-            Unprepared: It does not parse, does not fit, or holds more or less than one operation.
+            InvalidDocument: It does not parse, is not valid, or does not hold one operation.
         """
         program, cost = self._internal(text)
         return Operation(program=program, cost=cost, requirements=self.requirements)
 
     def prepare_rest(self, text: str, *, omit_when_empty: Collection[str] = ()) -> RestOperation:
         """
-        Prepare a document of the REST table; *omit_when_empty* as `RestOperation` says.
+        Prepare a document of the REST table; see `RestOperation` for *omit_when_empty*.
 
         Raises:
-            Unprepared: As `prepare`.
+            InvalidDocument: As `prepare`.
         """
         program, cost = self._internal(text)
         return RestOperation(
@@ -99,56 +100,60 @@ class Graph:
             node = parse(text)
         except GraphQLError as error:
             raise InvalidDocument(str(error)) from error
-        found = validate(self.schema, node)
-        if found:
-            raise InvalidDocument("\n".join(str(error) for error in found))
-        operations = [one for one in node.definitions if isinstance(one, OperationDefinitionNode)]
+        errors = validate(self.schema, node)
+        if errors:
+            raise InvalidDocument("\n".join(str(error) for error in errors))
+        operations = [
+            definition
+            for definition in node.definitions
+            if isinstance(definition, OperationDefinitionNode)
+        ]
         if len(operations) != 1:
             raise InvalidDocument("An internal document holds exactly one operation.")
         program = Program(self.schema, node, operations[0], self._internal_plans)
         program.preplan(frozenset())
         return program, next(iter(self.limits.measure(node, exempt=True).values()))
 
-    def read(self, text: str) -> Document:
+    def parse(self, text: str) -> Document:
         """
-        Parse and measure a power user's document, or take it from the cache.
+        Parse and measure a caller's document, or take it from the cache.
 
         Raises:
             GraphQLError: It does not parse, or has more than 2,000 tokens.
-            TooCostly: It exceeds a limit.
+            QueryTooCostly: It exceeds a limit.
         """
-        known = self._documents.get(text)
-        if known is not None:
+        cached = self._documents.get(text)
+        if cached is not None:
             self._documents.move_to_end(text)
-            return known
+            return cached
         node = parse(text, max_tokens=MAX_TOKENS)
         return Document(node, self.limits.measure(node))
 
-    def validated(self, text: str, document: Document) -> Document:
-        """Validate *document* once, and keep it."""
-        if document.invalid is not None:
+    def validate(self, text: str, document: Document) -> Document:
+        """Return *document* with its validation errors; validate it only once, and cache it."""
+        if document.validation_errors is not None:
             return document
-        found = validate(
-            self.schema, document.node, specified_rules, MOST_ERRORS, hide_suggestions=True
+        errors = validate(
+            self.schema, document.node, specified_rules, MAX_ERRORS, hide_suggestions=True
         )
-        kept = len(text) <= CACHED_LENGTH
-        done = Document(document.node, document.measures, tuple(found), kept)
-        if kept:
-            self._documents[text] = done
+        cached = len(text) <= CACHED_LENGTH
+        validated = Document(document.node, document.costs, tuple(errors), cached)
+        if cached:
+            self._documents[text] = validated
             if len(self._documents) > CACHED:
                 self._documents.popitem(last=False)
-        return done
+        return validated
 
     def operation(self, document: Document, name: str | None) -> Operation:
         """
-        Return the operation *name* of a document that is valid.
+        Return the operation *name* of a valid document, prepared.
 
         Raises:
-            InvalidInput: As `choose`.
+            InvalidInput: As `choose_operation`.
         """
         if name not in document.operations:
-            node, cost = self.choose(document, name)
-            plans = self._plans if document.kept else None
+            node, cost = self.choose_operation(document, name)
+            plans = self._plans if document.cached else None
             document.operations[name] = Operation(
                 program=Program(self.schema, document.node, node, plans),
                 cost=cost,
@@ -156,26 +161,27 @@ class Graph:
             )
         return document.operations[name]
 
-    def choose(
+    def choose_operation(
         self, document: Document, name: str | None
     ) -> tuple[OperationDefinitionNode, OperationCost]:
         """
-        Choose the operation *name*; None suffices when there is one.
+        Choose the operation *name* and its cost; None chooses the only operation.
 
         Raises:
-            InvalidInput: There is none of this name, several without one, or a subscription.
+            InvalidInput: No operation or several operations match, or it is a subscription.
         """
-        found = [
-            one
-            for one in document.node.definitions
-            if isinstance(one, OperationDefinitionNode)
-            and (name is None or (one.name is not None and one.name.value == name))
+        matching = [
+            definition
+            for definition in document.node.definitions
+            if isinstance(definition, OperationDefinitionNode)
+            and (name is None or (definition.name and definition.name.value == name))
         ]
-        if len(found) != 1:
+        if len(matching) != 1:
             raise InvalidInput(
                 "operationName must name one operation of the document.",
                 code=Code.GRAPHQL_VALIDATION_FAILED,
             )
-        if found[0].operation is OperationType.SUBSCRIPTION:
+        operation = matching[0]
+        if operation.operation is OperationType.SUBSCRIPTION:
             raise InvalidInput("Subscriptions are not served.", code=Code.GRAPHQL_VALIDATION_FAILED)
-        return found[0], document.measures[found[0].name.value if found[0].name else None]
+        return operation, document.costs[operation.name.value if operation.name else None]

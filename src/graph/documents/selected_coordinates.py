@@ -1,4 +1,4 @@
-"""What an operation selects, as coordinates of the schema, whoever asks and whatever is hidden."""
+"""The schema coordinates that an operation selects, whatever the caller may see."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,22 +22,22 @@ def selected_coordinates(operation: Operation, given: Mapping[str, Any]) -> froz
     """
     Return the coordinates ("Email.body") that *operation* selects with the variables *given*.
 
-    What a variable that is not known decides about is selected.
+    A selection whose condition depends on a missing variable counts as selected.
     """
     program = operation.program
     fragments = {
-        one.name.value: one
-        for one in program.document.definitions
-        if isinstance(one, FragmentDefinitionNode)
+        definition.name.value: definition
+        for definition in program.document.definitions
+        if isinstance(definition, FragmentDefinitionNode)
     }
     values = {**operation.cost.defaults, **given}
-    found = _Selected(TypeInfo(program.schema), fragments, values)
-    found.look(program.node)
-    return frozenset(found.found)
+    collector = _CoordinateCollector(TypeInfo(program.schema), fragments, values)
+    collector.walk(program.node)
+    return frozenset(collector.coordinates)
 
 
-class _Selected(Visitor):
-    """Collects fields, those of spread fragments too."""
+class _CoordinateCollector(Visitor):
+    """Collects the coordinates of fields, also within spread fragments."""
 
     def __init__(
         self,
@@ -46,26 +46,26 @@ class _Selected(Visitor):
         values: Mapping[str, Any],
     ) -> None:
         super().__init__()
-        self.found: set[str] = set()
+        self.coordinates: set[str] = set()
         self._types = types
-        self._left = dict(fragments)
+        self._unvisited = dict(fragments)
         self._values = values
 
-    def look(self, node: Node) -> None:
-        """Go through *node*."""
+    def walk(self, node: Node) -> None:
+        """Visit *node* and everything below it."""
         visit(node, TypeInfoVisitor(self._types, self))
 
     def enter(self, node: Node, *_: object) -> object:
-        """Note a field by its type and name; enter each fragment once, where a spread holds."""
+        """Add a field's coordinate; visit a fragment at its first spread that holds."""
         conditions = conditions_of(getattr(node, "directives", ()))
-        if not all(one.holds(self._values) for one in conditions):
+        if not all(condition.holds(self._values) for condition in conditions):
             return self.SKIP
         if isinstance(node, FieldNode):
             owner = self._types.get_parent_type()
             if owner is not None:
-                self.found.add(f"{owner.name}.{node.name.value}")
+                self.coordinates.add(f"{owner.name}.{node.name.value}")
         elif isinstance(node, FragmentSpreadNode):
-            fragment = self._left.pop(node.name.value, None)
+            fragment = self._unvisited.pop(node.name.value, None)
             if fragment is not None:
-                self.look(fragment)
+                self.walk(fragment)
         return None

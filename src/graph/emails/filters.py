@@ -80,21 +80,6 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput("before must be later than after.", code=Code.INVALID_RANGE)
 
 
-def applied_limit(limit: int, context: Context) -> int:
-    """
-    Lower a *limit* above the maximum, and note it.
-
-    Raises:
-        InvalidInput: It is below 1.
-    """
-    if limit < 1:
-        raise InvalidInput("limit must be at least 1.")
-    if limit > MAX_LIMIT:
-        context.applied_limit = MAX_LIMIT
-        return MAX_LIMIT
-    return limit
-
-
 def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
     """
     Build the query, once it is sure that it reveals nothing hidden.

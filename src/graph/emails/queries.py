@@ -73,7 +73,7 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
         has_attachment=has_attachment,
     )
     asked.check()
-    size = filtering.applied_limit(20 if limit is None else limit, context)
+    size = context.clamp_limit(limit, default=20, maximum=filtering.MAX_LIMIT)
     positions = page_positions.unseal(context, asked, page_token)
     page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
     query = filtering.query(asked, context, limit=size)

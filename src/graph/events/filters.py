@@ -36,22 +36,6 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.I
 _LONG = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
-def applied_limit(limit: int | None, context: Context) -> int:
-    """
-    Lower a *limit* above the maximum, and note it; 50 without one.
-
-    Raises:
-        InvalidInput: It is below 1.
-    """
-    if limit is None:
-        return 50
-    if limit < 1:
-        raise InvalidInput("limit must be at least 1.")
-    if limit > MAX_LIMIT:
-        context.applied_limit = MAX_LIMIT
-    return min(limit, MAX_LIMIT)
-
-
 def offset(given: int | None) -> int:
     """
     Read an offset; 0 without one.

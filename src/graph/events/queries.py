@@ -66,7 +66,8 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     """List or search events over all calendars, earliest first."""
     context = info.context
     text, addresses = filters.text(q, "q"), filters.addresses(attendees)
-    size, skip = filters.applied_limit(limit, context), filters.offset(offset)
+    size = context.clamp_limit(limit, default=50, maximum=filters.MAX_LIMIT)
+    skip = filters.offset(offset)
     span = filters.listed_range(from_, to, context)
     context.caller.usable_connections(Surface.CALENDAR)
     if addresses:
@@ -146,7 +147,8 @@ async def events_by_contact(
         raise InvalidInput(
             "At least one of email or name is required.", code=Code.MISSING_PARAMETER
         )
-    size, skip = filters.applied_limit(limit, context), filters.offset(offset)
+    size = context.clamp_limit(limit, default=50, maximum=filters.MAX_LIMIT)
+    skip = filters.offset(offset)
     context.caller.usable_connections(Surface.CALENDAR)
     context.caller.require_visible("A search by contact", CalendarField.ATTENDEES)
     span = filters.contact_range(context)

@@ -29,6 +29,8 @@ from policy.vocabulary import Surface, TaskField, TaskOp
 from providers.ports.tasks import BoardQuery, ItemQuery, TaskPosition
 from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
 
+MAX_LIMIT, DEFAULT_LIMIT = 200, 50
+
 Argument = strawberry.argument
 Provider = Annotated[
     str | None,
@@ -54,7 +56,7 @@ async def task_providers(info: Info) -> list[TaskProviderView]:
     ]
 
 
-@guarded(TaskOp.VIEW_BOARDS, returns=TaskBoardPage, max_limit=read_arguments.MAX_LIMIT)
+@guarded(TaskOp.VIEW_BOARDS, returns=TaskBoardPage, max_limit=MAX_LIMIT)
 async def task_boards(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -62,7 +64,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     include_archived: Annotated[
         bool | None, Argument(description="True: archived boards too.")
     ] = False,
-    limit: Limit = read_arguments.USUAL_LIMIT,
+    limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
     provider: Provider = "auto",
 ) -> TaskBoardPageView:
@@ -70,7 +72,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     context = info.context
     code = routing.code(provider, context)
     text = read_arguments.text(q, "q")
-    size = read_arguments.applied_limit(limit, context)
+    size = context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
     seat = routing.seat(code, context)
     filters = {"q": text, "includeArchived": bool(include_archived)}
     query = BoardQuery(
@@ -113,7 +115,7 @@ async def task_board(
     )
 
 
-@guarded(TaskOp.VIEW_ITEMS, returns=TaskItemPage, max_limit=read_arguments.MAX_LIMIT)
+@guarded(TaskOp.VIEW_ITEMS, returns=TaskItemPage, max_limit=MAX_LIMIT)
 async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     board_id: BoardId,
@@ -124,7 +126,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     assignee: Annotated[
         str | None, Argument(description="Part of an assignee's name, any case.")
     ] = None,
-    limit: Limit = read_arguments.USUAL_LIMIT,
+    limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
     provider: Provider = "auto",
 ) -> TaskItemPageView:
@@ -137,7 +139,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
         text=read_arguments.text(q, "q"),
         status=read_arguments.text(status, "status"),
         assignee=read_arguments.text(assignee, "assignee"),
-        limit=read_arguments.applied_limit(limit, context),
+        limit=context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT),
     )
     seat = routing.seat(code, context)
     filters = {

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
-from graph.context import Context, Info
+from graph.context import Info
 from graph.execution.requested_fields import wanted
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code, TaskField, TaskOp
 from providers.ports.tasks import ItemVisibility
 
-MAX_LIMIT = 200  # decisions 7.3
-USUAL_LIMIT = 50
 MAX_TEXT = 500  # characters of a filter
 MAX_ID = 255  # characters; decisions 7.4
 
@@ -33,23 +31,6 @@ _ATTRIBUTES: Mapping[TaskField, str] = MappingProxyType(
         TaskField.WEB_LINK: "web_url",
     }
 )
-
-
-def applied_limit(limit: int | None, context: Context) -> int:
-    """
-    Lower a *limit* above the maximum, and note it.
-
-    Raises:
-        InvalidInput: It is below 1.
-    """
-    if limit is None:
-        return USUAL_LIMIT
-    if limit < 1:
-        raise InvalidInput("limit must be at least 1.")
-    if limit > MAX_LIMIT:
-        context.applied_limit = MAX_LIMIT
-        return MAX_LIMIT
-    return limit
 
 
 def text(given: str | None, name: str) -> str | None:

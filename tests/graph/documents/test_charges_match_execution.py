@@ -99,7 +99,7 @@ class Truth:
 def measured(graph, request):
     """Return what a request is found to cost; not of one that is beyond a limit."""
     try:
-        _, cost = graph.choose(graph.read(request.text), request.operation)
+        _, cost = graph.choose_operation(graph.parse(request.text), request.operation)
     except QueryTooCostly:
         reject()
     assume(cost.estimate_objects(request.variables) <= MAX_OBJECTS)
@@ -160,7 +160,7 @@ class Served:
             once=self._once,
         )
         log = Log()
-        Recorder(log).graphql(self.context, reply.status)
+        Recorder(log).record_graphql(self.context, reply.status)
         self.rows, self.status = log.rows, reply.status
         self.told = json.loads(reply.body)
         return self
