@@ -1,7 +1,8 @@
 """
-Many reads in one call. Source: wire report 2.2, "$batch".
+Many reads in one ``$batch`` call; docs/spec/upstream/microsoft-files.md.
 
-A part that fails is an answer like any other; what it means is for the caller to say.
+A failed read is a response like any other; the caller decides what it means. `BatchReader` differs:
+it raises for what stays throttled, and reads one by one what failed otherwise.
 """
 
 import asyncio
@@ -17,15 +18,15 @@ from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.odata import MAX_BATCH, call_batch
 
-_PAUSE = 0.3  # seconds before what failed in passing is asked for once more
-_PASSING = frozenset({429, 500, 502, 503, 504})
+_RETRY_PAUSE_SECONDS = 0.3
+_TRANSIENT_STATUSES = frozenset({429, 500, 502, 503, 504})
 
 K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """One call among many; a POST carries no body. *changes*: as `Upstream.call`."""
+    """One request of a batch; a POST carries no body. *changes*: as `Upstream.call`."""
 
     segments: tuple[str, ...]
     params: Sequence[tuple[str, str]] = ()
@@ -35,54 +36,60 @@ class BatchRequest:
     @property
     def url(self) -> str:
         """
-        Below the version.
+        The address below the version.
 
         Raises:
             Missing: A segment would not stay one.
         """
-        if any(one in ("", ".", "..") for one in self.segments):
+        if any(segment in ("", ".", "..") for segment in self.segments):
             raise Missing
-        path = "".join(f"/{quote(one, safe='')}" for one in self.segments)
+        path = "".join(f"/{quote(segment, safe='')}" for segment in self.segments)
         return f"{path}?{urlencode(self.params, quote_via=quote)}" if self.params else path
 
 
-async def read_all(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Response]:
+async def read_all(upstream: Upstream, requests: Mapping[K, BatchRequest]) -> dict[K, Response]:
     """
-    Make all calls, twenty at a time, and once more those that failed in passing.
+    Send requests, twenty per call, and once more those that failed transiently.
 
     Returns:
-        An answer for each, of any status.
+        A response for each, of any status.
 
     Raises:
         ProviderFailure: A whole batch failed.
     """
-    keys = list(asks)
-    chunks = [keys[at : at + MAX_BATCH] for at in range(0, len(keys), MAX_BATCH)]
+    keys = list(requests)
+    chunks = [keys[start : start + MAX_BATCH] for start in range(0, len(keys), MAX_BATCH)]
     answered = await asyncio.gather(
-        *(_chunk(upstream, {key: asks[key] for key in chunk}) for chunk in chunks)
+        *(_read_chunk(upstream, {key: requests[key] for key in chunk}) for chunk in chunks)
     )
-    return {key: answer for one in answered for key, answer in one.items()}
+    return {key: response for responses in answered for key, response in responses.items()}
 
 
-async def _chunk(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Response]:
-    found = await _call(upstream, asks)
-    again = {key: asks[key] for key, answer in found.items() if answer.status in _PASSING}
-    if not again:
-        return found
-    # Who is told to wait longer than this does not ask again: the rest would fail with it.
-    for key in again:
-        failure = classify(found[key])
+async def _read_chunk(upstream: Upstream, requests: Mapping[K, BatchRequest]) -> dict[K, Response]:
+    responses = await _call(upstream, requests)
+    failed = {
+        key: requests[key]
+        for key, response in responses.items()
+        if response.status in _TRANSIENT_STATUSES
+    }
+    if not failed:
+        return responses
+    # A retry within a longer wait would make upstream throttle the rest of the batch too.
+    for key in failed:
+        failure = classify(responses[key])
         if isinstance(failure, Throttled) and failure.retry_after > 1:
             upstream.throttled(failure.retry_after)
-            return found
-    await asyncio.sleep(_PAUSE)
-    return found | await _call(upstream, again)
+            return responses
+    await asyncio.sleep(_RETRY_PAUSE_SECONDS)
+    return responses | await _call(upstream, failed)
 
 
-async def _call(upstream: Upstream, asks: Mapping[K, BatchRequest]) -> dict[K, Response]:
-    answers = await call_batch(
+async def _call(upstream: Upstream, requests: Mapping[K, BatchRequest]) -> dict[K, Response]:
+    responses = await call_batch(
         upstream,
-        [{"method": ask.method, "url": ask.url} for ask in asks.values()],
-        changes=any(is_write(ask.method, changes=ask.changes) for ask in asks.values()),
+        [{"method": request.method, "url": request.url} for request in requests.values()],
+        changes=any(
+            is_write(request.method, changes=request.changes) for request in requests.values()
+        ),
     )
-    return dict(zip(asks, answers, strict=True))
+    return dict(zip(requests, responses, strict=True))

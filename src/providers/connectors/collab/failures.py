@@ -1,4 +1,4 @@
-"""What error answers of the content's upstream mean. Source: wire report, 2.2."""
+"""Classification of error responses; docs/spec/upstream/errors-and-throttling.md."""
 
 from collections.abc import Iterator
 
@@ -27,14 +27,14 @@ _STALE = frozenset({"resourceModified", "ErrorIrresolvableConflict", "etagMismat
 _LOCKED = frozenset({"resourceLocked", "locked", "lockMismatch"})
 _FULL = frozenset({"quotaLimitReached", "insufficientStorage", "ErrorQuotaExceeded"})
 _FORBIDDEN = frozenset({"notAllowed", "accessDenied", "ErrorAccessDenied"})
-_USUAL_SECONDS = 10  # of a throttle that is not a 429; upstream nearly always names a time
-_DEEPEST = 5
+_THROTTLE_SECONDS = 10  # of a throttle that is not a 429; upstream nearly always names a time
+_MAX_DEPTH = 5  # of nested errors
 
 
 class _Error(msgspec.Struct):
     code: str = ""
     inner: "_Error | None" = msgspec.field(default=None, name="innerError")
-    inner_too: "_Error | None" = msgspec.field(default=None, name="innererror")
+    inner_lowercase: "_Error | None" = msgspec.field(default=None, name="innererror")
 
 
 class _Envelope(msgspec.Struct):
@@ -44,16 +44,16 @@ class _Envelope(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Envelope).decode
 
 
-def classify(answer: Response) -> ProviderFailure | None:
-    """Turn a non-2xx answer into a failure, None when its status says it all."""
-    said = tuple(words(answer.body))
-    word = said[0] if said else ""
-    known = frozenset(said)
-    status = answer.status
-    if status == 429 or (known & _THROTTLED and status in (400, 403, 503)):
+def classify(response: Response) -> ProviderFailure | None:
+    """Turn a non-2xx response into a failure, None when its status says it all."""
+    words = tuple(code_words(response.body))
+    word = words[0] if words else ""
+    word_set = frozenset(words)
+    status = response.status
+    if status == 429 or (word_set & _THROTTLED and status in (400, 403, 503)):
         return Throttled(
-            retry_after_seconds(answer)
-            or (DEFAULT_RETRY_AFTER_SECONDS if status == 429 else _USUAL_SECONDS)
+            retry_after_seconds(response)
+            or (DEFAULT_RETRY_AFTER_SECONDS if status == 429 else _THROTTLE_SECONDS)
         )
     if status >= 500 and status != 507:
         return None
@@ -64,26 +64,26 @@ def classify(answer: Response) -> ProviderFailure | None:
         (_LOCKED, Locked(status=status, word=word)),
         (_FULL, OutOfSpace(status=status, word=word)),
     ):
-        if known & group:
+        if word_set & group:
             return failure
     by_status = {409: Conflicted, 412: Stale, 423: Locked, 507: OutOfSpace}
     if status in by_status:
         return by_status[status](status=status, word=word)
     if status in (400, 403, 405, 413, 415, 416):
-        forbidden = next((one for one in said if one in _FORBIDDEN), word)
+        forbidden = next((code for code in words if code in _FORBIDDEN), word)
         return Refused(status=status, word=forbidden)
     return None
 
 
-def words(body: bytes) -> Iterator[str]:
+def code_words(body: bytes) -> Iterator[str]:
     """Yield the code words of an error body, outermost first; none when there are none."""
     try:
         error: _Error | None = _decode(body).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         if error is None:
             return
         if error.code:
             yield error.code
-        error = error.inner or error.inner_too
+        error = error.inner or error.inner_lowercase

@@ -1,4 +1,4 @@
-"""Files, sites and libraries from the wire to records. Source: wire report 1D."""
+"""Mapping of responses to records: sites, libraries, files, permissions, list items."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -13,60 +13,62 @@ from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Fact
 from providers.timestamps import parse_utc
 
-AT_TOP = ""  # a parent's name: the library's own, which an item does not tell
-_ROLES = {"owner": "owner", "write": "writer"}  # everything else reads; wire report 1D.3
+LIBRARY_NAME = ""  # stands for the name of the library, which an item does not tell
+_ROLES = {"owner": "owner", "write": "writer"}  # everything else is "reader"
 
 
-def site(one: response_types.Site) -> records.Site | None:
-    """Make a record of a site; None when upstream gives it no proper id."""
-    if not collab_ids.is_site(one.id):
+def site(site: response_types.Site) -> records.Site | None:
+    """Map a site; None when its id is malformed."""
+    if not collab_ids.is_site(site.id):
         return None
-    personal = one.is_personal_site
+    personal = site.is_personal_site
     if personal is None:
-        personal = "-my." in one.id.partition(",")[0]
+        personal = "-my." in site.id.partition(",")[0]
     return records.Site(
-        site=one.id.lower(),
-        display_name=one.display_name,
-        name=one.name,
-        description=one.description or None,
-        web_url=one.web_url,
-        created_date_time=parse_utc(one.created_date_time),
-        last_modified_date_time=parse_utc(one.last_modified_date_time),
+        site=site.id.lower(),
+        display_name=site.display_name,
+        name=site.name,
+        description=site.description or None,
+        web_url=site.web_url,
+        created_date_time=parse_utc(site.created_date_time),
+        last_modified_date_time=parse_utc(site.last_modified_date_time),
         is_personal_site=personal,
     )
 
 
-def drive(one: response_types.Drive, of: str | None = None) -> records.Drive | None:
+def drive(drive: response_types.Drive, listed_in: str | None = None) -> records.Drive | None:
     """
-    Make a record of a library; None when upstream gives it no proper id.
+    Map a library; None when its id is malformed.
 
     Args:
-        one: As upstream has it.
-        of: The site that it was listed in.
+        drive: The response.
+        listed_in: The id of the site in which it was listed.
     """
-    if not collab_ids.is_part(one.id):
+    if not collab_ids.is_part(drive.id):
         return None
-    ids = one.share_point_ids
+    ids = drive.share_point_ids
     list_id = ids.list_id if ids is not None else None
     return records.Drive(
-        drive=one.id,
-        name=one.name,
-        description=one.description or None,
-        web_url=one.web_url,
-        site=of or site_of(None, ids) or UNKNOWN,
+        drive=drive.id,
+        name=drive.name,
+        description=drive.description or None,
+        web_url=drive.web_url,
+        site=listed_in or site_of(None, ids) or UNKNOWN,
         list_id=list_id.lower() if list_id and collab_ids.is_guid(list_id) else UNKNOWN,
-        root=one.root.id if one.root is not None and collab_ids.is_part(one.root.id) else None,
-        personal=one.drive_type in ("business", "personal"),
+        root=drive.root.id
+        if drive.root is not None and collab_ids.is_part(drive.root.id)
+        else None,
+        personal=drive.drive_type in ("business", "personal"),
     )
 
 
 def site_of(
     reference: response_types.Reference | None, ids: response_types.SharepointIds | None
 ) -> str | None:
-    """Put a site's composite id together from what an item tells; None when that is too little."""
-    told = reference.site_id if reference is not None else None
-    if told and collab_ids.is_site(told):
-        return told.lower()
+    """Return the composite id of an item's site; None when upstream does not tell enough."""
+    site_id = reference.site_id if reference is not None else None
+    if site_id and collab_ids.is_site(site_id):
+        return site_id.lower()
     if ids is None or not (ids.site_id and ids.web_id and ids.site_url):
         return None
     try:
@@ -77,90 +79,94 @@ def site_of(
     return composite if collab_ids.is_site(composite) else None
 
 
-def file(one: response_types.Item, wanted: AbstractSet[str], *, within: str) -> records.File | None:
+def file(
+    item: response_types.Item, wanted: AbstractSet[str], *, within: str
+) -> records.File | None:
     """
-    Make a record of a file or folder.
+    Map a file or folder.
 
     Args:
-        one: As upstream has it.
+        item: The response.
         wanted: Attributes of `records.File`; the others stay empty, facts unknown.
-        within: The library that was asked.
+        within: The drive id that was requested.
 
     Returns:
-        None when upstream's ids are not proper, or are of another library.
+        None when its ids are malformed, or of another library.
     """
-    reference = one.parent_reference
-    told = reference.drive_id if reference is not None else None
-    if not collab_ids.is_part(one.id) or (told is not None and told != within):
+    reference = item.parent_reference
+    drive_id = reference.drive_id if reference is not None else None
+    if not collab_ids.is_part(item.id) or (drive_id is not None and drive_id != within):
         return None
-    folder = one.folder is not None or one.package is not None or one.root is not None
-    ids = one.sharepoint_ids
+    is_folder = item.folder is not None or item.package is not None or item.root is not None
+    ids = item.sharepoint_ids
     return records.File(
         drive=within,
-        item=one.id,
-        is_folder=folder,
-        is_root=one.root is not None,
-        parent=_parent(one, within),
-        ancestor_names=_ancestor_names(one),
-        mime_type=None if folder or one.file is None else one.file.mime_type or None,
-        name=one.name if "name" in wanted else None,
-        size=one.size if "size" in wanted else None,
-        created_time=parse_utc(one.created_date_time) if "created_time" in wanted else None,
-        modified_time=parse_utc(one.last_modified_date_time) if "modified_time" in wanted else None,
-        owners=_owners(one) if "owners" in wanted else None,
-        description=(one.description or None) if "description" in wanted else None,
-        web_view_link=one.web_url if "web_view_link" in wanted else None,
-        download_link=one.download_url if "download_link" in wanted and not folder else None,
-        parent_folder_name=_parent_name(one) if "parent_folder_name" in wanted else None,
-        etag=one.etag if "etag" in wanted else None,
+        item=item.id,
+        is_folder=is_folder,
+        is_root=item.root is not None,
+        parent=_parent(item, within),
+        ancestor_names=_ancestor_names(item),
+        mime_type=None if is_folder or item.file is None else item.file.mime_type or None,
+        name=item.name if "name" in wanted else None,
+        size=item.size if "size" in wanted else None,
+        created_time=parse_utc(item.created_date_time) if "created_time" in wanted else None,
+        modified_time=parse_utc(item.last_modified_date_time)
+        if "modified_time" in wanted
+        else None,
+        owners=_owners(item) if "owners" in wanted else None,
+        description=(item.description or None) if "description" in wanted else None,
+        web_view_link=item.web_url if "web_view_link" in wanted else None,
+        download_link=item.download_url if "download_link" in wanted and not is_folder else None,
+        parent_folder_name=_parent_name(item) if "parent_folder_name" in wanted else None,
+        etag=item.etag if "etag" in wanted else None,
         site=site_of(reference, ids) or UNKNOWN,
         list_id=_lower(ids.list_id) if ids is not None else UNKNOWN,
         list_item_id=(ids.list_item_id or UNKNOWN) if ids is not None else UNKNOWN,
-        content_type_id=_content_type_id(one.list_item),
+        content_type_id=_content_type_id(item.list_item),
     )
 
 
-def _parent(one: response_types.Item, within: str) -> ItemKey | records.Unknown | None:
-    if one.root is not None:
+def _parent(item: response_types.Item, within: str) -> ItemKey | records.Unknown | None:
+    if item.root is not None:
         return None
-    reference = one.parent_reference
+    reference = item.parent_reference
     if reference is None or not reference.id or not collab_ids.is_part(reference.id):
         return UNKNOWN
     return ItemKey(within, reference.id)
 
 
-def _ancestor_names(one: response_types.Item) -> tuple[str, ...] | None:
-    """Name the folders on the way down from the top of the library."""
-    path = one.parent_reference.path if one.parent_reference is not None else None
+def _ancestor_names(item: response_types.Item) -> tuple[str, ...] | None:
+    """Return the names of the folders above an item, from the top of the library down."""
+    path = item.parent_reference.path if item.parent_reference is not None else None
     _, top, names = (path or "").partition("root:")
-    if one.root is not None or not top:
+    if item.root is not None or not top:
         return None
     return tuple(unquote(name) for name in names.split("/") if name)
 
 
-def _parent_name(one: response_types.Item) -> str | None:
-    """Name the folder above: `AT_TOP`, or None when there is none or upstream does not tell."""
-    reference = one.parent_reference
-    if reference is None or one.root is not None:
+def _parent_name(item: response_types.Item) -> str | None:
+    """Return the name of the folder above, `LIBRARY_NAME` at the top; None when unknown."""
+    reference = item.parent_reference
+    if reference is None or item.root is not None:
         return None
     path = reference.path or ""
     if path.endswith("root:"):
-        return AT_TOP
+        return LIBRARY_NAME
     return reference.name or unquote(path.rpartition("/")[2]) or None
 
 
-def _owners(one: response_types.Item) -> tuple[records.DriveUser, ...]:
-    made = one.created_by.user if one.created_by is not None else None
-    if made is None:
+def _owners(item: response_types.Item) -> tuple[records.DriveUser, ...]:
+    creator = item.created_by.user if item.created_by is not None else None
+    if creator is None:
         return ()
-    email = made.email or made.user_principal_name or ""
-    return (records.DriveUser(email=email, display_name=made.display_name, role="owner"),)
+    email = creator.email or creator.user_principal_name or ""
+    return (records.DriveUser(email=email, display_name=creator.display_name, role="owner"),)
 
 
-def _content_type_id(one: response_types.ListItem | None) -> Fact:
-    if one is None or one.content_type is None:
+def _content_type_id(list_item: response_types.ListItem | None) -> Fact:
+    if list_item is None or list_item.content_type is None:
         return UNKNOWN
-    return one.content_type.id or UNKNOWN
+    return list_item.content_type.id or UNKNOWN
 
 
 def _lower(guid: str | None) -> Fact:
@@ -169,113 +175,119 @@ def _lower(guid: str | None) -> Fact:
 
 # -- permissions
 
+_LINK_TYPES = {"anonymous": "anyone", "organization": "domain"}
 
-def permissions(one: response_types.Permission) -> list[records.Permission]:
-    """Make records of a permission: one, or for a link to certain people one per person."""
-    role = next((_ROLES[word] for word in ("owner", "write") if word in one.roles), "reader")
-    if one.link is not None:
-        kinds = {"anonymous": "anyone", "organization": "domain"}
-        if one.link.scope in kinds:
-            return [records.Permission(id=one.id, type=kinds[one.link.scope], role=role)]
-        people = one.identities_v2 or one.identities or ()
-        return [_granted(one.id, role, who, None) for who in people]
-    who = one.granted_to_v2 or one.granted_to
-    if who is None and one.invitation is None:
+
+def permissions(permission: response_types.Permission) -> list[records.Permission]:
+    """Map a permission to one record, or a link to certain people to one record per person."""
+    role = next((_ROLES[word] for word in ("owner", "write") if word in permission.roles), "reader")
+    if permission.link is not None:
+        link_type = _LINK_TYPES.get(permission.link.scope or "")
+        if link_type is not None:
+            return [records.Permission(id=permission.id, type=link_type, role=role)]
+        people = permission.identities_v2 or permission.identities or ()
+        return [_grant(permission.id, role, person, None) for person in people]
+    grantee = permission.granted_to_v2 or permission.granted_to
+    if grantee is None and permission.invitation is None:
         return []
-    email = one.invitation.email if one.invitation is not None else None
-    return [_granted(one.id, role, who or response_types.IdentitySet(), email)]
+    email = permission.invitation.email if permission.invitation is not None else None
+    return [_grant(permission.id, role, grantee or response_types.IdentitySet(), email)]
 
 
-def _granted(
-    permission: str, role: str, who: response_types.IdentitySet, invited: str | None
+def _grant(
+    permission_id: str,
+    role: str,
+    grantee: response_types.IdentitySet,
+    invited_email: str | None,
 ) -> records.Permission:
-    group = who.group or who.site_group
-    person = who.user or who.site_user or who.application
-    someone = group if group is not None and person is None else person or response_types.Identity()
-    other = who.site_user or response_types.Identity()
-    email = someone.email or other.email or invited or someone.user_principal_name
+    group = grantee.group or grantee.site_group
+    person = grantee.user or grantee.site_user or grantee.application
+    is_group = group is not None and person is None
+    identity = (group if is_group else person) or response_types.Identity()
+    other = grantee.site_user or response_types.Identity()
+    email = identity.email or other.email or invited_email or identity.user_principal_name
     return records.Permission(
-        id=permission,
-        type="group" if group is not None and person is None else "user",
+        id=permission_id,
+        type="group" if is_group else "user",
         role=role,
         email_address=email or None,
-        display_name=someone.display_name or other.display_name,
+        display_name=identity.display_name or other.display_name,
     )
 
 
 # -- list items
 
-_NOT_VALUES = frozenset({"id"})
-
 
 def row(
-    one: response_types.ListItem,
+    item: response_types.ListItem,
     key: ListKey,
     wanted: AbstractSet[str],
     *,
-    part: FieldSelection = ALL_FIELDS,
+    selection: FieldSelection = ALL_FIELDS,
 ) -> records.Row:
     """
-    Make a record of a list item.
+    Map a list item.
 
     Args:
-        one: As upstream has it; its id is one.
-        key: The list it was asked of.
+        item: The response; its id is well-formed.
+        key: Its list.
         wanted: Attributes of `records.Row`; the others stay empty, facts unknown.
-        part: What `fields` shall have.
+        selection: The values that `fields` shall have.
     """
-    told = one.fields or {}
-    shown = {
+    values = item.fields or {}
+    fields = {
         name: value
-        for name, value in told.items()
+        for name, value in values.items()
         if "@" not in name
-        and name not in _NOT_VALUES
-        and (part.requested is None or name in part.requested)
+        and name != "id"
+        and (selection.requested is None or name in selection.requested)
     }
-    shown |= dict.fromkeys(part.nulled)
-    kind = one.content_type
+    fields |= dict.fromkeys(selection.nulled)
+    content_type = item.content_type
     return records.Row(
         site=key.site,
         list=key.list,
-        number=one.id,
-        name=_title(told, one) if "name" in wanted else None,
-        web_url=one.web_url if "web_url" in wanted else None,
-        content_type=kind.name if kind is not None and "content_type" in wanted else None,
+        number=item.id,
+        name=_title(values, item) if "name" in wanted else None,
+        web_url=item.web_url if "web_url" in wanted else None,
+        content_type=content_type.name if content_type and "content_type" in wanted else None,
         created_date_time=(
-            parse_utc(one.created_date_time) if "created_date_time" in wanted else None
+            parse_utc(item.created_date_time) if "created_date_time" in wanted else None
         ),
         last_modified_date_time=(
-            parse_utc(one.last_modified_date_time) if "last_modified_date_time" in wanted else None
+            parse_utc(item.last_modified_date_time) if "last_modified_date_time" in wanted else None
         ),
-        fields=shown if "fields" in wanted else None,
-        created_by=_who(one.created_by) if "created_by" in wanted else None,
-        last_modified_by=_who(one.last_modified_by) if "last_modified_by" in wanted else None,
-        etag=one.etag,
-        content_type_id=(kind.id or UNKNOWN) if kind is not None else UNKNOWN,
-        file=_face(one, wanted),
+        fields=fields if "fields" in wanted else None,
+        created_by=_name(item.created_by) if "created_by" in wanted else None,
+        last_modified_by=_name(item.last_modified_by) if "last_modified_by" in wanted else None,
+        etag=item.etag,
+        content_type_id=_content_type_id(item),
+        file=_file_of_row(item, wanted),
     )
 
 
-def _title(told: Mapping[str, Any], one: response_types.ListItem) -> str | None:
-    named = (told.get("Title"), told.get("FileLeafRef"), one.name)
-    return next((text for text in named if isinstance(text, str) and text), None)
+def _title(values: Mapping[str, Any], item: response_types.ListItem) -> str | None:
+    candidates = (values.get("Title"), values.get("FileLeafRef"), item.name)
+    return next((text for text in candidates if isinstance(text, str) and text), None)
 
 
-def _who(one: response_types.IdentitySet | None) -> str | None:
-    someone = (one.user or one.group or one.application) if one is not None else None
-    return None if someone is None else someone.display_name or someone.email
+def _name(identities: response_types.IdentitySet | None) -> str | None:
+    if identities is None:
+        return None
+    identity = identities.user or identities.group or identities.application
+    return None if identity is None else identity.display_name or identity.email
 
 
-def _face(
-    one: response_types.ListItem, wanted: AbstractSet[str]
+def _file_of_row(
+    item: response_types.ListItem, wanted: AbstractSet[str]
 ) -> records.File | records.Unknown | None:
-    """Return the file that a list item is; None for what surely is none."""
+    """Return the file behind a list item; None when there surely is none."""
     if "file" not in wanted:
         return UNKNOWN
-    item = one.drive_item
-    if item is None:
+    drive_item = item.drive_item
+    if drive_item is None:
         return None
-    reference = item.parent_reference
+    reference = drive_item.parent_reference
     if reference is None or not reference.drive_id or not collab_ids.is_part(reference.drive_id):
         return UNKNOWN
-    return file(item, frozenset(), within=reference.drive_id) or UNKNOWN
+    return file(drive_item, frozenset(), within=reference.drive_id) or UNKNOWN

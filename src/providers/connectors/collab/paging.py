@@ -1,10 +1,10 @@
 """
-Pages of upstream's collections, as they are asked for and gone on from.
+Pages of upstream's collections, and cursors into them.
 
-A cursor says which page, and how many of its members are consumed: ``12:`` is the first page
-without its first twelve, ``0:/v1.0/…?$skiptoken=…`` another page whole. It keeps of upstream's
-link only what is not ours to ask for, so that selections may change from page to page; whatever it
-says is asked of our upstream alone. Source: wire report 1D.2 and 6, pitfalls 21 to 24.
+A cursor names a page, and how many of its members are consumed: ``12:`` is the first page without
+its first twelve, ``0:/v1.0/…?$skiptoken=…`` another page whole. It keeps upstream's link without
+our own options, so that selections may change from page to page; it is only ever sent to our own
+upstream. See docs/spec/upstream/microsoft-files.md#folder-pages.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,13 @@ T = TypeVar("T")
 W = TypeVar("W")
 Params = Sequence[tuple[str, str]]
 _NONE: Mapping[str, str] = MappingProxyType({})
-# Options that are said anew for every page.
-_OURS = frozenset({"$select", "$expand", "$top", "$orderby", "$filter", "$search", "search"})
-_MOST_CURSOR = 2500  # characters: a page token has 4,096 at most
+# Options that are set anew for every page.
+_OWN_OPTIONS = frozenset({"$select", "$expand", "$top", "$orderby", "$filter", "$search", "search"})
+_MAX_CURSOR = 2500  # characters: a page token has 4,096 at most
 
 
 class ODataPage(msgspec.Struct, Generic[W]):
-    """A page of upstream's."""
+    """A page of a collection."""
 
     value: tuple[W, ...] = ()
     next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
@@ -39,38 +39,38 @@ class ODataPage(msgspec.Struct, Generic[W]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCursor:
-    """A page, and how many of its members are consumed. *link* "" is the first page."""
+    """A page and the number of its members that are consumed; *link* "" is the first page."""
 
-    taken: int = 0
+    consumed: int = 0
     link: str = ""
 
     @classmethod
-    def read(cls, cursor: str | None) -> "PageCursor":
+    def parse(cls, cursor: str | None) -> "PageCursor":
         """
-        Read a cursor; None is the beginning.
+        Parse a cursor; None is the beginning.
 
         Raises:
-            InvalidCursor: It is none.
+            InvalidCursor: The text is no cursor.
         """
         if cursor is None:
             return cls()
-        taken, colon, link = cursor.partition(":")
-        numbered = taken.isascii() and taken.isdigit() and len(taken) <= 6
-        if not colon or not numbered or link[:1] not in ("", "/"):
+        consumed, colon, link = cursor.partition(":")
+        is_count = consumed.isascii() and consumed.isdigit() and len(consumed) <= 6
+        if not colon or not is_count or link[:1] not in ("", "/"):
             raise InvalidCursor
-        return cls(taken=int(taken), link=link)
+        return cls(consumed=int(consumed), link=link)
 
-    def at(self, taken: int) -> str:
-        """Return the cursor of a place within the page."""
-        return f"{taken}:{self.link}"
+    def after(self, consumed: int) -> str:
+        """Return the cursor of a position within the page."""
+        return f"{consumed}:{self.link}"
 
 
 class PageReader:
-    """Turns the pages of one upstream."""
+    """Reads the collections of one upstream."""
 
     def __init__(self, upstream: Upstream, base_url: str) -> None:
         self._upstream = upstream
-        self._root = BaseUrl.parse(base_url)
+        self._base_url = BaseUrl.parse(base_url)
 
     async def page(  # noqa: PLR0913 - facts of one collection
         self,
@@ -79,89 +79,97 @@ class PageReader:
         shape: type[ODataPage[W]],
         *,
         cursor: str | None,
-        keep: Callable[[W], T | None],
+        to_record: Callable[[W], T | None],
         headers: Mapping[str, str] = _NONE,
     ) -> Page[T]:
         """
         Read one page.
 
         Args:
-            segments: Where the collection is.
-            params: Our own options; they hold on every page.
-            shape: What a page of it looks like.
-            cursor: Where to go on; None: from the beginning.
-            keep: Makes a record of a member, or leaves it out (None).
+            segments: The address of the collection.
+            params: Our own options, sent for every page.
+            shape: The type of its pages.
+            cursor: Where to continue; None: from the beginning.
+            to_record: Makes a record of a member, or leaves it out (None).
             headers: Sent with the call.
 
         Raises:
             InvalidCursor: *cursor* is not of this collection.
         """
-        place = PageCursor.read(cursor)
-        answer = await self._turn(place, segments, params, headers)
-        leaf = answer.decode(shape)
-        kept = [
+        position = PageCursor.parse(cursor)
+        page = (await self._get(position, segments, params, headers)).decode(shape)
+        numbered = [
             (number, record)
-            for number, member in enumerate(leaf.value[place.taken :], place.taken + 1)
-            if (record := keep(member)) is not None
+            for number, member in enumerate(page.value[position.consumed :], position.consumed + 1)
+            if (record := to_record(member)) is not None
         ]
-        rest = self._rest(leaf.next_link, params, place)
+        link = self._next_link(page.next_link, params, position)
         return Page(
-            items=tuple(record for _, record in kept),
-            cursors=tuple(place.at(number) for number, _ in kept),
-            next=None if rest is None else PageCursor(link=rest).at(0),
+            items=tuple(record for _, record in numbered),
+            cursors=tuple(position.after(number) for number, _ in numbered),
+            next=None if link is None else PageCursor(link=link).after(0),
         )
 
-    async def every(
+    async def read_all(
         self,
         segments: Sequence[str],
         params: Params,
         shape: type[ODataPage[W]],
         *,
-        most: int,
+        limit: int,
         headers: Mapping[str, str] = _NONE,
     ) -> tuple[list[W], bool]:
-        """Return the members of all pages, about *most*, and whether these are all."""
-        found: list[W] = []
-        place: PageCursor | None = PageCursor()
-        while place is not None:
-            leaf = (await self._turn(place, segments, params, headers)).decode(shape)
-            found += leaf.value
-            rest = self._rest(leaf.next_link, params, place)
-            place = None if rest is None else PageCursor(link=rest)
-            if place is not None and len(found) >= most:
-                return found, False
-        return found, True
+        """
+        Read page after page until about *limit* members are there.
 
-    async def _turn(
-        self, place: PageCursor, segments: Sequence[str], params: Params, headers: Mapping[str, str]
+        Returns:
+            The members, and whether these are all.
+        """
+        members: list[W] = []
+        position: PageCursor | None = PageCursor()
+        while position is not None:
+            page = (await self._get(position, segments, params, headers)).decode(shape)
+            members += page.value
+            link = self._next_link(page.next_link, params, position)
+            position = None if link is None else PageCursor(link=link)
+            if position is not None and len(members) >= limit:
+                return members, False
+        return members, True
+
+    async def _get(
+        self,
+        position: PageCursor,
+        segments: Sequence[str],
+        params: Params,
+        headers: Mapping[str, str],
     ) -> Response:
-        if not place.link:
+        if not position.link:
             return await self._upstream.call("GET", *segments, params=params, headers=headers)
-        path, _, rest = place.link.partition("?")
-        query = [*parse_qsl(rest, keep_blank_values=True), *params]
-        url = f"{self._root.origin}{path}?{urlencode(query, quote_via=quote)}"
+        path, _, options = position.link.partition("?")
+        query = [*parse_qsl(options, keep_blank_values=True), *params]
+        url = f"{self._base_url.origin}{path}?{urlencode(query, quote_via=quote)}"
         try:
             return await self._upstream.follow(url, headers=headers)
         except Refused as refusal:
-            if refusal.status == 400:  # the place is no longer known; wire report 6, 24
+            if refusal.status == 400:  # upstream no longer knows the link
                 raise InvalidCursor from refusal
             raise
 
-    def _rest(self, link: str | None, params: Params, place: PageCursor) -> str | None:
-        """Return what a link says beyond *params*; None at the end, and in a circle."""
+    def _next_link(self, link: str | None, params: Params, position: PageCursor) -> str | None:
+        """Return a link without our own options; None at the end, and for a link to itself."""
         if link is None:
             return None
-        url = self._root.parse_page_link(link)
+        url = self._base_url.parse_page_link(link)
         path, _, query = url.raw_path.decode("ascii").partition("?")
-        ours = _OURS | {name for name, _ in params}
-        kept = [
+        own_options = _OWN_OPTIONS | {name for name, _ in params}
+        options = [
             (name, value)
             for name, value in parse_qsl(query, keep_blank_values=True)
-            if name not in ours
+            if name not in own_options
         ]
-        rest = f"{path}?{urlencode(kept, quote_via=quote)}"
-        if rest == place.link:
+        next_link = f"{path}?{urlencode(options, quote_via=quote)}"
+        if next_link == position.link:
             return None
-        if not kept or len(rest) > _MOST_CURSOR:
+        if not options or len(next_link) > _MAX_CURSOR:
             raise Broken
-        return rest
+        return next_link

@@ -1,4 +1,4 @@
-"""The content's JSON, decoded typed. Source: wire report, 1D."""
+"""Typed JSON responses; docs/spec/upstream/microsoft-files.md."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ class Drive(CamelStruct):
 
 
 class ListItem(CamelStruct):
-    """A list item; *fields* as upstream has them."""
+    """A list item; *fields* by upstream's keys."""
 
     id: str = ""
     etag: str | None = msgspec.field(default=None, name="@odata.etag")
@@ -90,7 +90,7 @@ class ListItem(CamelStruct):
 
 
 class Item(CamelStruct):
-    """A file or folder. Facets are there or not; what stands in most of them does not matter."""
+    """A file or folder. Of most facets only the presence matters."""
 
     id: str = ""
     etag: str | None = msgspec.field(default=None, name="eTag")
@@ -213,6 +213,6 @@ class SearchAnswers(CamelStruct):
 
 
 class Kind(CamelStruct):
-    """What a hit is, told by its annotation."""
+    """The type annotation of a hit."""
 
     odata_type: str = msgspec.field(default="", name="@odata.type")

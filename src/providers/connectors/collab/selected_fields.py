@@ -1,4 +1,4 @@
-"""Which members to select, so that nothing comes that is not wanted. Source: wire report 1D."""
+"""Selection options (``$select``, ``$expand``) for the wanted attributes of records."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -24,9 +24,9 @@ _FILE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "list_item_id": ("sharepointIds",),
     }
 )
-# What tells files from folders, and one place from another.
-_OF_FILES = ("id", "file", "folder", "package", "root", "parentReference", "remoteItem")
-_TYPE_OF_FILE = "listItem($select=id,contentType)"
+# Members that tell files from folders, and where an item is.
+_ALWAYS = ("id", "file", "folder", "package", "root", "parentReference", "remoteItem")
+_CONTENT_TYPE = "listItem($select=id,contentType)"
 
 _SITE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -62,38 +62,39 @@ _ROW: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "last_modified_by": ("lastModifiedBy",),
     }
 )
-NAMING = ("Title", "FileLeafRef")  # the columns that a list item's name is taken from
-_FACE = "driveItem($select=id,name,file,folder,package,root,parentReference,sharepointIds)"
+_NAME_COLUMNS = ("Title", "FileLeafRef")  # a list item's name is taken from them
+_DRIVE_ITEM = "driveItem($select=id,name,file,folder,package,root,parentReference,sharepointIds)"
 
 
 @lru_cache(maxsize=512)
 def file(wanted: AbstractSet[str]) -> Params:
-    """Return the options that select what is wanted of a file or of each of a list."""
+    """Return the options that select attributes of a file, or of every file of a listing."""
     names = [name for attribute, names in _FILE.items() if attribute in wanted for name in names]
-    select = ("$select", ",".join(dict.fromkeys((*_OF_FILES, *names))))
+    select = ("$select", ",".join(dict.fromkeys((*_ALWAYS, *names))))
     if "content_type_id" in wanted:
-        return (select, ("$expand", _TYPE_OF_FILE))
+        return (select, ("$expand", _CONTENT_TYPE))
     return (select,)
 
 
 def row(wanted: AbstractSet[str], columns: tuple[str, ...] | None) -> Params:
     """
-    Return the options that select what is wanted of a list item.
+    Return the options that select attributes of a list item.
 
     Args:
-        wanted: Attributes of `records_collab.Row`.
-        columns: What `fields` must bring when they are asked for; None: every column.
+        wanted: Attributes of `records.Row`.
+        columns: The columns that `fields` must contain; None: every column.
     """
     names = [name for attribute, names in _ROW.items() if attribute in wanted for name in names]
     parts = []
     if "fields" in wanted and columns is None:
         parts.append("fields")
     elif {"fields", "name"} & wanted or columns:
-        chosen = (columns or ()) if "fields" in wanted or columns else ()
-        naming = NAMING if "name" in wanted else ()
-        parts.append(f"fields($select={','.join(dict.fromkeys((*chosen, *naming))) or 'id'})")
+        naming = _NAME_COLUMNS if "name" in wanted else ()
+        parts.append(
+            f"fields($select={','.join(dict.fromkeys((*(columns or ()), *naming))) or 'id'})"
+        )
     if "file" in wanted:
-        parts.append(_FACE)
+        parts.append(_DRIVE_ITEM)
     options = [("$select", ",".join(dict.fromkeys(("id", *names))))]
     if parts:
         options.append(("$expand", ",".join(parts)))

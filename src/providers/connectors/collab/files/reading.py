@@ -64,7 +64,7 @@ class FileReader:
                 options,
                 ODataPage[response_types.Item],
                 cursor=cursor,
-                keep=lambda one: mapping.file(one, wanted, within=folder.drive),
+                to_record=lambda one: mapping.file(one, wanted, within=folder.drive),
             )
         except Refused as refusal:
             if order is not None and refusal.status == 400:  # perhaps for its order
@@ -84,7 +84,7 @@ class FileReader:
                 [("$top", str(top)), *selected_fields.file(frozenset(wanted))],
                 ODataPage[response_types.Item],
                 cursor=cursor,
-                keep=lambda one: _found(one, wanted, folder),
+                to_record=lambda one: _found(one, wanted, folder),
             )
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal
@@ -177,11 +177,11 @@ class FileReader:
         """Return who may do what; see `FilePort.permissions`."""
         await self._sites.admit_drive(key.drive)
         try:
-            found, _ = await self._context.pages.every(
+            found, _ = await self._context.pages.read_all(
                 (V1, *_address(key), "permissions"),
                 (),
                 ODataPage[response_types.Permission],
-                most=1000,
+                limit=1000,
             )
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal
@@ -193,11 +193,11 @@ class FileReader:
         """Name the folder of what lies at the top of a library: that is the library's name."""
         if "parent_folder_name" not in wanted:
             return files
-        drives = {one.drive for one in files if one.parent_folder_name == mapping.AT_TOP}
+        drives = {one.drive for one in files if one.parent_folder_name == mapping.LIBRARY_NAME}
         names = {drive: await self._sites.drive_name(drive) for drive in drives}
         return tuple(
             msgspec.structs.replace(one, parent_folder_name=names[one.drive])
-            if one.parent_folder_name == mapping.AT_TOP
+            if one.parent_folder_name == mapping.LIBRARY_NAME
             else one
             for one in files
         )

@@ -1,4 +1,4 @@
-"""Sites and libraries of one connection. Source: wire report 1D.1, 1D.2; decisions 8.15."""
+"""Sites and libraries of one connection; docs/spec/upstream/microsoft-files.md#sites."""
 
 from collections.abc import Collection, Mapping
 
@@ -15,221 +15,221 @@ from providers.failures import Broken, Missing, ProviderFailure, Refused
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
-MOST_SITES = 5000
+MAX_SITES = 5000
 _PAGE = ("$top", "200")
 _PREFIX = "collab:site:"
 
 
 class SiteReader:
-    """Reads sites and libraries."""
+    """Reads sites and libraries, and checks which of them the connection may use."""
 
     def __init__(self, context: ConnectionContext) -> None:
         self._context = context
-        self._chosen = frozenset(
-            one.removeprefix(_PREFIX).lower() for one in context.info.selected_site_ids
+        site_ids = (
+            site_id.removeprefix(_PREFIX).lower() for site_id in context.info.selected_site_ids
         )
-
-    @property
-    def chosen(self) -> frozenset[str]:
-        """The sites of an app-only connection."""
-        return frozenset(one for one in self._chosen if collab_ids.is_site(one))
+        self._selected = frozenset(
+            filter(collab_ids.is_site, site_ids)
+        )  # of an app-only connection
 
     async def visible(self) -> tuple[records.Site, ...]:
-        """Return every site in sight; see `SitePort.visible`."""
+        """Return every visible site; see `SitePort.visible`."""
         if self._context.is_selected:
-            return await self._granted()
-        found, _ = await self._context.pages.every(
+            return await self._selected_sites()
+        members, _ = await self._context.pages.read_all(
             (V1, "sites"),
             (("search", "*"), selected_fields.SITE, _PAGE),
             ODataPage[response_types.Site],
-            most=MOST_SITES,
+            limit=MAX_SITES,
         )
-        sites = {one.site: one for one in map(mapping.site, found) if one is not None}
-        if not any(one.is_personal_site for one in sites.values()):
-            sites |= await self._own()
+        sites = {site.site: site for site in map(mapping.site, members) if site is not None}
+        if not any(site.is_personal_site for site in sites.values()):
+            sites |= await self._personal_site()
         return tuple(sites.values())
 
-    async def get(self, site: str) -> records.Site:
+    async def get(self, site_id: str) -> records.Site:
         """Read one site; see `SitePort.get`."""
-        self.admit_site(site)
-        found = mapping.site(
+        self.admit_site(site_id)
+        site = mapping.site(
             await self._context.read(
-                response_types.Site, "sites", site, params=(selected_fields.SITE,)
+                response_types.Site, "sites", site_id, params=(selected_fields.SITE,)
             )
         )
-        if found is None or found.site != site:
+        if site is None or site.site != site_id:
             raise Missing
-        return found
+        return site
 
     async def drives(
-        self, sites: Collection[str]
+        self, site_ids: Collection[str]
     ) -> Mapping[str, tuple[records.Drive, ...] | Unknown]:
         """Return the libraries of sites; see `SitePort.drives`."""
-        asked = [one for one in dict.fromkeys(sites) if self.sees(one)]
         params = (selected_fields.DRIVE, _PAGE)
-        answers = await batch.read_all(
-            self._context.upstream,
-            {one: BatchRequest(("sites", one, "drives"), params) for one in asked},
-        )
-        found: dict[str, tuple[records.Drive, ...] | Unknown] = dict.fromkeys(sites, ())
-        for one, answer in answers.items():
-            failure = batched_read_failure(answer)
+        requests = {
+            site_id: BatchRequest(("sites", site_id, "drives"), params)
+            for site_id in dict.fromkeys(site_ids)
+            if self.sees(site_id)
+        }
+        libraries: dict[str, tuple[records.Drive, ...] | Unknown] = dict.fromkeys(site_ids, ())
+        for site_id, response in (await batch.read_all(self._context.upstream, requests)).items():
+            failure = batched_read_failure(response)
             if failure is not None:
-                found[one] = () if isinstance(failure, Missing) else UNKNOWN
+                libraries[site_id] = () if isinstance(failure, Missing) else UNKNOWN
                 continue
-            leaf = answer.decode(ODataPage[response_types.Drive])
-            drives = leaf.value
-            if leaf.next_link is not None:
-                rest, _ = await self._context.pages.every(
-                    (V1, "sites", one, "drives"),
+            page = response.decode(ODataPage[response_types.Drive])
+            drives = page.value
+            if page.next_link is not None:
+                rest, _ = await self._context.pages.read_all(
+                    (V1, "sites", site_id, "drives"),
                     params,
                     ODataPage[response_types.Drive],
-                    most=MOST_SITES,
+                    limit=MAX_SITES,
                 )
                 drives = tuple(rest)
-            found[one] = self._kept(drives, of=one)
-        return found
+            libraries[site_id] = self._to_records(drives, site_id=site_id)
+        return libraries
 
     async def get_drives(
-        self, drives: Collection[str]
+        self, drive_ids: Collection[str]
     ) -> Mapping[str, records.Drive | Unknown | None]:
         """Read libraries; see `SitePort.get_drives`."""
-        answers = await batch.read_all(
-            self._context.upstream,
-            {
-                one: BatchRequest(("drives", one), (selected_fields.DRIVE,))
-                for one in dict.fromkeys(drives)
-            },
-        )
-        found: dict[str, records.Drive | Unknown | None] = {}
-        for one, answer in answers.items():
-            failure = batched_read_failure(answer)
+        requests = {
+            drive_id: BatchRequest(("drives", drive_id), (selected_fields.DRIVE,))
+            for drive_id in dict.fromkeys(drive_ids)
+        }
+        drives: dict[str, records.Drive | Unknown | None] = {}
+        for drive_id, response in (await batch.read_all(self._context.upstream, requests)).items():
+            failure = batched_read_failure(response)
             if failure is not None:
-                found[one] = None if isinstance(failure, Missing) else UNKNOWN
+                drives[drive_id] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
-            read = self._kept((answer.decode(response_types.Drive),))
-            same = next((drive for drive in read if drive.drive == one), None)
-            found[one] = None if same is None or not self._sees_drive(same) else same
-        return found
+            read = self._to_records((response.decode(response_types.Drive),))
+            drive = next((drive for drive in read if drive.drive == drive_id), None)
+            drives[drive_id] = drive if drive is not None and self._sees_drive(drive) else None
+        return drives
 
     async def default_drive(self) -> records.Drive:
-        """Return the library for things that name no other; see `SitePort.default_drive`."""
-        ways = (
-            [("sites", one, "drive") for one in sorted(self.chosen)]
-            if self._context.is_selected
+        """Return the library for files that name no other; see `SitePort.default_drive`."""
+        is_selected = self._context.is_selected
+        addresses = (
+            [("sites", site_id, "drive") for site_id in sorted(self._selected)]
+            if is_selected
             else [("me", "drive"), ("sites", "root", "drive")]
         )
-        for way in ways:
+        for address in addresses:
             try:
                 drive = await self._context.read(
-                    response_types.Drive, *way, params=(selected_fields.DRIVE,)
+                    response_types.Drive, *address, params=(selected_fields.DRIVE,)
                 )
             except Missing:
                 continue
-            of = way[1] if self._context.is_selected else None
-            kept = self._kept((drive,), of=of)
-            if kept:
-                return kept[0]
+            drives = self._to_records((drive,), site_id=address[1] if is_selected else None)
+            if drives:
+                return drives[0]
         raise Missing
 
-    # -- who may see what
+    # -- access
 
-    def sees(self, site: str) -> bool:
-        """Whether a site is not out of bounds for this connection."""
-        return not self._context.is_selected or site in self.chosen
+    def sees(self, site_id: str) -> bool:
+        """Whether the connection may use a site."""
+        return not self._context.is_selected or site_id in self._selected
 
-    def admit_site(self, site: str) -> None:
+    def admit_site(self, site_id: str) -> None:
         """
-        Let pass what lies in a site of this connection.
+        Check that the connection may use a site.
 
         Raises:
-            Missing: The site is out of bounds.
+            Missing: It may not.
         """
-        if not self.sees(site):
+        if not self.sees(site_id):
             raise Missing
 
-    async def admit_drive(self, drive: str) -> None:
+    async def admit_drive(self, drive_id: str) -> None:
         """
-        Let pass what lies in a library of this connection.
+        Check that the connection may use a library.
 
         Raises:
-            Missing: Its site is out of bounds, or cannot be told.
+            Missing: It may not use its site, or the site cannot be read.
         """
-        if self._context.is_selected and drive not in await self.admitted((drive,)):
+        if self._context.is_selected and drive_id not in await self.admitted((drive_id,)):
             raise Missing
 
-    async def admitted(self, drives: Collection[str]) -> frozenset[str]:
+    async def admitted(self, drive_ids: Collection[str]) -> frozenset[str]:
         """
-        Return which of the libraries lie in sites of this connection.
+        Return the libraries in sites that the connection may use.
 
         Raises:
-            Broken: That cannot be told now.
+            Broken: The site of a library cannot be read now.
         """
         if not self._context.is_selected:
-            return frozenset(drives)
-        known = {one: self._context.cache.drive_sites.get(one) for one in drives}
-        unknown = [one for one, site in known.items() if site is None]
+            return frozenset(drive_ids)
+        site_ids = {
+            drive_id: self._context.cache.drive_sites.get(drive_id) for drive_id in drive_ids
+        }
+        unknown = [drive_id for drive_id, site_id in site_ids.items() if site_id is None]
         if unknown:
-            for one, drive in (await self.get_drives(unknown)).items():
+            for drive_id, drive in (await self.get_drives(unknown)).items():
                 if drive is UNKNOWN:
                     raise Broken
                 if isinstance(drive, records.Drive) and drive.site is not UNKNOWN:
-                    known[one] = drive.site
-        return frozenset(one for one, site in known.items() if site is not None and self.sees(site))
+                    site_ids[drive_id] = drive.site
+        return frozenset(
+            drive_id
+            for drive_id, site_id in site_ids.items()
+            if site_id is not None and self.sees(site_id)
+        )
 
-    async def drive_name(self, drive: str) -> str | None:
-        """Return a library's name, None when it cannot be told."""
-        known = self._context.cache.drive_names.get(drive)
-        if known is not None:
-            return known
+    async def drive_name(self, drive_id: str) -> str | None:
+        """Return a library's name; see `SitePort.drive_name`."""
+        cached = self._context.cache.drive_names.get(drive_id)
+        if cached is not None:
+            return cached
         try:
-            found = (await self.get_drives((drive,)))[drive]
+            drive = (await self.get_drives((drive_id,)))[drive_id]
         except ProviderFailure:
             return None
-        return found.name if isinstance(found, records.Drive) else None
+        return drive.name if isinstance(drive, records.Drive) else None
 
     def _sees_drive(self, drive: records.Drive) -> bool:
         return not self._context.is_selected or (
-            drive.site is not UNKNOWN and drive.site in self.chosen
+            drive.site is not UNKNOWN and drive.site in self._selected
         )
 
-    def _kept(
-        self, drives: Collection[response_types.Drive], *, of: str | None = None
+    def _to_records(
+        self, drives: Collection[response_types.Drive], *, site_id: str | None = None
     ) -> tuple[records.Drive, ...]:
-        """Make records of libraries, and remember what never changes of them."""
-        kept = {}
-        for one in drives:
-            drive = mapping.drive(one, of)
+        """Map libraries, and cache their sites and names."""
+        by_id = {}
+        for response in drives:
+            drive = mapping.drive(response, site_id)
             if drive is None:
                 continue
-            kept[drive.drive] = drive
+            by_id[drive.drive] = drive
             if drive.site is not UNKNOWN:
                 self._context.cache.drive_sites.put(drive.drive, drive.site)
             if drive.name:
                 self._context.cache.drive_names.put(drive.drive, drive.name)
-        return tuple(kept.values())
+        return tuple(by_id.values())
 
-    async def _granted(self) -> tuple[records.Site, ...]:
-        """Read the chosen sites; a grant that was taken back makes one disappear silently."""
-        answers = await batch.read_all(
-            self._context.upstream,
-            {
-                one: BatchRequest(("sites", one), (selected_fields.SITE,))
-                for one in sorted(self.chosen)
-            },
-        )
-        found = []
-        for one, answer in answers.items():
-            failure = batched_read_failure(answer)
-            if failure is not None and not isinstance(failure, Missing):
+    async def _selected_sites(self) -> tuple[records.Site, ...]:
+        """Read the selected sites; one whose grant was revoked disappears silently."""
+        requests = {
+            site_id: BatchRequest(("sites", site_id), (selected_fields.SITE,))
+            for site_id in sorted(self._selected)
+        }
+        sites = []
+        for site_id, response in (await batch.read_all(self._context.upstream, requests)).items():
+            failure = batched_read_failure(response)
+            if isinstance(failure, Missing):
+                continue
+            if failure is not None:
                 raise failure
-            site = None if failure is not None else mapping.site(answer.decode(response_types.Site))
-            if site is not None and site.site == one:
-                found.append(site)
-        return tuple(found)
+            site = mapping.site(response.decode(response_types.Site))
+            if site is not None and site.site == site_id:
+                sites.append(site)
+        return tuple(sites)
 
-    async def _own(self) -> dict[str, records.Site]:
-        """Return the caller's personal site, when there is one."""
+    async def _personal_site(self) -> dict[str, records.Site]:
+        """Return the caller's personal site by its id; empty when there is none."""
         try:
             drive = await self._context.read(
                 response_types.Drive, "me", "drive", params=(selected_fields.DRIVE,)

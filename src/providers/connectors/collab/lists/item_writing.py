@@ -43,13 +43,13 @@ class RowWriter:
         columns = await self._lists.columns(key)
         check(columns, fields, creating=True)
         body = {"fields": _typed({name: one for name, one in fields.items() if one is not None})}
-        part = await self._rows.part(key, wanted, hidden)
+        selection = await self._rows.field_selection(key, wanted, hidden)
         with unknown_if_ambiguous():
             answer = await self._call("POST", *_address(key), json=body)
             made = answer.decode(response_types.ListItem)
             if not is_number(made.id):
                 raise Broken
-        told = mapping.row(made, key, wanted, part=part)
+        told = mapping.row(made, key, wanted, selection=selection)
         return await self._again(RowKey(*key, made.id), told, wanted, hidden)
 
     async def update(
@@ -69,9 +69,9 @@ class RowWriter:
             "PATCH", *where, json=_typed(fields), headers=_if_match(etag), item=True
         )
         changed = response_types.ListItem(id=key.item, fields=answer.decode(dict[str, Any]))
-        part = await self._rows.part(key.of, wanted, hidden)
+        selection = await self._rows.field_selection(key.of, wanted, hidden)
         return await self._again(
-            key, mapping.row(changed, key.of, wanted, part=part), wanted, hidden
+            key, mapping.row(changed, key.of, wanted, selection=selection), wanted, hidden
         )
 
     async def delete(self, key: RowKey, *, etag: str | None) -> None:

@@ -59,7 +59,7 @@ class Plan:
     node: Node | None
     pushed: Pushed | None
     orders: tuple[Order, ...]
-    part: FieldSelection
+    selection: FieldSelection
     limit: int
 
     @property
@@ -116,23 +116,23 @@ class RowReader:
     ) -> records.Row:
         """Read one list item; see `RowPort.get`."""
         self._sites.admit_site(key.site)
-        part = await self.part(key.of, wanted, hidden)
-        params = selected_fields.row(frozenset(wanted), part.requested)
+        selection = await self.field_selection(key.of, wanted, hidden)
+        params = selected_fields.row(frozenset(wanted), selection.requested)
         one = await self._context.read(response_types.ListItem, *_address(key), params=params)
         if one.id != key.item:
             raise Missing
-        return to_record(one, key.of, wanted, part=part)
+        return to_record(one, key.of, wanted, selection=selection)
 
     async def get_many(
         self,
         keys: Collection[RowKey],
         *,
         wanted: AbstractSet[str],
-        part: FieldSelection = ALL_FIELDS,
+        selection: FieldSelection = ALL_FIELDS,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
         """Read list items by their ids; see `RowPort.get_many`."""
         found: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
-        params = selected_fields.row(frozenset(wanted), part.requested)
+        params = selected_fields.row(frozenset(wanted), selection.requested)
         asks = {
             key: BatchRequest(_address(key), params) for key in found if self._sites.sees(key.site)
         }
@@ -143,10 +143,10 @@ class RowReader:
                 continue
             one = answer.decode(response_types.ListItem)
             same = one.id == key.item
-            found[key] = to_record(one, key.of, wanted, part=part) if same else None
+            found[key] = to_record(one, key.of, wanted, selection=selection) if same else None
         return found
 
-    async def part(
+    async def field_selection(
         self,
         key: ListKey,
         wanted: AbstractSet[str],
@@ -178,7 +178,7 @@ class RowReader:
             node=node,
             pushed=None if node is None else odata_filters.push(node, columns),
             orders=item_order.parse(query.order_by, columns),
-            part=await self.part(key, wanted, query.hidden, query.select),
+            selection=await self.field_selection(key, wanted, query.hidden, query.select),
             limit=query.limit,
         )
 
@@ -194,8 +194,10 @@ class RowReader:
     ) -> Page[records.Row]:
         columns = plan.looked_at
         if "fields" in wanted:
-            columns = () if plan.part.requested is None else (*plan.part.requested, *columns)
-        whole = "fields" in wanted and plan.part.requested is None
+            columns = (
+                () if plan.selection.requested is None else (*plan.selection.requested, *columns)
+            )
+        whole = "fields" in wanted and plan.selection.requested is None
         params = [
             ("$top", str(max(plan.limit, _FEWEST))),
             *selected_fields.row(frozenset(wanted), None if whole else columns),
@@ -207,7 +209,7 @@ class RowReader:
         def keep(one: response_types.ListItem) -> records.Row | None:
             if not is_number(one.id) or not plan.passes(one):
                 return None
-            return to_record(one, key, wanted, part=plan.part)
+            return to_record(one, key, wanted, selection=plan.selection)
 
         try:
             page = await self._context.pages.page(
@@ -215,7 +217,7 @@ class RowReader:
                 params,
                 ODataPage[response_types.ListItem],
                 cursor=cursor,
-                keep=keep,
+                to_record=keep,
                 headers={} if pushed is None or pushed.indexed else odata_filters.HONOR,
             )
         except (Refused, InvalidCursor) as refusal:
@@ -246,7 +248,7 @@ class RowReader:
                 params,
                 ODataPage[response_types.ListItem],
                 cursor=place,
-                keep=lambda one: one.id if is_number(one.id) and plan.passes(one) else None,
+                to_record=lambda one: one.id if is_number(one.id) and plan.passes(one) else None,
             )
             passing += zip(page.items, page.cursors, strict=True)
             calls += 1
@@ -300,26 +302,26 @@ class RowReader:
         pushed = plan.pushed
         if pushed is not None and self._context.cache.unfilterable_lists.get(key) is None:
             try:
-                return await self._context.pages.every(
+                return await self._context.pages.read_all(
                     where,
                     [*params, ("$filter", pushed.text)],
                     ODataPage[response_types.ListItem],
-                    most=MOST_ORDERED,
+                    limit=MOST_ORDERED,
                     headers={} if pushed.indexed else odata_filters.HONOR,
                 )
             except Refused as refusal:
                 if refusal.status != 400:
                     raise
                 self._context.cache.unfilterable_lists.put(key, value=True)
-        return await self._context.pages.every(
-            where, params, ODataPage[response_types.ListItem], most=MOST_ORDERED
+        return await self._context.pages.read_all(
+            where, params, ODataPage[response_types.ListItem], limit=MOST_ORDERED
         )
 
     async def _read(
         self, key: ListKey, numbers: Sequence[str], plan: Plan, wanted: AbstractSet[str]
     ) -> dict[str, records.Row]:
         keys = [RowKey(*key, number) for number in numbers]
-        found = await self.get_many(keys, wanted=wanted, part=plan.part)
+        found = await self.get_many(keys, wanted=wanted, selection=plan.selection)
         return {one.item: row for one, row in found.items() if isinstance(row, records.Row)}
 
 

@@ -75,11 +75,11 @@ class ListReader:
         name, members = selected_fields.LIST
         select = (name, f"{members},system") if include_hidden else selected_fields.LIST
         try:
-            found, _ = await self._context.pages.every(
+            found, _ = await self._context.pages.read_all(
                 (V1, "sites", site, "lists"),
                 (select, _DRIVE, _PAGE),
                 ODataPage[response_types.SiteList],
-                most=MOST_LISTS,
+                limit=MOST_LISTS,
             )
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal

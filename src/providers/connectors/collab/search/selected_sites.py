@@ -146,11 +146,11 @@ class SelectedSiteSearch:
 
     async def _in_list(self, one: records.SiteList, term: Term) -> list[_Ranked]:
         params = [("$top", "1000"), *selected_fields.row(_OF_ROWS, ("Title",))]
-        rows, _ = await self._context.pages.every(
+        rows, _ = await self._context.pages.read_all(
             (V1, "sites", one.site, "lists", one.list, "items"),
             params,
             ODataPage[response_types.ListItem],
-            most=MOST_ROWS,
+            limit=MOST_ROWS,
         )
         found: list[_Ranked] = []
         for each in rows:
