@@ -1,7 +1,7 @@
 """
-The collaboration content of the tests: sites, libraries, files and lists over `world`'s gateway.
+Collaboration content of the tests: sites, libraries, files and lists behind the gateway of `world`.
 
-Accounts and tokens come through the product's own doors, as in `world`. Nothing is masked, and
+Accounts and tokens are made through the management API, as in `world`. Nothing is masked, and
 everything is allowed, unless a test says otherwise.
 """
 
@@ -34,16 +34,16 @@ WHEN = "2026-01-05T08:00:00Z"
 @dataclass
 class ContentWorld:
     """
-    What there is, by names; made in `build`.
+    The content by names; made in `build`.
 
     Attributes:
-        things: Sites, libraries' roots, folders, files and lists.
-        labels: Of sensitivity, by names.
+        resources: Sites, roots of libraries, folders, files and lists.
+        labels: Sensitivity labels by names.
     """
 
     world: World
     make: Maker
-    things: dict[str, Any]
+    resources: dict[str, Any]
     labels: dict[str, r.Label]
     prefix: str = "/api/access/collab"
     _addresses: Iterator[int] = field(default_factory=lambda: count(1))
@@ -52,8 +52,8 @@ class ContentWorld:
     # -- ids of the API
 
     def id(self, name: str) -> str:
-        """Return the API's id of a site, list, file, folder or library's root."""
-        thing = self.things[name]
+        """Return the API's id of a site, list, file, folder or root of a library."""
+        thing = self.resources[name]
         if isinstance(thing, r.Site):
             return f"collab:site:{thing.id.lower()}"
         if isinstance(thing, r.SiteList):
@@ -65,8 +65,8 @@ class ContentWorld:
         return f"{self.id(name)}:item:{number}"
 
     def path(self, name: str, number: int | None = None) -> str:
-        """Return the path of a list, of its items with 0, or of one of them."""
-        site = f"collab:site:{self.things[name].site_id.lower()}"
+        """Return the path of a list, of one of its items, or with 0 of all items."""
+        site = f"collab:site:{self.resources[name].site_id.lower()}"
         path = f"/sites/{site}/lists/{self.id(name)}"
         if number is None:
             return path
@@ -77,9 +77,9 @@ class ContentWorld:
     async def token(
         self, *rules: tuple[str, str, str], resources: tuple[int, ...] = (MAIN,), **settings: Any
     ) -> str:
-        """Return a token with *rules* (type, pattern, action); equal ones are one."""
-        known = repr((rules, resources, sorted(settings.items())))
-        if known not in self._tokens:
+        """Return a token with *rules* (type, pattern, action); equal tokens are created once."""
+        key = repr((rules, resources, sorted(settings.items())))
+        if key not in self._tokens:
             body = {
                 "name": "test",
                 "operatorId": self.world.operator_id,
@@ -87,31 +87,31 @@ class ContentWorld:
                 "settings": {**EVERYTHING, **settings},
             }
             async with self.client(ADMIN) as admin:
-                made = await admin.post("/api/access-tokens", json=body)
-                assert made.status_code == 201, made.text
-                self._tokens[known] = str(made.json()["token"])
-                wanted = [
+                created = await admin.post("/api/access-tokens", json=body)
+                assert created.status_code == 201, created.text
+                self._tokens[key] = str(created.json()["token"])
+                body_rules = [
                     {"ruleType": kind, "pattern": pattern, "action": action}
                     for kind, pattern, action in rules
                 ]
-                path = f"/api/access-tokens/{made.json()['id']}/collab-rules"
-                put = await admin.put(path, json={"rules": wanted})
-                assert put.status_code == 200, put.text
-        return self._tokens[known]
+                path = f"/api/access-tokens/{created.json()['id']}/collab-rules"
+                response = await admin.put(path, json={"rules": body_rules})
+                assert response.status_code == 200, response.text
+        return self._tokens[key]
 
-    async def selecting(self, *rules: tuple[str, str, str], **settings: Any) -> str:
-        """Return a token that sees what *rules* allow, and nothing else."""
+    async def block_all_token(self, *rules: tuple[str, str, str], **settings: Any) -> str:
+        """Return a block-all token with *rules*."""
         return await self.token(*rules, collabAllowAllDefault=False, **settings)
 
-    async def seeing(self, *words: str, **settings: Any) -> str:
-        """Return a token that sees the fields of these mask words alone."""
+    async def token_with_fields(self, *words: str, **settings: Any) -> str:
+        """Return a token whose mask shows only the fields of these words."""
         return await self.token(visibleCollabFields=list(words), **settings)
 
     async def rules(self, token: str) -> list[dict[str, Any]]:
-        """Return the rules that a token has now."""
+        """Return the current rules of a token."""
         async with self.client(token) as mine, self.client(ADMIN) as admin:
-            known = (await mine.get("/api/access/token")).json()["id"]
-            path = f"/api/access-tokens/{known}/collab-rules"
+            token_id = (await mine.get("/api/access/token")).json()["id"]
+            path = f"/api/access-tokens/{token_id}/collab-rules"
             listed: list[dict[str, Any]] = (await admin.get(path)).json()["rules"]
         return listed
 
@@ -130,7 +130,7 @@ class ContentWorld:
         params = {name.rstrip("_"): str(value) for name, value in query.items()}
         return await self.call("GET", path, token, **({"params": params} if params else {}))
 
-    async def ask(self, document: str, token: str | None = None, **variables: Any) -> Any:
+    async def graphql(self, document: str, token: str | None = None, **variables: Any) -> Any:
         """Run a GraphQL document; return the decoded body."""
         used = token or await self.token()
         async with self.client(used) as client:
@@ -138,7 +138,7 @@ class ContentWorld:
             return (await client.post("/graphql", json=body)).json()
 
     def client(self, token: str) -> httpx.AsyncClient:
-        """Return a client with an address of its own, so that it meets no address's limit."""
+        """Return a client with an address of its own, so that no address limit applies."""
         number = next(self._addresses)
         address = (f"10.1.{number // 250}.{number % 250}", 50_000)
         return httpx.AsyncClient(
@@ -148,7 +148,7 @@ class ContentWorld:
         )
 
     def calls(self) -> list[dict[str, Any]]:
-        """Return what upstream was asked since `forget_calls`; batches count besides."""
+        """Return the upstream calls since `forget_calls`, batches and their parts."""
         return list(self.world.sandbox.upstreams["collab"].calls)
 
     def forget_calls(self) -> None:
@@ -156,17 +156,17 @@ class ContentWorld:
         self.world.sandbox.upstreams["collab"].calls.clear()
 
     async def fail(self, **fault: Any) -> None:
-        """Set a fault of upstream's."""
+        """Make upstream fail."""
         await self.world.fail("collab", **fault)
 
     def names(self, drive: str) -> set[str]:
         """Return the names of everything in a library."""
         shelf = self.world.sandbox.ground.shelf
-        return {item.name for item in shelf.items(self.things[drive].drive_id)}
+        return {item.name for item in shelf.items(self.resources[drive].drive_id)}
 
 
 def column(name: str, kind: str, **more: Any) -> r.Column:
-    """Make a column of a list."""
+    """Return a list column."""
     return r.Column(name=name, title=more.pop("title", name), kind=kind, **more)
 
 
@@ -180,7 +180,7 @@ BERTHS = (
 
 
 def fill(make: Maker) -> tuple[dict[str, Any], dict[str, r.Label]]:
-    """Make two team sites and a personal one, their libraries, files and lists."""
+    """Create two team sites and a personal one with libraries, files and lists."""
     labels = {
         name: r.Label(
             id=f"00000000-0000-4000-8000-00000000000{number}",
@@ -194,36 +194,38 @@ def fill(make: Maker) -> tuple[dict[str, Any], dict[str, r.Label]]:
     }
     for label in labels.values():
         make.add(label)
-    made: dict[str, Any] = {
+    resources: dict[str, Any] = {
         "company": make.site(HOST, "", "Company"),
         "yard": make.site(HOST, "/sites/yard", "Yard", description="Where boats are"),
         "mine": make.site(PEOPLE, "/personal/ann", "Ann Miller", owner=ANN),
     }
-    made["documents"] = make.library(made["yard"], "Documents", segment="Shared Documents")
-    made["drawings"] = make.library(made["yard"], "Drawings")
-    made["own"] = make.library(made["mine"], "OneDrive", segment="Documents")
-    made["boats"] = make.folder(made["documents"], "Boats")
-    made["inner"] = make.folder(made["boats"], "Inner")
-    made["houses"] = make.folder(made["documents"], "Houses")
-    made["plan"] = make.label(
-        make.file(made["inner"], "plan.docx", ("docx", "The keel of oak")), labels["secret"]
+    resources["documents"] = make.library(
+        resources["yard"], "Documents", segment="Shared Documents"
     )
-    made["sketch"] = make.file(
-        made["boats"], "sketch.pdf", ("text", "keel lines"), modified="2026-01-07T08:00:00Z"
+    resources["drawings"] = make.library(resources["yard"], "Drawings")
+    resources["own"] = make.library(resources["mine"], "OneDrive", segment="Documents")
+    resources["boats"] = make.folder(resources["documents"], "Boats")
+    resources["inner"] = make.folder(resources["boats"], "Inner")
+    resources["houses"] = make.folder(resources["documents"], "Houses")
+    resources["plan"] = make.label(
+        make.file(resources["inner"], "plan.docx", ("docx", "The keel of oak")), labels["secret"]
     )
-    made["notes"] = make.file(
-        made["documents"],
+    resources["sketch"] = make.file(
+        resources["boats"], "sketch.pdf", ("text", "keel lines"), modified="2026-01-07T08:00:00Z"
+    )
+    resources["notes"] = make.file(
+        resources["documents"],
         "notes.txt",
         ("text", "varnish on the keel"),
         modified="2026-01-06T08:00:00Z",
         description="What to do",
     )
-    made["house"] = make.file(made["houses"], "house.txt", ("text", "a door"))
-    made["hull"] = make.file(made["drawings"], "hull.png", ("text", "lines of a hull"))
-    made["letter"] = make.file(made["own"], "letter.txt", ("text", "dear all, the keel"))
-    make.share(made["notes"], "user", "write", to=(BOB,))
-    made["berths"] = make.list_in(
-        made["yard"],
+    resources["house"] = make.file(resources["houses"], "house.txt", ("text", "a door"))
+    resources["hull"] = make.file(resources["drawings"], "hull.png", ("text", "lines of a hull"))
+    resources["letter"] = make.file(resources["own"], "letter.txt", ("text", "dear all, the keel"))
+    make.share(resources["notes"], "user", "write", to=(BOB,))
+    resources["berths"] = make.list_in(
+        resources["yard"],
         "Berths",
         BERTHS,
         [
@@ -238,19 +240,19 @@ def fill(make: Maker) -> tuple[dict[str, Any], dict[str, r.Label]]:
         ],
         description="Where boats lie",
     )
-    made["crew"] = make.list_in(
-        made["company"],
+    resources["crew"] = make.list_in(
+        resources["company"],
         "Crew",
         (column("Phone", "text", is_required=True),),
         [{"Title": "Ann keel", "Phone": "1"}],
     )
-    return made, labels
+    return resources, labels
 
 
 async def build(template: tuple[Path, Any], folder: Path) -> tuple[Path, Any]:
-    """Put the content and its connections into a copy of the world; return it as a template."""
+    """Add the content and its connections to a copy of the world; return it as a template."""
     async with worlds.opened(*template, folder) as world:
-        _filled(world).make.keep()
+        _fill_world(world).make.keep()
         await connect(world, resource=MAIN, scopes=WRITE)
         await connect(world, resource=READ_ONLY, scopes=READ)
         broken = await connect(world, resource=BROKEN, scopes=WRITE)
@@ -260,14 +262,14 @@ async def build(template: tuple[Path, Any], folder: Path) -> tuple[Path, Any]:
 
 @asynccontextmanager
 async def opened(template: tuple[Path, Any], folder: Path) -> AsyncIterator[ContentWorld]:
-    """Open a copy in *folder* of what `build` made."""
+    """Open a copy of the template in *folder*."""
     async with worlds.opened(*template, folder) as world:
-        content = _filled(world)
-        content.make._made.clear()  # it is on the shelf already
+        content = _fill_world(world)
+        content.make._made.clear()  # the template holds it already
         yield content
 
 
-def _filled(world: World) -> ContentWorld:
+def _fill_world(world: World) -> ContentWorld:
     shelf = world.sandbox.ground.shelf
     shelf.refresh()
     make = Maker(shelf, when=WHEN, author=ANN)
@@ -279,7 +281,7 @@ async def connect(
     world: World, *, resource: int, scopes: list[str], account: str = ANN, **more: Any
 ) -> int:
     """Connect an account; return the connection's id."""
-    issued = world.sandbox.ground.tokens.issue("collab", account, scopes)
+    access_token = world.sandbox.ground.tokens.issue("collab", account, scopes)
     body: dict[str, Any] = {
         "resourceId": resource,
         "operatorId": world.operator_id,
@@ -288,9 +290,9 @@ async def connect(
         "mode": "delegated",
         "accountEmail": account,
         "grantedScopes": scopes,
-        "credentials": {"accessToken": issued},
+        "credentials": {"accessToken": access_token},
         **more,
     }
-    made = await world.admin.post("/api/connections", json=body)
-    assert made.status_code == 201, made.text
-    return int(made.json()["id"])
+    response = await world.admin.post("/api/connections", json=body)
+    assert response.status_code == 201, response.text
+    return int(response.json()["id"])

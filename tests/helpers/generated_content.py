@@ -1,9 +1,9 @@
 """
-Sites, libraries, files, lists and rows made by chance: as the sandbox keeps them, as the oracle of
-rules (`rule_oracle`) reads them, and rules about them as the management API takes them.
+Random sites, libraries, files, lists and rows: as the sandbox stores them, as the rule oracle
+(`rule_oracle`) reads them, and rules about them as the management API accepts them.
 
-Every name has a word of its own (``n17n``), so that a name in an answer tells whose it is, and
-every text has the word ``keel``, so that a search for it finds everything.
+Every name contains a unique word (``n17n``), so that a name in a response identifies its resource,
+and every text contains the word ``keel``, so that a search for it finds everything.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from policy.vocabulary import RuleAction, RuleType
 from sandbox.collab import records as r
 from sandbox.collab.builders import Maker
 
-ODD = ("", " & co", "'s", " ü", " 100%", " #1", " (2)", "+", " 漢")
+SUFFIXES = ("", " & co", "'s", " ü", " 100%", " #1", " (2)", "+", " 漢")
 DOCUMENT = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 TYPES = (  # ending, and the MIME type that upstream has
     (".docx", DOCUMENT),
@@ -34,159 +34,177 @@ TYPES = (  # ending, and the MIME type that upstream has
     (".png", "Image/PNG; charset=x"),
 )
 ITEM_TYPES = (r.ContentType(id="0x0100", name="Item"), r.ContentType(id="0x0101aa", name="Berth"))
-GLOBS = (*(one for one in MIME_PATTERNS if "/" in one), "*", "application/vnd*", "*/*document")
+GLOBS = (
+    *(pattern for pattern in MIME_PATTERNS if "/" in pattern),
+    "*",
+    "application/vnd*",
+    "*/*document",
+)
 ApiRule = tuple[str, str, str]
 Policy = tuple[bool, Sequence[Rule]]
 
 
 @dataclass
-class Ruled:
+class GeneratedContent:
     """
-    What was made, by the ids of the API.
+    The generated resources, by the ids of the API.
 
     Attributes:
-        things: What the oracle reads of each site, list, file, folder and item of a plain list.
-        words: The word that its name alone has.
-        tops: The root folder of each library, and the library's site.
+        things: The oracle's view of each site, list, file, folder and item of a plain list.
+        words: The unique word of each name.
+        roots: The root folder of each library, and the library's site.
         lists: Every list, those behind libraries included, and its site.
-        faces: A list item that is a file, and the file.
-        hidden: The lists that people do not see.
-        texts: The bytes of each file that search can read.
+        row_files: List item -> the file that it is.
+        hidden: The lists that are marked as hidden.
     """
 
     content: ContentWorld
-    things: dict[str, Thing] = field(default_factory=dict)
+    facts: dict[str, Thing] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
-    tops: dict[str, str] = field(default_factory=dict)
+    roots: dict[str, str] = field(default_factory=dict)
     lists: dict[str, str] = field(default_factory=dict)
-    faces: dict[str, str] = field(default_factory=dict)
+    row_files: dict[str, str] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     labels: list[str] = field(default_factory=list)
     records: dict[str, r.Item | r.Row | r.SiteList] = field(default_factory=dict)
 
     @property
     def sites(self) -> list[str]:
-        return [one for one, thing in self.things.items() if not (thing.list or thing.drive)]
+        return [
+            resource_id
+            for resource_id, thing in self.facts.items()
+            if not (thing.list or thing.drive)
+        ]
 
     @property
     def files(self) -> list[str]:
         """Every file and folder, roots included."""
-        return [one for one, thing in self.things.items() if thing.item]
+        return [resource_id for resource_id, thing in self.facts.items() if thing.item]
 
     @property
     def rows(self) -> list[str]:
-        """Every list item, those that are files included."""
-        plain = (one for one in self.things if ":list:" in one and ":item:" in one)
-        return [*plain, *self.faces]
+        """Every list item, files included."""
+        plain = (
+            resource_id
+            for resource_id in self.facts
+            if ":list:" in resource_id and ":item:" in resource_id
+        )
+        return [*plain, *self.row_files]
 
     def is_folder(self, file: str) -> bool:
-        return file in self.tops or self.things[file].content_type == "0x0120"
+        return file in self.roots or self.facts[file].content_type == "0x0120"
 
     def inside(self, folder: str) -> Iterator[str]:
-        """Yield what lies directly in a folder."""
-        of = self.things[folder]
-        for one in self.files:
-            if (self.things[one].drive, self.things[one].parent) == (of.drive, of.item):
-                yield one
+        """Yield the direct contents of a folder."""
+        of = self.facts[folder]
+        for file in self.files:
+            if (self.facts[file].drive, self.facts[file].parent) == (of.drive, of.item):
+                yield file
 
     def below(self, folder: str) -> Iterator[str]:
-        """Yield what lies in a folder at any depth."""
-        for one in self.inside(folder):
-            yield one
-            yield from self.below(one)
+        """Yield the contents of a folder at any depth."""
+        for file in self.inside(folder):
+            yield file
+            yield from self.below(file)
 
     def allowed(self, policies: Sequence[Policy]) -> list[set[str]]:
-        """Ask the oracle what each policy lets see."""
-        ids = list(self.things)
-        found: list[set[str]] = [set() for _ in policies]
-        world = RuleWorld(list(self.things.values()), policies)
+        """Return what each policy allows, by the oracle."""
+        ids = list(self.facts)
+        allowed_by_policy: list[set[str]] = [set() for _ in policies]
+        world = RuleWorld(list(self.facts.values()), policies)
         for policy, thing, is_allowed in rule_oracle.verdicts(world):
             if is_allowed:
-                found[policy].add(ids[thing])
-        for seen in found:
-            seen |= {row for row, file in self.faces.items() if file in seen}
-        return found
+                allowed_by_policy[policy].add(ids[thing])
+        for allowed in allowed_by_policy:
+            allowed |= {row for row, file in self.row_files.items() if file in allowed}
+        return allowed_by_policy
 
     async def token(self, rules: Sequence[ApiRule], *, allow_all: bool, **settings: Any) -> str:
-        """Make a token with these rules."""
+        """Create a token with these rules."""
         return await self.content.token(*rules, collabAllowAllDefault=allow_all, **settings)
 
 
-async def made(world: World, chance: Random) -> Ruled:
-    """Put content made by chance into *world*, and connect it."""
+async def generate(world: World, chance: Random) -> GeneratedContent:
+    """Put random content into *world*, and connect it."""
     shelf = world.sandbox.ground.shelf
     shelf.refresh()
     make = Maker(shelf, when=WHEN, author=ANN)
     make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
-    ruled = Ruled(ContentWorld(world, make, {}, {}))
-    _Making(ruled, make, chance).all()
+    generated = GeneratedContent(ContentWorld(world, make, {}, {}))
+    _Generator(generated, make, chance).all()
     make.keep()
     await content_world.connect(world, resource=MAIN, scopes=WRITE)
-    ruled.content.forget_calls()
-    return ruled
+    generated.content.forget_calls()
+    return generated
 
 
-def rules(ruled: Ruled, chance: Random, count: int) -> tuple[list[ApiRule], list[Rule]]:
-    """Make rules about things of the world, as the API takes them and as the oracle does."""
-    found: dict[tuple[str, str, str], tuple[ApiRule, Rule]] = {}
-    while len(found) < count:
+def rules(
+    generated: GeneratedContent, chance: Random, count: int
+) -> tuple[list[ApiRule], list[Rule]]:
+    """Generate rules about resources, in the form of the API and of the oracle."""
+    rules_by_key: dict[tuple[str, str, str], tuple[ApiRule, Rule]] = {}
+    while len(rules_by_key) < count:
         action = chance.choice(list(RuleAction))
-        kind, given, raw = _rule(ruled, chance, action)
-        if given:
-            rule = Rule(id=len(found) + 1, rule_type=kind, pattern=raw, action=action)
-            found.setdefault((kind, raw, action), ((str(kind), given, str(action)), rule))
-    return [api for api, _ in found.values()], [rule for _, rule in found.values()]
+        kind, pattern, raw = _rule(generated, chance, action)
+        if pattern:
+            rule = Rule(id=len(rules_by_key) + 1, rule_type=kind, pattern=raw, action=action)
+            rules_by_key.setdefault((kind, raw, action), ((str(kind), pattern, str(action)), rule))
+    return [api for api, _ in rules_by_key.values()], [rule for _, rule in rules_by_key.values()]
 
 
-def _rule(ruled: Ruled, chance: Random, action: RuleAction) -> tuple[RuleType, str, str]:
-    """Return a type, the pattern as a person would write it, and as it is matched; "" for none."""
+def _rule(
+    generated: GeneratedContent, chance: Random, action: RuleAction
+) -> tuple[RuleType, str, str]:
+    """Return a type, the pattern as written, and as matched; "" when the type does not apply."""
     kind = chance.choice(list(RuleType))
-    known, thing = chance.choice(list(ruled.things.items()))
-    whole = chance.random() < 0.5
+    resource_id, thing = chance.choice(list(generated.facts.items()))
+    prefixed = chance.random() < 0.5
     match kind:
         case RuleType.FILE_ID if thing.item:
             return (
-                (kind, known, f"{thing.drive}:{thing.item}")
-                if whole
+                (kind, resource_id, f"{thing.drive}:{thing.item}")
+                if prefixed
                 else (kind, thing.item, thing.item)
             )
         case RuleType.FOLDER:
-            folder = chance.choice([one for one in ruled.files if ruled.is_folder(one)])
-            of = ruled.things[folder]
-            return (kind, folder, f"{of.drive}:{of.item}") if whole else (kind, of.item, of.item)
+            folder = chance.choice([file for file in generated.files if generated.is_folder(file)])
+            of = generated.facts[folder]
+            return (kind, folder, f"{of.drive}:{of.item}") if prefixed else (kind, of.item, of.item)
         case RuleType.DRIVE_ID if thing.drive:
-            return kind, f"collab:drive:{thing.drive}" if whole else thing.drive, thing.drive
+            return kind, f"collab:drive:{thing.drive}" if prefixed else thing.drive, thing.drive
         case RuleType.SITE_ID:
-            return kind, f"collab:site:{thing.site.upper()}" if whole else thing.site, thing.site
+            return kind, f"collab:site:{thing.site.upper()}" if prefixed else thing.site, thing.site
         case RuleType.LIST_ID if thing.list:
-            given = f"collab:site:{thing.site}:list:{thing.list}" if whole else thing.list.upper()
-            return kind, given, thing.list
+            written = (
+                f"collab:site:{thing.site}:list:{thing.list}" if prefixed else thing.list.upper()
+            )
+            return kind, written, thing.list
         case RuleType.LIST_ITEM_ID if thing.number:
-            if not whole and action is RuleAction.BLOCK:
+            if not prefixed and action is RuleAction.BLOCK:
                 return kind, thing.number, thing.number
-            given = f"collab:site:{thing.site}:list:{thing.list}:item:{thing.number}"
-            return kind, given, f"{thing.list}:{thing.number}"
+            written = f"collab:site:{thing.site}:list:{thing.list}:item:{thing.number}"
+            return kind, written, f"{thing.list}:{thing.number}"
         case RuleType.MIME_TYPE:
             pattern = chance.choice(GLOBS)
-            return kind, pattern.upper() if whole else pattern, pattern
+            return kind, pattern.upper() if prefixed else pattern, pattern
         case RuleType.SENSITIVITY_LABEL_ID:
-            label = chance.choice(ruled.labels)
-            return kind, label.upper() if whole else label, label
+            label = chance.choice(generated.labels)
+            return kind, label.upper() if prefixed else label, label
         case RuleType.CONTENT_TYPE_ID:
             pattern = chance.choice(("0x0100", "0x0101AA", "0x0101", "0x0120"))
             return kind, pattern, pattern
     return kind, "", ""
 
 
-class _Making:
-    def __init__(self, ruled: Ruled, make: Maker, chance: Random) -> None:
-        self.ruled, self.make, self.chance = ruled, make, chance
+class _Generator:
+    def __init__(self, generated: GeneratedContent, make: Maker, chance: Random) -> None:
+        self.generated, self.make, self.chance = generated, make, chance
         self.names = 0
 
     def all(self) -> None:
         for number in (1, 2, 3):
             guid = f"00000000-0000-4000-8000-0000000000a{number}"
-            self.ruled.labels.append(guid)
+            self.generated.labels.append(guid)
             self.make.add(
                 r.Label(
                     id=guid,
@@ -203,20 +221,20 @@ class _Making:
             self.site(PEOPLE, "/personal/ann", owner=ANN)
 
     def name(self) -> tuple[str, str]:
-        """Return a name, and the word that it alone has."""
+        """Return a name and its unique word."""
         self.names += 1
         word = f"n{self.names}n"
-        return f"keel {word}{self.chance.choice(ODD)}", word
+        return f"keel {word}{self.chance.choice(SUFFIXES)}", word
 
-    def note(self, found: str, thing: Thing, word: str) -> None:
-        self.ruled.things[found] = thing
-        self.ruled.words[found] = word
+    def record(self, resource_id: str, thing: Thing, word: str) -> None:
+        self.generated.facts[resource_id] = thing
+        self.generated.words[resource_id] = word
 
     def site(self, host: str, path: str, **more: Any) -> None:
         name, word = self.name()
         site = self.make.site(host, path, name, **more)
         place = Thing(site=site.id.lower())
-        self.note(f"collab:site:{place.site}", place, word)
+        self.record(f"collab:site:{place.site}", place, word)
         for _ in range(self.chance.randint(1, 2)):
             self.library(site, place)
         for _ in range(0 if site.owner else self.chance.randint(0, 2)):
@@ -227,31 +245,31 @@ class _Making:
         name, word = self.name()
         root = self.make.library(site, name)
         self.make.keep()
-        shelved = self.make.shelf.get(r.Library, root.drive_id)
-        assert shelved is not None
-        guid = shelved.list_id
+        library = self.make.shelf.get(r.Library, root.drive_id)
+        assert library is not None
+        guid = library.list_id
         place = replace(of, drive=root.drive_id, list=guid)
-        listed = f"collab:site:{of.site}:list:{guid}"
-        self.note(listed, place, word)
-        self.ruled.lists[listed] = f"collab:site:{of.site}"
+        list_id = f"collab:site:{of.site}:list:{guid}"
+        self.record(list_id, place, word)
+        self.generated.lists[list_id] = f"collab:site:{of.site}"
         top = f"collab:drive:{root.drive_id}:item:{root.id}"
-        self.note(top, replace(place, item=root.id), word)
-        self.ruled.tops[top] = f"collab:site:{of.site}"
+        self.record(top, replace(place, item=root.id), word)
+        self.generated.roots[top] = f"collab:site:{of.site}"
         folders = [(root, 0)]
         for _ in range(chance.randint(2, 8)):
             parent, depth = chance.choice(folders)
             if depth < 4 and chance.random() < 0.45:
-                folders.append((self.folder(parent, place, listed), depth + 1))
+                folders.append((self.folder(parent, place, list_id), depth + 1))
             else:
-                self.file(parent, place, listed)
+                self.file(parent, place, list_id)
 
-    def folder(self, parent: r.Item, place: Thing, listed: str) -> r.Item:
+    def folder(self, parent: r.Item, place: Thing, list_id: str) -> r.Item:
         name, word = self.name()
         folder = self.make.folder(parent, name, modified=self.when())
-        self.item(folder, replace(place, content_type="0x0120"), listed, word)
+        self.item(folder, replace(place, content_type="0x0120"), list_id, word)
         return folder
 
-    def file(self, parent: r.Item, place: Thing, listed: str) -> None:
+    def file(self, parent: r.Item, place: Thing, list_id: str) -> None:
         chance = self.chance
         name, word = self.name()
         ending, mime = chance.choice(TYPES)
@@ -260,7 +278,7 @@ class _Making:
         lost = set() if mime else {"mime_type"}
         labels: set[str] = set()
         if ending in (".docx", ".pdf") and chance.random() < 0.5:
-            labels.add(chance.choice(self.ruled.labels))
+            labels.add(chance.choice(self.generated.labels))
             file = msgspec.structs.replace(file, label=next(iter(labels)))
             if chance.random() < 0.3:
                 file = msgspec.structs.replace(file, label_trouble="notAllowed")
@@ -273,38 +291,40 @@ class _Making:
             content_type="0x0101",
             lost=frozenset(lost),
         )
-        self.item(file, facts, listed, word)
+        self.item(file, facts, list_id, word)
 
-    def item(self, made: r.Item, facts: Thing, listed: str, word: str) -> None:
-        found = f"collab:drive:{made.drive_id}:item:{made.id}"
-        number = str(made.number)
-        self.note(found, replace(facts, item=made.id, parent=made.parent_id, number=number), word)
-        self.ruled.faces[f"{listed}:item:{number}"] = found
-        self.ruled.records[found] = made
+    def item(self, item: r.Item, facts: Thing, list_id: str, word: str) -> None:
+        resource_id = f"collab:drive:{item.drive_id}:item:{item.id}"
+        number = str(item.number)
+        self.record(
+            resource_id, replace(facts, item=item.id, parent=item.parent_id, number=number), word
+        )
+        self.generated.row_files[f"{list_id}:item:{number}"] = resource_id
+        self.generated.records[resource_id] = item
 
     def list_in(self, site: r.Site, of: Thing) -> None:
         chance = self.chance
         name, word = self.name()
         hidden = chance.random() < 0.25
         columns = (column("Length", "number", is_indexed=True), column("Note", "text"))
-        one = self.make.list_in(
+        site_list = self.make.list_in(
             site, name, columns, is_hidden=hidden, content_types=ITEM_TYPES, description="keel"
         )
-        place = replace(of, list=one.id)
-        listed = f"collab:site:{of.site}:list:{one.id}"
-        self.note(listed, place, word)
-        self.ruled.lists[listed] = f"collab:site:{of.site}"
-        self.ruled.records[listed] = one
+        place = replace(of, list=site_list.id)
+        list_id = f"collab:site:{of.site}:list:{site_list.id}"
+        self.record(list_id, place, word)
+        self.generated.lists[list_id] = f"collab:site:{of.site}"
+        self.generated.records[list_id] = site_list
         if hidden:
-            self.ruled.hidden.add(listed)
+            self.generated.hidden.add(list_id)
         for _ in range(chance.randint(0, 5)):
             title, own = self.name()
             kind = chance.choice(ITEM_TYPES).id
             fields = {"Title": title, "Length": chance.randint(1, 3), "Note": f"keel {own}"}
-            row = self.make.row(one, fields, content_type=kind)
-            found = f"{listed}:item:{row.number}"
-            self.note(found, replace(place, number=str(row.number), content_type=kind), own)
-            self.ruled.records[found] = row
+            row = self.make.row(site_list, fields, content_type=kind)
+            resource_id = f"{list_id}:item:{row.number}"
+            self.record(resource_id, replace(place, number=str(row.number), content_type=kind), own)
+            self.generated.records[resource_id] = row
 
     def when(self) -> str:
         return f"2026-02-{self.chance.randint(1, 28):02}T08:00:00Z"

@@ -1,8 +1,8 @@
 """
-What a token may be shown of a generated world, by the oracle, and how answers are held against it.
+Comparison of responses with what the rule oracle allows in a generated world.
 
-A container that is not allowed itself may be listed as long as something below it is; whether it
-answers when nothing is is not fixed (decisions 4: "when an allow rule can match below it").
+A container that is not allowed itself may be listed while something below it is allowed. Whether it
+is open when nothing below it is allowed is not specified: docs/spec/rules.md#containers.
 """
 
 import re
@@ -11,120 +11,131 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-from generated_content import Ruled
+from generated_content import GeneratedContent
 
 WORD = re.compile(r"\bn\d+n\b")
-# Addresses hold the names of all folders on the way (contract); a library that rules can match in
-# is listed whether or not they do (decisions 16).
-TELLS_PLACES = frozenset({"webUrl", "webViewLink", "downloadUrl", "rootFolderId"})
+# Addresses contain the names of all ancestors, and a library that rules can match in is listed
+# whether or not they match: docs/spec/rules.md#surroundings, docs/spec/rules.md#containers.
+ADDRESS_MEMBERS = frozenset({"webUrl", "webViewLink", "downloadUrl", "rootFolderId"})
 
 
 @dataclass
-class Showing:
+class VisibilityChecker:
     """
-    Looks with one token, and notes what is wrong.
+    Reads with one token, and records mismatches.
 
     Attributes:
-        allowed: What the oracle lets the token see.
-        unblocked: What no block rule of the token matches.
-        found: What search tells a token that sees everything.
-        wrong: A sentence per mismatch.
+        allowed: The ids that the oracle allows.
+        unblocked: The ids that no block rule matches.
+        searchable: Search kinds -> the hits of an unrestricted token.
+        mismatches: One sentence each.
     """
 
-    ruled: Ruled
+    generated: GeneratedContent
     token: str
     allowed: set[str]
     unblocked: set[str]
-    found: dict[str, set[str]]
-    wrong: list[str] = field(default_factory=list)
+    searchable: dict[str, set[str]]
+    mismatches: list[str] = field(default_factory=list)
     calls: int = 0
 
     async def get(self, path: str) -> httpx.Response:
-        answer = await self.ruled.content.get(path, self.token)
+        response = await self.generated.content.get(path, self.token)
         self.calls += 1
-        if answer.status_code not in (200, 400, 404, 502):
-            self.wrong.append(f"{path}: {answer.status_code} {answer.text}")
-        self.no_leak(path, answer.json())
-        return answer
+        if response.status_code not in (200, 400, 404, 502):
+            self.mismatches.append(f"{path}: {response.status_code} {response.text}")
+        self.check_no_leak(path, response.json())
+        return response
 
     async def ask(self, document: str) -> Any:
-        body = await self.ruled.content.ask(document, self.token)
+        body = await self.generated.content.graphql(document, self.token)
         self.calls += 1
-        self.no_leak(document, body)
+        self.check_no_leak(document, body)
         return body
 
-    def no_leak(self, path: str, body: object) -> None:
-        """Look for names and ids of what may not be seen anywhere in an answer."""
+    def check_no_leak(self, path: str, body: object) -> None:
+        """Check that a response contains no name or id of a hidden resource."""
         for key, text in leaves(body):
-            if key in TELLS_PLACES:
+            if key in ADDRESS_MEMBERS:
                 continue
-            if text in self.ruled.things and text not in self.allowed and text not in self.holders:
-                self.wrong.append(f"{path}: {key} is the id of what is not allowed: {text}")
+            if (
+                text in self.generated.facts
+                and text not in self.allowed
+                and text not in self.shown_roots
+            ):
+                self.mismatches.append(f"{path}: {key} is the id of a hidden resource: {text}")
             for word in WORD.findall(text):
-                if word not in self.seen_words:
-                    self.wrong.append(f"{path}: {key} tells the name of what is not allowed")
+                if word not in self.visible_words:
+                    self.mismatches.append(f"{path}: {key} has the name of a hidden resource")
 
     @property
-    def holders(self) -> set[str]:
-        """The tops of libraries that hold something unblocked: they stand for the library."""
+    def shown_roots(self) -> set[str]:
+        """The roots of libraries that hold something unblocked: they stand for the library."""
         return {
-            top
-            for top in self.ruled.tops
-            if any(self.same_drive(top, one) for one in self.unblocked if self.is_file(one))
+            root
+            for root in self.generated.roots
+            if any(self.same_drive(root, file) for file in self.unblocked if self.is_file(file))
         }
 
     @property
-    def seen_words(self) -> set[str]:
-        """The words of what is allowed, and of libraries that hold something unblocked."""
-        return {self.ruled.words[self.face(one)] for one in self.allowed | self.holders}
+    def visible_words(self) -> set[str]:
+        """The words of allowed resources, and of libraries that hold something unblocked."""
+        return {
+            self.generated.words[self.canonical_id(resource_id)]
+            for resource_id in self.allowed | self.shown_roots
+        }
 
-    def answers(self, answer: httpx.Response, opens: bool | None, path: str) -> bool:
-        """Say whether a container answered, and note when it had to do otherwise."""
-        blocked = answer.status_code == 404 and answer.json()["error"] == "BLOCKED"
-        if not blocked and answer.status_code != 200:
-            self.wrong.append(f"{path}: {answer.status_code} {answer.text}")
-        elif opens is blocked:
-            self.wrong.append(f"{path}: should {'answer' if opens else 'be blocked'}")
-        return answer.status_code == 200
+    def check_open(self, response: httpx.Response, expected: bool | None, path: str) -> bool:
+        """Return whether a container is open, and check that against *expected*; None: either."""
+        blocked = response.status_code == 404 and response.json()["error"] == "BLOCKED"
+        if not blocked and response.status_code != 200:
+            self.mismatches.append(f"{path}: {response.status_code} {response.text}")
+        elif expected is blocked:
+            self.mismatches.append(f"{path}: should {'answer' if expected else 'be blocked'}")
+        return response.status_code == 200
 
-    def opens(self, place: str, below: Collection[str]) -> bool | None:
-        """Say whether a container must answer; None: it may."""
+    def must_be_open(self, place: str, below: Collection[str]) -> bool | None:
+        """Return whether a container must be open; None if that is not specified."""
         if place in self.allowed:
             return True
         if place not in self.unblocked:
             return False
-        return True if self.allowed & {self.face(one) for one in below} else None
+        return True if self.allowed & {self.canonical_id(file) for file in below} else None
 
     def compare(self, path: str, shown: set[str], wanted: set[str]) -> None:
         if shown - wanted:
-            self.wrong.append(f"{path}: shows too much: {sorted(shown - wanted)}")
+            self.mismatches.append(f"{path}: shows too much: {sorted(shown - wanted)}")
         if wanted - shown:
-            self.wrong.append(f"{path}: shows too little: {sorted(wanted - shown)}")
+            self.mismatches.append(f"{path}: shows too little: {sorted(wanted - shown)}")
 
-    def face(self, one: str) -> str:
-        return self.ruled.faces.get(one, one)
+    def canonical_id(self, resource_id: str) -> str:
+        return self.generated.row_files.get(resource_id, resource_id)
 
     def list_of(self, row: str) -> str:
         return row.partition(":item:")[0]
 
-    def items_path(self, one: str) -> str:
-        return f"/sites/{self.ruled.lists[one]}/lists/{one}/items"
+    def items_path(self, list_id: str) -> str:
+        return f"/sites/{self.generated.lists[list_id]}/lists/{list_id}/items"
 
-    def site_of(self, one: str) -> str:
-        return f"collab:site:{self.ruled.things[one].site}"
+    def site_of(self, resource_id: str) -> str:
+        return f"collab:site:{self.generated.facts[resource_id].site}"
 
-    def is_file(self, one: str) -> bool:
-        return one in self.ruled.things and bool(self.ruled.things[one].item)
+    def is_file(self, resource_id: str) -> bool:
+        return resource_id in self.generated.facts and bool(self.generated.facts[resource_id].item)
 
-    def same_drive(self, one: str, other: str) -> bool:
-        return self.ruled.things[one].drive == self.ruled.things[other].drive
+    def same_drive(self, resource_id: str, other: str) -> bool:
+        return self.generated.facts[resource_id].drive == self.generated.facts[other].drive
 
     def below_site(self, site: str) -> set[str]:
-        return {one for one in self.ruled.things if one != site and self.site_of(one) == site}
+        return {
+            resource_id
+            for resource_id in self.generated.facts
+            if resource_id != site and self.site_of(resource_id) == site
+        }
 
 
 def leaves(value: object, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text of an answer with the name of its member, people aside."""
+    """Yield every text of a response with the name of its member, except people."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if not (name == "displayName" and "role" in value):  # a group may be named as its site

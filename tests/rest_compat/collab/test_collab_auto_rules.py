@@ -1,4 +1,4 @@
-"""What block-all tokens make they can read back, and nothing comes into reach by moving it."""
+"""Allow rules for resources that a block-all token creates; moves do not widen access."""
 
 import pytest
 from sqlmodel import select
@@ -21,8 +21,8 @@ def within(content, name, kind="folder", action="allow"):
     return (kind, content.id(name), action)
 
 
-async def test_what_a_token_makes_gets_a_rule_of_its_own(content):
-    token = await content.selecting(within(content, "boats", "file_id"))
+async def test_an_upload_in_block_all_mode_stores_an_allow_rule(content):
+    token = await content.block_all_token(within(content, "boats", "file_id"))
 
     made = await upload(content, token)
 
@@ -41,9 +41,9 @@ async def test_what_a_token_makes_gets_a_rule_of_its_own(content):
     assert await intents(content) == []
 
 
-async def test_a_folder_and_a_list_item_get_theirs(content):
+async def test_created_folders_and_list_items_get_rules_too(content):
     list_rule = ("list_id", content.id("berths"), "allow")
-    token = await content.selecting(within(content, "boats"), list_rule)
+    token = await content.block_all_token(within(content, "boats"), list_rule)
     written = {"name": "New", "parentFolderId": content.id("inner")}
 
     folder = await content.call("POST", "/folders", token, json=written)
@@ -52,42 +52,42 @@ async def test_a_folder_and_a_list_item_get_theirs(content):
     )
 
     assert (folder.status_code, row.status_code) == (200, 201), (folder.text, row.text)
-    auto = [one["ruleType"] for one in await content.rules(token) if one["source"] == "auto"]
+    auto = [rule["ruleType"] for rule in await content.rules(token) if rule["source"] == "auto"]
     assert auto == ["file_id", "list_item_id"]
     assert row.json()["name"] == "New"
 
 
-async def test_in_allow_all_mode_no_rule_is_made(content):
+async def test_allow_all_mode_stores_no_rule(content):
     token = await content.token()
 
     assert (await upload(content, token)).status_code == 200
     assert await content.rules(token) == []
 
 
-async def test_nothing_is_made_where_neither_parent_nor_place_is_allowed(content):
+async def test_creation_is_blocked_unless_the_parent_or_a_place_rule_allows_it(content):
     for rules in (
         [within(content, "sketch", "file_id")],
         [("mime_type", "text/*", "allow")],
         [within(content, "boats"), within(content, "boats", "file_id", "block")],
     ):
-        token = await content.selecting(*rules)
+        token = await content.block_all_token(*rules)
         content.forget_calls()
-        answer = await upload(content, token)
-        assert (answer.status_code, answer.json()["errorCode"]) == (404, "BLOCKED")
-        assert not any(one["method"] in ("PUT", "PATCH") for one in content.calls())
+        response = await upload(content, token)
+        assert (response.status_code, response.json()["errorCode"]) == (404, "BLOCKED")
+        assert not any(call["method"] in ("PUT", "PATCH") for call in content.calls())
     assert "mine.txt" not in content.names("documents")
 
 
-async def test_a_blocked_type_is_not_uploaded(content):
+async def test_a_blocked_mime_type_is_not_uploaded(content):
     token = await content.token(("mime_type", "image/*", "block"))
 
-    answer = await upload(content, token, name="new.png")
+    response = await upload(content, token, name="new.png")
 
-    assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
+    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
     assert "new.png" not in content.names("documents")
 
 
-async def test_what_is_blocked_is_not_replaced(content):
+async def test_a_blocked_file_is_not_overwritten(content):
     token = await content.token(within(content, "sketch", "file_id", "block"))
     params = {
         "fileName": "SKETCH.pdf",
@@ -95,43 +95,43 @@ async def test_what_is_blocked_is_not_replaced(content):
         "conflictBehavior": "replace",
     }
 
-    answer = await content.call("POST", "/files/upload", token, params=params, content=b"x")
+    response = await content.call("POST", "/files/upload", token, params=params, content=b"x")
 
-    assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
+    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
 
 
-async def test_moving_needs_both_ends(content):
+async def test_a_move_requires_source_and_destination(content):
     out = await content.token(within(content, "houses", "folder", "block"))
     path = f"/files/{content.id('notes')}/move"
 
-    answer = await content.call(
+    response = await content.call(
         "PATCH", path, out, json={"destinationFolderId": content.id("houses")}
     )
 
-    assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
+    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
 
 
-async def test_a_folder_does_not_bring_its_content_into_reach(content):
-    """Alone the folder is allowed; moved into an allowed one, all that lies in it would be."""
-    token = await content.selecting(
+async def test_moving_a_folder_does_not_make_its_contents_accessible(content):
+    """Only the folder is allowed; in an allowed destination all of its contents would be."""
+    token = await content.block_all_token(
         within(content, "boats", "file_id"),
         within(content, "houses"),
         within(content, "houses", "file_id"),
     )
     path = f"/files/{content.id('boats')}/move"
 
-    answer = await content.call(
+    response = await content.call(
         "PATCH", path, token, json={"destinationFolderId": content.id("houses")}
     )
 
-    assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
+    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
     assert (await content.get(f"/files/{content.id('plan')}", token)).status_code == 404
 
 
-async def test_when_the_rule_cannot_be_stored_the_id_is_told_and_the_rule_follows(
+async def test_a_rule_that_cannot_be_stored_is_retried_and_the_response_has_the_id(
     content, monkeypatch
 ):
-    token = await content.selecting(within(content, "boats"))
+    token = await content.block_all_token(within(content, "boats"))
     book = content.world.gateway.services.rule_intents
     store, fails = book._store, [True]
 
@@ -141,23 +141,23 @@ async def test_when_the_rule_cannot_be_stored_the_id_is_told_and_the_rule_follow
         await store(intent, pattern)
 
     monkeypatch.setattr(book, "_store", failing)
-    answer = await upload(content, token)
+    response = await upload(content, token)
 
-    body = answer.json()
-    assert (answer.status_code, body["error"], body["success"]) == (500, None, False)
+    body = response.json()
+    assert (response.status_code, body["error"], body["success"]) == (500, None, False)
     assert body["fileId"].startswith("collab:drive:")
     assert len(await intents(content)) == 1
     fails.clear()
     await book.retry()
-    assert [one["source"] for one in await content.rules(token)] == ["manual", "auto"]
+    assert [rule["source"] for rule in await content.rules(token)] == ["manual", "auto"]
     assert await intents(content) == []
 
 
 @pytest.mark.parametrize("status", ["409", "500"])
-async def test_what_was_not_made_leaves_no_intent(content, status):
-    token = await content.selecting(within(content, "boats"))
+async def test_a_failed_creation_leaves_no_intent(content, status):
+    token = await content.block_all_token(within(content, "boats"))
     if status == "409":
-        answer = await upload(content, token, name="sketch.pdf")
-        assert answer.status_code == 409
+        response = await upload(content, token, name="sketch.pdf")
+        assert response.status_code == 409
         assert await intents(content) == []
-    assert [one["source"] for one in await content.rules(token)] == ["manual"]
+    assert [rule["source"] for rule in await content.rules(token)] == ["manual"]

@@ -1,4 +1,4 @@
-"""Columns that tell again what a word of the mask hides: not shown, not fetched, not looked at."""
+"""Columns that repeat a masked field: null, not fetched, and unusable in filters and orders."""
 
 import json
 
@@ -14,14 +14,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def all_but(*words):
-    return [str(one) for one in CollabField if one not in words]
+    return [str(word) for word in CollabField if word not in words]
 
 
 async def values(content, path, token, **query):
-    answer = await content.get(path, token, **query)
-    assert answer.status_code == 200, answer.text
-    body = answer.json()
-    return [one["fields"] for one in body["items"]] if "items" in body else [body["fields"]]
+    response = await content.get(path, token, **query)
+    assert response.status_code == 200, response.text
+    body = response.json()
+    return [item["fields"] for item in body["items"]] if "items" in body else [body["fields"]]
 
 
 # Column of the list "Berths", or of a library, and the word that hides it.
@@ -36,32 +36,36 @@ SEEN = (
 
 
 @pytest.mark.parametrize(("column", "word"), SEEN)
-async def test_a_column_goes_with_its_word_and_is_not_asked_for(still, column, word):
-    token = await still.seeing(*all_but(word, "name"))
-    whole = await values(still, still.path("berths", 2), await still.seeing(*all_but("name")))
-    still.forget_calls()
+async def test_a_masked_column_is_null_and_not_fetched(readonly, column, word):
+    token = await readonly.token_with_fields(*all_but(word, "name"))
+    whole = await values(
+        readonly, readonly.path("berths", 2), await readonly.token_with_fields(*all_but("name"))
+    )
+    readonly.forget_calls()
 
-    for path in (still.path("berths", 2), still.path("berths", 0)):
-        for found in await values(still, path, token):
+    for path in (readonly.path("berths", 2), readonly.path("berths", 0)):
+        for found in await values(readonly, path, token):
             assert found[column] is None
             assert found["Length"] > 0
-            assert {*found, "Until"} == {*whole[0]}  # one item has no value there
-    asked = json.dumps([one["query"].get("$expand") for one in still.calls()])
+            assert {*found, "Until"} == {*whole[0]}  # one item has no value in it
+    asked = json.dumps([call["query"].get("$expand") for call in readonly.calls()])
     assert column not in asked
     assert "Length" in asked
 
 
 @pytest.mark.parametrize(("column", "word"), SEEN)
-async def test_a_column_that_was_selected_is_null(still, column, word):
-    token = await still.seeing(*all_but(word))
-    still.forget_calls()
+async def test_a_selected_masked_column_is_null(readonly, column, word):
+    token = await readonly.token_with_fields(*all_but(word))
+    readonly.forget_calls()
 
-    found = await values(still, still.path("berths", 0), token, selectFields=f"{column},Length")
+    found = await values(
+        readonly, readonly.path("berths", 0), token, selectFields=f"{column},Length"
+    )
 
-    assert [set(one) for one in found] == [{column, "Length"}] * 4
-    assert {one[column] for one in found} == {None}
-    asked = [str(one["query"].get("$expand", "")) for one in still.calls()]
-    assert not any(f"$select={column}" in one or f",{column}" in one for one in asked)
+    assert [set(values) for values in found] == [{column, "Length"}] * 4
+    assert {values[column] for values in found} == {None}
+    asked = [str(call["query"].get("$expand", "")) for call in readonly.calls()]
+    assert not any(f"$select={column}" in expand or f",{column}" in expand for expand in asked)
 
 
 LOOKS = (
@@ -77,50 +81,52 @@ LOOKS = (
 
 
 @pytest.mark.parametrize(("query", "word"), LOOKS)
-async def test_nothing_is_filtered_or_ordered_by_it(still, query, word):
-    token = await still.seeing(*all_but(word))
-    still.forget_calls()
+async def test_a_masked_column_cannot_be_filtered_or_ordered_by(readonly, query, word):
+    token = await readonly.token_with_fields(*all_but(word))
+    readonly.forget_calls()
 
-    answer = await still.get(f"{still.path('berths', 0)}?{query}", token)
+    response = await readonly.get(f"{readonly.path('berths', 0)}?{query}", token)
 
-    assert (answer.status_code, answer.json()["error"]) == (403, "FIELD_NOT_VISIBLE")
-    assert still.calls() == []
-
-
-async def test_quoted_words_are_no_columns(still):
-    token = await still.seeing(*all_but("created_time"))
-
-    answer = await still.get(f"{still.path('berths', 0)}?filter=State ne 'Created'", token)
-
-    assert answer.status_code == 200, answer.text
+    assert (response.status_code, response.json()["error"]) == (403, "FIELD_NOT_VISIBLE")
+    assert readonly.calls() == []
 
 
-async def test_the_list_of_a_library_tells_no_hidden_name_type_or_size(still):
-    shelf = still.world.sandbox.ground.shelf
-    drive = still.things["documents"].drive_id
-    (of,) = [one for one in shelf.every(SiteList) if one.drive_id == drive]
-    path = f"/sites/{still.id('yard')}/lists/{still.id('yard')}:list:{of.id.lower()}/items"
+async def test_quoted_text_in_a_filter_is_not_a_column(readonly):
+    token = await readonly.token_with_fields(*all_but("created_time"))
+
+    response = await readonly.get(f"{readonly.path('berths', 0)}?filter=State ne 'Created'", token)
+
+    assert response.status_code == 200, response.text
+
+
+async def test_the_list_of_a_library_hides_masked_names_types_and_sizes(readonly):
+    shelf = readonly.world.sandbox.ground.shelf
+    drive = readonly.resources["documents"].drive_id
+    (of,) = [site_list for site_list in shelf.every(SiteList) if site_list.drive_id == drive]
+    path = f"/sites/{readonly.id('yard')}/lists/{readonly.id('yard')}:list:{of.id.lower()}/items"
     faces = {
         "name": ("FileLeafRef", "LinkFilename", "LinkFilenameNoMenu", "LinkTitle"),
         "mime_type": ("DocIcon",),
         "size": ("FileSizeDisplay",),
     }
     for word, columns in faces.items():
-        token = await still.seeing(*all_but(word))
-        found = await values(still, path, token)
+        token = await readonly.token_with_fields(*all_but(word))
+        found = await values(readonly, path, token)
         assert len(found) == 7
         for fields in found:
-            assert {fields.get(one) for one in columns} == {None}, word
+            assert {fields.get(column) for column in columns} == {None}, word
             assert fields["Created"] is not None
 
 
-async def test_the_owner_of_a_permission_goes_with_the_owners(still):
-    path = f"/files/{still.id('notes')}/permissions"
-    whole = (await still.get(path)).json()["permissions"]
-    masked = (await still.get(path, await still.seeing(*all_but("owners")))).json()["permissions"]
+async def test_masked_owners_are_removed_from_permissions(readonly):
+    path = f"/files/{readonly.id('notes')}/permissions"
+    whole = (await readonly.get(path)).json()["permissions"]
+    masked = (
+        await readonly.get(path, await readonly.token_with_fields(*all_but("owners")))
+    ).json()["permissions"]
 
-    assert [one["id"] for one in masked] == [one["id"] for one in whole]
-    assert {one["role"] for one in whole} > {"owner"}
+    assert [entry["id"] for entry in masked] == [entry["id"] for entry in whole]
+    assert {entry["role"] for entry in whole} > {"owner"}
     for before, after in zip(whole, masked, strict=True):
         if before["role"] == "owner":
             assert (after["emailAddress"], after["displayName"]) == (None, None)
@@ -128,12 +134,12 @@ async def test_the_owner_of_a_permission_goes_with_the_owners(still):
             assert after == before
 
 
-async def test_every_face_is_a_name_of_one_column():
+async def test_every_mask_word_names_columns():
     assert all(names for names in COLUMNS_BY_WORD.values())
     assert CollabField.FIELD_VALUES not in COLUMNS_BY_WORD
 
 
-async def test_a_list_with_too_many_columns_to_name_is_read_whole_and_nulled():
+async def test_too_many_columns_to_select_are_all_read_and_nulled():
     columns = tuple(Column(name=f"Column{n:04}" + "x" * 40) for n in range(400))
     created = Column(name="Created", column_type="dateTime")
 
@@ -142,7 +148,7 @@ async def test_a_list_with_too_many_columns_to_name_is_read_whole_and_nulled():
     assert (found.requested, found.nulled) == (None, ("Created",))
 
 
-async def test_a_word_inside_another_is_no_mention():
+async def test_a_formula_mentions_whole_column_names_only():
     columns = (
         Column(name="Title"),
         Column(name="A", column_type="calculated", formula="=Subtitle&[Title2]"),

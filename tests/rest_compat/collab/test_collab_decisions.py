@@ -1,4 +1,4 @@
-"""The decision log on collaboration content: the rule that decided, for the operator alone."""
+"""Decision log of collaboration content: the deciding rule, shown to the operator only."""
 
 import pytest
 
@@ -11,17 +11,17 @@ TOLD = ("operation", "outcome", "layer", "code", "status", "rule_id")
 LINK = "query ($id: String!) { collabFileLink(fileId: $id) { success errorMessage } }"
 
 
-async def decided(still, count):
+async def decided(readonly, count):
     """Return the last *count* decisions, oldest first."""
-    await still.world.gateway.services.decisions.flush()
+    await readonly.world.gateway.services.decisions.flush()
     found = await reading.newest(
-        still.world.gateway.services.database, DecisionFilter(), limit=count
+        readonly.world.gateway.services.database, DecisionFilter(), limit=count
     )
     return [row for _, row in reversed(found)]
 
 
-async def rule_of(still, token, action):
-    (found,) = [one["id"] for one in await still.rules(token) if one["action"] == action]
+async def rule_of(readonly, token, action):
+    (found,) = [rule["id"] for rule in await readonly.rules(token) if rule["action"] == action]
     return found
 
 
@@ -35,67 +35,65 @@ async def rule_of(still, token, action):
         pytest.param([("sensitivity_label_id", "secret")], "plan", id="by its label"),
     ],
 )
-async def test_the_rule_that_blocks_is_named_to_the_operator_and_to_nobody_else(
-    still, rules, asked
-):
+async def test_only_the_operator_sees_the_blocking_rule(readonly, rules, asked):
     ((kind, name),) = rules
     patterns = {
-        "drive_id": lambda: still.things[name].drive_id,
+        "drive_id": lambda: readonly.resources[name].drive_id,
         "mime_type": lambda: name,
-        "sensitivity_label_id": lambda: still.labels[name].id,
+        "sensitivity_label_id": lambda: readonly.labels[name].id,
     }
-    pattern = patterns.get(kind, lambda: still.id(name))()
-    token = await still.token((kind, pattern, "block"))
-    rule = await rule_of(still, token, "block")
+    pattern = patterns.get(kind, lambda: readonly.id(name))()
+    token = await readonly.token((kind, pattern, "block"))
+    rule = await rule_of(readonly, token, "block")
 
-    answer = await still.get(f"/files/{still.id(asked)}", token)
-    linked = await still.ask(LINK, token, id=still.id(asked))
+    response = await readonly.get(f"/files/{readonly.id(asked)}", token)
+    linked = await readonly.graphql(LINK, token, id=readonly.id(asked))
 
-    assert answer.json() == {
+    assert response.json() == {
         "error": "BLOCKED",
         "message": "This token's rules do not allow this resource.",
-        "requestId": answer.headers["X-Request-Id"],
+        "requestId": response.headers["X-Request-Id"],
     }
     assert set(linked["errors"][0]["extensions"]) == {"code", "httpStatus", "requestId"}
-    rows = await decided(still, 2)
+    rows = await decided(readonly, 2)
     assert [tuple(getattr(row, name) for name in TOLD) for row in rows] == [
         ("collabFile", "refused", "scope", "BLOCKED", 404, rule),
         ("collabFileLink", "refused", "scope", "BLOCKED", 404, rule),
     ]
-    assert {row.resource_id for row in rows} == {still.id(asked)}
+    assert {row.resource_id for row in rows} == {readonly.id(asked)}
 
 
-async def test_no_rule_is_named_where_none_allows(still):
-    token = await still.selecting(("file_id", still.id("notes"), "allow"))
+async def test_a_block_by_default_names_no_rule(readonly):
+    token = await readonly.block_all_token(("file_id", readonly.id("notes"), "allow"))
 
     for name in ("notes", "plan"):
-        await still.get(f"/files/{still.id(name)}", token)
+        await readonly.get(f"/files/{readonly.id(name)}", token)
 
-    assert [(row.outcome, row.code, row.rule_id) for row in await decided(still, 2)] == [
+    assert [(row.outcome, row.code, row.rule_id) for row in await decided(readonly, 2)] == [
         ("allowed", None, None),
         ("refused", "BLOCKED", None),
     ]
 
 
-async def test_what_a_rule_hides_in_a_listing_is_not_told(still):
-    token = await still.token(("file_id", still.id("plan"), "block"))
+async def test_entries_hidden_in_a_listing_are_not_logged(readonly):
+    token = await readonly.token(("file_id", readonly.id("plan"), "block"))
 
-    await still.get("/files", token, folderId=still.id("boats"))
+    await readonly.get("/files", token, folderId=readonly.id("boats"))
 
-    (row,) = await decided(still, 1)
+    (row,) = await decided(readonly, 1)
     assert (row.operation, row.outcome, row.rule_id) == ("collabFiles", "allowed", None)
-    assert row.resource_id == still.id("boats")
-    assert still.things["plan"].id not in repr(row)
+    assert row.resource_id == readonly.id("boats")
+    assert readonly.resources["plan"].id not in repr(row)
 
 
-async def test_a_change_into_a_blocked_folder_names_the_rule(still):
-    token = await still.token(("folder", still.id("boats"), "block"))
-    rule = await rule_of(still, token, "block")
+async def test_a_change_into_a_blocked_folder_logs_the_rule(readonly):
+    token = await readonly.token(("folder", readonly.id("boats"), "block"))
+    rule = await rule_of(readonly, token, "block")
 
-    answer = await still.call(
-        "POST", "/folders", token, json={"name": "new", "parentFolderId": still.id("inner")}
+    response = await readonly.call(
+        "POST", "/folders", token, json={"name": "new", "parentFolderId": readonly.id("inner")}
     )
 
-    assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
-    (row,) = await decided(still, 1)
+    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
+    (row,) = await decided(readonly, 1)
     assert (row.operation, row.code, row.rule_id) == ("createFolder", "BLOCKED", rule)

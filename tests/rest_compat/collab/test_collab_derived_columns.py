@@ -1,4 +1,4 @@
-"""What is calculated from hidden columns, or looked up in them, and what writing echoes."""
+"""Columns calculated from masked columns or looked up in them, in reads and writes."""
 
 import content_world
 import pytest
@@ -7,19 +7,19 @@ from policy.vocabulary import CollabField
 
 
 def all_but(*words):
-    return [str(one) for one in CollabField if one not in words]
+    return [str(word) for word in CollabField if word not in words]
 
 
 async def values(content, path, token, **query):
-    answer = await content.get(path, token, **query)
-    assert answer.status_code == 200, answer.text
-    return [one["fields"] for one in answer.json()["items"]]
+    response = await content.get(path, token, **query)
+    assert response.status_code == 200, response.text
+    return [item["fields"] for item in response.json()["items"]]
 
 
 @pytest.fixture
 async def derived(content):
-    """A list whose columns are calculated from others, and look them up."""
-    make, things = content.make, content.things
+    """A list whose columns are calculated from, or look up, other columns."""
+    make, things = content.make, content.resources
     column = content_world.column
     things["tolls"] = make.list_in(
         things["yard"],
@@ -41,8 +41,8 @@ async def derived(content):
     return content
 
 
-async def test_what_is_calculated_from_a_hidden_column_is_hidden(derived):
-    token = await derived.seeing(*all_but("created_time"))
+async def test_columns_calculated_from_a_masked_column_are_hidden(derived):
+    token = await derived.token_with_fields(*all_but("created_time"))
 
     (found,) = await values(derived, derived.path("tolls", 0), token)
 
@@ -54,16 +54,16 @@ async def test_what_is_calculated_from_a_hidden_column_is_hidden(derived):
         "Created": None,
     }
     for query in ("filter=Later gt 1", "orderBy=Made"):
-        answer = await derived.get(f"{derived.path('tolls', 0)}?{query}", token)
-        assert (answer.status_code, answer.json()["error"]) == (403, "FIELD_NOT_VISIBLE"), query
+        response = await derived.get(f"{derived.path('tolls', 0)}?{query}", token)
+        assert (response.status_code, response.json()["error"]) == (403, "FIELD_NOT_VISIBLE"), query
     fine = await derived.get(f"{derived.path('tolls', 0)}?orderBy=Twice", token)
     assert fine.status_code == 200, fine.text
 
 
-async def test_the_name_of_another_item_that_is_looked_up_is_hidden(derived):
+async def test_a_looked_up_name_is_hidden_with_names(derived):
     query = {"selectFields": "Berth,BerthLookupId,Fee"}
     whole = await values(derived, derived.path("tolls", 0), await derived.token(), **query)
-    token = await derived.seeing(*all_but("name"))
+    token = await derived.token_with_fields(*all_but("name"))
 
     masked = await values(derived, derived.path("tolls", 0), token, **query)
 
@@ -71,17 +71,17 @@ async def test_the_name_of_another_item_that_is_looked_up_is_hidden(derived):
     assert masked == [{"Berth": None, "BerthLookupId": "2", "Fee": 3}]
 
 
-async def test_writing_echoes_nothing_hidden(content):
-    token = await content.seeing(*all_but("name", "owners", "created_time"))
+async def test_a_write_does_not_return_masked_columns(content):
+    token = await content.token_with_fields(*all_but("name", "owners", "created_time"))
     body = {"fields": {"Title": "New", "Length": 3}}
 
     made = await content.call("POST", content.path("berths", 0), token, json=body)
     number = int(made.json()["id"].rpartition(":")[2])
     changed = await content.call("PATCH", content.path("berths", number), token, json=body)
 
-    for answer, status in ((made, 201), (changed, 200)):
-        found = answer.json()["fields"]
-        assert answer.status_code == status
+    for response, status in ((made, 201), (changed, 200)):
+        found = response.json()["fields"]
+        assert response.status_code == status
         assert found["Length"] == 3
         for column in ("Title", "LinkTitle", "Created", "AuthorLookupId", "EditorLookupId"):
             assert found[column] is None

@@ -1,4 +1,4 @@
-"""Explanations of collaboration content: the rule that decided, and the rules that would help."""
+"""Explanations of collaboration content: the deciding rule, and the rule changes that help."""
 
 import pytest
 from content_world import ADMIN
@@ -7,23 +7,23 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def explained(content, token, method, path, **more):
-    """Ask about a call with a token."""
+    """Explain a call with a token."""
     async with content.client(token) as mine:
         token_id = (await mine.get("/api/access/token")).json()["id"]
     content.forget_calls()
     asked = {"method": method, "path": content.prefix + path, **more}
     async with content.client(ADMIN) as admin:
-        answer = await admin.post(f"/api/access-tokens/{token_id}/explain", json=asked)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+        response = await admin.post(f"/api/access-tokens/{token_id}/explain", json=asked)
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
 def layer(found):
-    return next(one["layer"] for one in found["layers"] if one["outcome"] == "refused")
+    return next(layer["layer"] for layer in found["layers"] if layer["outcome"] == "refused")
 
 
 def pair(content, name):
-    thing = content.things[name]
+    thing = content.resources[name]
     return f"{thing.drive_id}:{thing.id}"
 
 
@@ -31,15 +31,15 @@ def allowing(kind, pattern):
     return [{"ruleType": kind, "pattern": pattern, "action": "allow"}]
 
 
-async def test_the_rule_that_blocks_is_named_and_goes(still):
-    notes, drive = still.things["notes"].id, still.things["documents"].drive_id
-    token = await still.token(
+async def test_the_blocking_rule_is_named_and_its_removal_proposed(readonly):
+    notes, drive = readonly.resources["notes"].id, readonly.resources["documents"].drive_id
+    token = await readonly.token(
         ("file_id", "other", "block"),
         ("file_id", notes, "block"),
         ("mime_type", "image/*", "block"),
     )
-    known = await still.rules(token)
-    found = await explained(still, token, "GET", f"/files/{still.id('notes')}")
+    known = await readonly.rules(token)
+    found = await explained(readonly, token, "GET", f"/files/{readonly.id('notes')}")
 
     assert (found["status"], found["error"], layer(found)) == (404, "BLOCKED", "scope")
     assert found["rule"] == {
@@ -57,23 +57,23 @@ async def test_the_rule_that_blocks_is_named_and_goes(still):
     assert drive not in str(found)
 
 
-async def test_every_block_must_go_and_an_allow_come_besides(still):
-    thing = still.things["sketch"]
-    token = await still.selecting(
+async def test_all_blocking_rules_are_removed_and_an_allow_rule_added(readonly):
+    thing = readonly.resources["sketch"]
+    token = await readonly.block_all_token(
         ("file_id", thing.id, "block"), ("drive_id", thing.drive_id, "block")
     )
-    known = await still.rules(token)
-    found = await explained(still, token, "GET", f"/files/{still.id('sketch')}")
+    known = await readonly.rules(token)
+    found = await explained(readonly, token, "GET", f"/files/{readonly.id('sketch')}")
 
-    assert sorted(found["change"]["removeRules"]) == [one["id"] for one in known]
-    assert found["change"]["addRules"] == allowing("file_id", pair(still, "sketch"))
+    assert sorted(found["change"]["removeRules"]) == [rule["id"] for rule in known]
+    assert found["change"]["addRules"] == allowing("file_id", pair(readonly, "sketch"))
     assert found["change"]["settings"] == {}
 
 
-async def test_the_rule_that_allows_is_named(still):
-    token = await still.selecting(("file_id", pair(still, "notes"), "allow"))
-    (rule,) = await still.rules(token)
-    found = await explained(still, token, "GET", f"/files/{still.id('notes')}")
+async def test_the_allowing_rule_is_named(readonly):
+    token = await readonly.block_all_token(("file_id", pair(readonly, "notes"), "allow"))
+    (rule,) = await readonly.rules(token)
+    found = await explained(readonly, token, "GET", f"/files/{readonly.id('notes')}")
 
     assert (found["outcome"], found["status"]) == ("allowed", 200)
     assert found["rule"]["id"] == rule["id"]
@@ -111,67 +111,67 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-async def test_without_default_access_the_narrowest_rule_is_added(still, case):
+async def test_block_all_mode_proposes_the_narrowest_allow_rule(readonly, case):
     method, path, body, (kind, name) = case
-    token = await still.selecting()
-    more = {"body": body(still)} if body else {}
-    found = await explained(still, token, method, path(still), **more)
+    token = await readonly.block_all_token()
+    more = {"body": body(readonly)} if body else {}
+    found = await explained(readonly, token, method, path(readonly), **more)
 
     assert (found["status"], found["error"], found["rule"]) == (404, "BLOCKED", None)
-    assert found["change"]["addRules"] == allowing(kind, pair(still, name))
+    assert found["change"]["addRules"] == allowing(kind, pair(readonly, name))
     assert (found["change"]["settings"], found["change"]["removeRules"]) == ({}, [])
 
 
-async def test_sites_lists_and_their_items_are_named_by_their_own_rules(still):
-    token = await still.selecting()
-    berths = still.things["berths"]
+async def test_sites_lists_and_items_get_rules_of_their_own_type(readonly):
+    token = await readonly.block_all_token()
+    berths = readonly.resources["berths"]
     site, of = berths.site_id.lower(), berths.id.lower()
     for path, kind, pattern in (
-        (f"/sites/{still.id('yard')}", "site_id", site),
-        (still.path("berths"), "list_id", of),
-        (still.path("berths", 0), "list_id", of),
-        (still.path("berths", 2), "list_item_id", f"{of}:2"),
+        (f"/sites/{readonly.id('yard')}", "site_id", site),
+        (readonly.path("berths"), "list_id", of),
+        (readonly.path("berths", 0), "list_id", of),
+        (readonly.path("berths", 2), "list_item_id", f"{of}:2"),
     ):
-        found = await explained(still, token, "GET", path)
+        found = await explained(readonly, token, "GET", path)
         assert found["change"]["addRules"] == allowing(kind, pattern), path
 
 
-async def test_moving_a_folder_needs_all_that_lies_in_it(still):
-    token = await still.selecting()
+async def test_moving_a_folder_requires_rules_for_its_contents(readonly):
+    token = await readonly.block_all_token()
     found = await explained(
-        still,
+        readonly,
         token,
         "PATCH",
-        f"/files/{still.id('inner')}/move",
-        body={"destinationFolderId": still.id("houses")},
+        f"/files/{readonly.id('inner')}/move",
+        body={"destinationFolderId": readonly.id("houses")},
     )
 
     assert found["change"]["addRules"] == [
-        *allowing("file_id", pair(still, "inner")),
-        *allowing("file_id", pair(still, "houses")),
-        *allowing("folder", pair(still, "inner")),
+        *allowing("file_id", pair(readonly, "inner")),
+        *allowing("file_id", pair(readonly, "houses")),
+        *allowing("folder", pair(readonly, "inner")),
     ]
 
 
-async def test_what_is_not_there_is_no_matter_of_rules(still):
-    token = await still.selecting(("mime_type", "text/*", "allow"))
-    drive = still.things["documents"].drive_id
-    found = await explained(still, token, "GET", f"/files/collab:drive:{drive}:item:absent")
+async def test_a_missing_resource_cannot_be_fixed_by_rules(readonly):
+    token = await readonly.block_all_token(("mime_type", "text/*", "allow"))
+    drive = readonly.resources["documents"].drive_id
+    found = await explained(readonly, token, "GET", f"/files/collab:drive:{drive}:item:absent")
 
     assert (found["error"], found["change"]) == ("BLOCKED", None)
     assert found["unchangeable"] == "The token's connections see nothing under this id."
     assert found["partialChange"]["addRules"] == allowing("file_id", f"{drive}:absent")
 
 
-async def test_nothing_is_made_and_no_rule_is_stored(still):
-    thing = still.things["boats"]
-    token = await still.selecting(
-        ("file_id", pair(still, "boats"), "allow"),
-        ("folder", pair(still, "boats"), "allow"),
-        ("list_id", still.things["berths"].id, "allow"),
+async def test_explaining_a_write_changes_nothing(readonly):
+    thing = readonly.resources["boats"]
+    token = await readonly.block_all_token(
+        ("file_id", pair(readonly, "boats"), "allow"),
+        ("folder", pair(readonly, "boats"), "allow"),
+        ("list_id", readonly.resources["berths"].id, "allow"),
     )
-    folder, names = still.id("boats"), still.names("documents")
-    rules = await still.rules(token)
+    folder, names = readonly.id("boats"), readonly.names("documents")
+    rules = await readonly.rules(token)
     for method, path, body, status in (
         ("POST", f"/files/upload?fileName=new.txt&folderId={folder}", None, 200),
         (
@@ -181,37 +181,37 @@ async def test_nothing_is_made_and_no_rule_is_stored(still):
             200,
         ),
         ("POST", "/folders", {"name": "new", "parentFolderId": folder}, 200),
-        ("PATCH", f"/files/{still.id('sketch')}/rename", {"newName": "new.pdf"}, 200),
+        ("PATCH", f"/files/{readonly.id('sketch')}/rename", {"newName": "new.pdf"}, 200),
         (
             "PATCH",
-            f"/files/{still.id('sketch')}/move",
-            {"destinationFolderId": still.id("inner")},
+            f"/files/{readonly.id('sketch')}/move",
+            {"destinationFolderId": readonly.id("inner")},
             200,
         ),
-        ("DELETE", f"/files/{still.id('sketch')}", None, 204),
-        ("POST", still.path("berths", 0), {"fields": {"Title": "new"}}, 201),
-        ("PATCH", still.path("berths", 2), {"fields": {"Title": "new"}}, 200),
-        ("DELETE", still.path("berths", 2), None, 204),
+        ("DELETE", f"/files/{readonly.id('sketch')}", None, 204),
+        ("POST", readonly.path("berths", 0), {"fields": {"Title": "new"}}, 201),
+        ("PATCH", readonly.path("berths", 2), {"fields": {"Title": "new"}}, 200),
+        ("DELETE", readonly.path("berths", 2), None, 204),
     ):
-        found = await explained(still, token, method, path, **({"body": body} if body else {}))
+        found = await explained(readonly, token, method, path, **({"body": body} if body else {}))
         assert (found["outcome"], found["status"]) == ("allowed", status), (path, found)
-        writes = [one for one in still.calls() if one["method"] not in ("GET", "HEAD")]
+        writes = [call for call in readonly.calls() if call["method"] not in ("GET", "HEAD")]
         assert [one["path"] for one in writes if one["path"] != "/v1.0/$batch"] == [], path
 
-    assert still.names("documents") == names
-    assert await still.rules(token) == rules
+    assert readonly.names("documents") == names
+    assert await readonly.rules(token) == rules
     assert thing.id in folder
 
 
-async def test_the_internal_address_is_explained_where_it_is_open(still):
-    token = await still.token()
-    async with still.client(token) as mine:
+async def test_a_closed_internal_address_is_explained_as_a_wrong_request(readonly):
+    token = await readonly.token()
+    async with readonly.client(token) as mine:
         token_id = (await mine.get("/api/access/token")).json()["id"]
     asked = {"method": "GET", "path": "/internal/api/access/collab/sites"}
-    async with still.client(ADMIN) as admin:
+    async with readonly.client(ADMIN) as admin:
         found = await admin.post(f"/api/access-tokens/{token_id}/explain", json=asked)
 
-    told = found.json()  # it is not open here
+    told = found.json()  # the internal address is closed in this gateway
     assert (told["status"], told["unchangeable"]) == (
         404,
         "The request itself is wrong; no setting of the token is the reason.",

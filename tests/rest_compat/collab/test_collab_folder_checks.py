@@ -1,4 +1,4 @@
-"""A folder is deleted, moved and shared only with a right to all that lies in it."""
+"""Deleting, moving and sharing a folder require access to all of its contents."""
 
 import pytest
 from content_world import BOB
@@ -11,11 +11,13 @@ def blocking(content, kind, name):
 
 
 async def changes(content, token, folder):
-    """Try everything that is done to a folder as a whole; return statuses and words."""
+    """Try every change of a whole folder; return the status and code of each."""
     path = f"/files/{content.id(folder)}"
     given = await content.get(f"{path}/permissions")
     permission = next(
-        one["id"] for one in given.json()["permissions"] if one["emailAddress"] == BOB
+        permission["id"]
+        for permission in given.json()["permissions"]
+        if permission["emailAddress"] == BOB
     )
     found = {}
     for name, method, end, body in (
@@ -25,11 +27,11 @@ async def changes(content, token, folder):
         ("move", "PATCH", "/move", {"destinationFolderId": content.id("houses")}),
         ("delete", "DELETE", "", None),
     ):
-        answer = await content.call(
+        response = await content.call(
             method, path + end, token, **({} if body is None else {"json": body})
         )
-        word = answer.json()["error"] if answer.status_code >= 400 else None
-        found[name] = (answer.status_code, word)
+        word = response.json()["error"] if response.status_code >= 400 else None
+        found[name] = (response.status_code, word)
     return found
 
 
@@ -41,14 +43,14 @@ DONE["delete"] = (204, None)
 
 @pytest.fixture
 async def shared(content):
-    """The folder of the tests is shared with somebody already."""
-    content.make.share(content.things["boats"], "user", "read", to=(BOB,))
+    """A world in which the folder of the tests is already shared."""
+    content.make.share(content.resources["boats"], "user", "read", to=(BOB,))
     content.make.keep()
     return content
 
 
 def writes(content):
-    return [one for one in content.calls() if one["method"] != "GET" and not one["batch"]]
+    return [call for call in content.calls() if call["method"] != "GET" and not call["batch"]]
 
 
 BLOCKS = (
@@ -64,43 +66,43 @@ BLOCKS = (
 
 
 @pytest.mark.parametrize("rule", BLOCKS)
-async def test_what_is_blocked_in_a_folder_holds_the_folder(shared, rule):
+async def test_a_folder_with_blocked_contents_is_not_changed(shared, rule):
     token = await shared.token(rule(shared))
     there = shared.names("documents")
     shared.forget_calls()
 
     assert await changes(shared, token, "boats") == REFUSED
-    assert [one["path"] for one in writes(shared) if "$batch" not in one["path"]] == []
+    assert [call["path"] for call in writes(shared) if "$batch" not in call["path"]] == []
     assert shared.names("documents") == there
 
 
-async def test_a_folder_without_anything_blocked_is_changed(shared):
+async def test_a_folder_without_blocked_contents_is_changed(shared):
     token = await shared.token(blocking(shared, "file_id", "house"))
 
     assert await changes(shared, token, "boats") == DONE
 
 
-async def test_without_rules_nothing_is_looked_at(shared):
+async def test_without_rules_the_contents_are_not_listed(shared):
     token = await shared.token()
     shared.forget_calls()
 
     await shared.call("DELETE", f"/files/{shared.id('boats')}", token)
 
-    assert not any("children" in one["path"] for one in shared.calls())
+    assert not any("children" in call["path"] for call in shared.calls())
 
 
-async def test_a_rule_about_a_place_settles_it_without_a_look(shared):
-    places = [("drive_id", shared.things["documents"].drive_id, "allow")]
-    token = await shared.selecting(*places)
+async def test_a_place_rule_allows_the_change_without_listing(shared):
+    places = [("drive_id", shared.resources["documents"].drive_id, "allow")]
+    token = await shared.block_all_token(*places)
     shared.forget_calls()
 
     assert await changes(shared, token, "boats") == DONE
-    assert not any("children" in one["path"] for one in shared.calls())
+    assert not any("children" in call["path"] for call in shared.calls())
 
 
-async def test_a_folder_alone_is_no_right_to_what_lies_in_it(shared):
+async def test_access_to_a_folder_does_not_include_its_contents(shared):
     """Block-all: the folder is allowed by its id, its files are not."""
-    token = await shared.selecting(
+    token = await shared.block_all_token(
         ("file_id", shared.id("boats"), "allow"),
         ("folder", shared.id("houses"), "allow"),
         ("file_id", shared.id("houses"), "allow"),
@@ -109,73 +111,75 @@ async def test_a_folder_alone_is_no_right_to_what_lies_in_it(shared):
     assert await changes(shared, token, "boats") == REFUSED
 
 
-async def test_what_a_token_made_in_its_own_folder_goes_with_the_folder(content):
-    token = await content.selecting(("file_id", content.id("boats"), "allow"))
+async def test_contents_that_the_token_created_are_deleted_with_the_folder(content):
+    token = await content.block_all_token(("file_id", content.id("boats"), "allow"))
     body = {"name": "Mine", "parentFolderId": content.id("boats")}
     folder = (await content.call("POST", "/folders", token, json=body)).json()["fileId"]
     params = {"fileName": "mine.txt", "folderId": folder}
     made = await content.call("POST", "/files/upload", token, params=params, content=b"x")
     assert made.status_code == 200, made.text
 
-    answer = await content.call("DELETE", f"/files/{folder}", token)
+    response = await content.call("DELETE", f"/files/{folder}", token)
 
-    assert answer.status_code == 204
+    assert response.status_code == 204
     assert not {"Mine", "mine.txt"} & content.names("documents")
 
 
-async def test_a_file_is_deleted_without_a_look_around(content):
+async def test_deleting_a_file_lists_nothing(content):
     token = await content.token(blocking(content, "file_id", "plan"))
     content.forget_calls()
 
-    answer = await content.call("DELETE", f"/files/{content.id('sketch')}", token)
+    response = await content.call("DELETE", f"/files/{content.id('sketch')}", token)
 
-    assert answer.status_code == 204
-    assert not any("children" in one["path"] for one in content.calls())
+    assert response.status_code == 204
+    assert not any("children" in call["path"] for call in content.calls())
 
 
 @pytest.mark.parametrize("bound", ["MAX_PAGES", "MAX_ENTRIES"])
-async def test_more_than_can_be_looked_at_counts_as_blocked(shared, monkeypatch, bound):
+async def test_contents_beyond_the_bounds_count_as_blocked(shared, monkeypatch, bound):
     monkeypatch.setattr(folder_checks, bound, 1)
     token = await shared.token(("mime_type", "video/*", "block"))
     shared.forget_calls()
 
-    answer = await shared.call("DELETE", f"/files/{shared.id('boats')}", token)
+    response = await shared.call("DELETE", f"/files/{shared.id('boats')}", token)
 
-    assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
-    assert sum("children" in one["path"] for one in shared.calls()) == 1
+    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
+    assert sum("children" in call["path"] for call in shared.calls()) == 1
     assert "Boats" in shared.names("documents")
 
 
-async def test_a_wide_folder_costs_a_page_for_two_hundred(content):
-    """Stated: one call for each page of 200 in each folder, besides the reads of any deletion."""
-    make, wide = content.make, content.make.folder(content.things["documents"], "Wide")
+async def test_checking_a_folder_costs_one_page_per_200_entries(content):
+    """One call for each page of 200 in each folder, besides the reads of any deletion."""
+    make, wide = content.make, content.make.folder(content.resources["documents"], "Wide")
     for number in range(450):
         make.file(wide, f"{number}.txt", ("text", "x"))
     make.keep()
-    content.things["wide"] = wide
+    content.resources["wide"] = wide
     token = await content.token(("mime_type", "video/*", "block"))
     content.forget_calls()
 
-    answer = await content.call("DELETE", f"/files/{content.id('wide')}", token)
+    response = await content.call("DELETE", f"/files/{content.id('wide')}", token)
 
-    assert answer.status_code == 204
-    assert sum("children" in one["path"] for one in content.calls()) == 3
+    assert response.status_code == 204
+    assert sum("children" in call["path"] for call in content.calls()) == 3
     assert len(content.calls()) == 5
 
 
-async def test_the_row_of_a_folder_is_deleted_with_the_same_right(content):
+async def test_deleting_the_list_item_of_a_folder_checks_its_contents(content):
     from sandbox.collab.records import SiteList
 
     shelf = content.world.sandbox.ground.shelf
-    boats = content.things["boats"]
-    (of,) = [one for one in shelf.every(SiteList) if one.drive_id == boats.drive_id]
+    boats = content.resources["boats"]
+    (of,) = [
+        site_list for site_list in shelf.every(SiteList) if site_list.drive_id == boats.drive_id
+    ]
     site = content.id("yard")
     list_id = f"{site}:list:{of.id.lower()}"
     path = f"/sites/{site}/lists/{list_id}/items/{list_id}:item:{boats.number}"
     blocked = await content.token(blocking(content, "file_id", "plan"))
 
-    answer = await content.call("DELETE", path, blocked)
-    assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
+    response = await content.call("DELETE", path, blocked)
+    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
     assert "Boats" in content.names("documents")
 
     done = await content.call(

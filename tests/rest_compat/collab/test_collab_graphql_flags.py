@@ -1,4 +1,4 @@
-"""Every collab field of GraphQL is opened by the flag of its documented call, and by no other."""
+"""Every collab field of GraphQL requires the flag of its documented call, and no other."""
 
 import graphql
 import pytest
@@ -11,7 +11,7 @@ from policy.vocabulary import CollabOp
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SCHEMA = graphql.build_schema((REPOSITORY / "schema.graphql").read_text())
-# Field -> the flags of which one opens it. Contract, "Collaboration-content surface".
+# Field -> its flags, of which one suffices; docs/spec/collab.md#endpoints.
 FLAGS = {
     "collabFiles": {"list_files", "search_files"},
     "collabFile": {"get_file_metadata"},
@@ -41,12 +41,12 @@ FLAGS = {
 }
 
 
-async def test_every_field_has_its_row():
+async def test_the_flag_table_covers_every_field():
     assert FLAGS.keys() == {*QUERIES, *MUTATIONS}
 
 
 def value(kind):
-    """Write a value of a type, with what it requires alone."""
+    """Return a literal of a type with its required members only."""
     if isinstance(kind, graphql.GraphQLNonNull):
         return value(kind.of_type)
     if isinstance(kind, graphql.GraphQLEnumType):
@@ -58,14 +58,14 @@ def value(kind):
 
 def required(arguments):
     return ", ".join(
-        f"{name}: {value(one.type)}"
-        for name, one in arguments.items()
-        if graphql.is_required_argument(one) or graphql.is_required_input_field(one)
+        f"{name}: {value(argument.type)}"
+        for name, argument in arguments.items()
+        if graphql.is_required_argument(argument) or graphql.is_required_input_field(argument)
     )
 
 
 def document(name):
-    """Write the shortest document that has the field."""
+    """Return the shortest document that selects the field."""
     root, word = SCHEMA.query_type, "query"
     if name in MUTATIONS:
         root, word = SCHEMA.mutation_type, "mutation"
@@ -78,18 +78,20 @@ def document(name):
 
 
 @pytest.mark.parametrize("name", FLAGS)
-async def test_a_field_asks_for_exactly_its_flag(still, name):
+async def test_a_field_requires_exactly_its_flag(readonly, name):
     others = [flag for flag in CollabOp if flag not in FLAGS[name]]
-    still.forget_calls()
+    readonly.forget_calls()
 
-    body = await still.ask(document(name), await still.token(allowedCollabOperations=others))
+    body = await readonly.graphql(
+        document(name), await readonly.token(allowedCollabOperations=others)
+    )
 
     (error,) = body["errors"]
     told = (error["extensions"]["code"], error["extensions"]["httpStatus"])
     assert told == ("OPERATION_NOT_ALLOWED", 422)
     assert set(error["extensions"]["requiredOperation"].split(" or ")) == FLAGS[name]
     for flag in FLAGS[name]:
-        token = await still.token(allowedCollabOperations=[flag], resources=(BROKEN,))
-        (error,) = (await still.ask(document(name), token))["errors"]
+        token = await readonly.token(allowedCollabOperations=[flag], resources=(BROKEN,))
+        (error,) = (await readonly.graphql(document(name), token))["errors"]
         assert error["extensions"]["code"] != "OPERATION_NOT_ALLOWED"
-    assert still.calls() == []
+    assert readonly.calls() == []

@@ -1,4 +1,4 @@
-"""What is made under an Idempotency-Key is made once, also when a bug of ours strikes after it."""
+"""Creation under an Idempotency-Key happens once, even if the gateway fails afterwards."""
 
 import pytest
 
@@ -20,7 +20,7 @@ FILE = {"params": {"fileName": "sketch.pdf", "conflictBehavior": "rename"}, "con
         pytest.param("upload", lambda _: "/files/upload", FILE, id="a file of another name"),
     ],
 )
-async def test_what_nothing_would_tell_from_the_first_is_not_made_again(
+async def test_an_unrecognisable_duplicate_is_not_created_again(
     content, monkeypatch, does, path, sent
 ):
     make, made = getattr(MergedContent, does), []
@@ -38,13 +38,13 @@ async def test_what_nothing_would_tell_from_the_first_is_not_made_again(
     later = [await content.call("POST", path(content), **keyed) for _ in range(2)]
 
     assert first.status_code == 500
-    for answer in later:
-        assert (answer.status_code, answer.json()["message"]) == (504, UNKNOWN)
-    assert [answer.headers.get("idempotent-replayed") for answer in later] == [None, "true"]
+    for response in later:
+        assert (response.status_code, response.json()["message"]) == (504, UNKNOWN)
+    assert [response.headers.get("idempotent-replayed") for response in later] == [None, "true"]
     assert len(made) == 1
 
 
-async def test_a_name_that_is_taken_tells_of_the_first(content, monkeypatch):
+async def test_a_retry_with_a_taken_name_is_a_conflict(content, monkeypatch):
     make = MergedContent.create_folder
 
     async def failing(*given, **more):

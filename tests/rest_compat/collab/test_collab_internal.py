@@ -1,4 +1,4 @@
-"""The internal address: the same calls, tokens, rules and masks, with rate buckets of its own."""
+"""Internal address: the same calls, tokens, rules and masks, with its own rate buckets."""
 
 import httpx
 import pytest
@@ -11,7 +11,7 @@ PREFIX = "/internal/api/access/collab"
 
 @pytest.fixture
 async def inside(content):
-    """A second process over the same store that serves the internal address too."""
+    """A second gateway over the same store that also serves the internal address."""
     settings = content.world.gateway.services.settings.model_copy(
         update={"internal_enabled": True, "rate_limits": "on"}
     )
@@ -26,18 +26,18 @@ async def get(client, path, token):
     return await client.get(path, headers={"authorization": f"Bearer {token}"})
 
 
-async def test_it_answers_the_same(content, inside):
-    token = await content.selecting(("folder", content.id("boats"), "allow"))
+async def test_the_internal_address_gives_the_same_responses(content, inside):
+    token = await content.block_all_token(("folder", content.id("boats"), "allow"))
     for path in ("/sites", f"/files/{content.id('plan')}", f"/files/{content.id('notes')}"):
         inner = await get(inside, PREFIX + path, token)
         outer = await get(inside, "/api/access/collab" + path, token)
-        bodies = [one.json() for one in (inner, outer)]
+        bodies = [response.json() for response in (inner, outer)]
         for body in bodies:
             body.pop("requestId", None)
         assert (inner.status_code, bodies[0]) == (outer.status_code, bodies[1])
 
 
-async def test_it_counts_by_itself(content, inside):
+async def test_the_internal_address_has_its_own_rate_buckets(content, inside):
     token = await content.token()
     for _ in range(3):
         await get(inside, PREFIX + "/sites", token)
@@ -45,24 +45,24 @@ async def test_it_counts_by_itself(content, inside):
     inner = await get(inside, PREFIX + "/sites", token)
     outer = await get(inside, "/api/access/collab/sites", token)
 
-    left = [int(one.headers["x-ratelimit-remaining"]) for one in (inner, outer)]
+    left = [int(response.headers["x-ratelimit-remaining"]) for response in (inner, outer)]
     assert left == [56, 59]
 
 
-async def test_other_surfaces_are_not_there(content, inside):
-    answer = await get(inside, "/internal/api/access/email/messages", await content.token())
+async def test_other_surfaces_are_missing_on_the_internal_address(content, inside):
+    response = await get(inside, "/internal/api/access/email/messages", await content.token())
 
-    assert answer.status_code == 404
+    assert response.status_code == 404
 
 
-async def test_it_is_off_unless_configured(content):
+async def test_the_internal_address_is_off_by_default(content):
     async with content.client(await content.token()) as client:
-        answer = await client.get(PREFIX + "/sites")
+        response = await client.get(PREFIX + "/sites")
 
-    assert answer.status_code == 404
+    assert response.status_code == 404
 
 
-async def test_the_decision_log_tells_the_doors_apart(content, inside):
+async def test_the_decision_log_distinguishes_the_internal_address(content, inside):
     token = await content.token()
     await get(inside, PREFIX + "/sites", token)
     await get(inside, "/api/access/collab/sites", token)

@@ -1,4 +1,4 @@
-"""The three layers in their order, and what each flag opens: refused calls reach nothing."""
+"""The three layers in order, and the calls each flag allows; refusals make no upstream call."""
 
 import pytest
 from world import BROKEN, EMPTY
@@ -7,7 +7,7 @@ from policy.vocabulary import COLLAB_COMPOSITES, CollabOp
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-# Every call -> the flags of which one opens it. Contract, "Collaboration-content surface".
+# Call -> its flags, of which one suffices; docs/spec/collab.md#endpoints.
 CALLS = (
     ("GET", "/files", {"list_files", "search_files"}),
     ("GET", "/files/{notes}", {"get_file_metadata"}),
@@ -42,54 +42,54 @@ EVERY = pytest.mark.parametrize(
 )
 
 
-def written(still, path):
+def written(readonly, path):
     names = ("notes", "yard", "berths")
     for name in names:
-        path = path.replace("{" + name + "}", still.id(name))
+        path = path.replace("{" + name + "}", readonly.id(name))
     return path
 
 
 @EVERY
-async def test_a_closed_surface_is_422_first_of_all(still, method, path, flags):
-    token = await still.token(
+async def test_a_disabled_surface_is_422_before_anything_else(readonly, method, path, flags):
+    token = await readonly.token(
         collabAccessEnabled=False, allowedCollabOperations=[], resources=(EMPTY,)
     )
-    answer = await still.call(method, written(still, path), token)
+    response = await readonly.call(method, written(readonly, path), token)
 
-    assert (answer.status_code, answer.json()["error"]) == (422, "COLLAB_NOT_ENABLED")
-
-
-@EVERY
-async def test_without_any_connection_it_is_422_before_the_flag(still, method, path, flags):
-    token = await still.token(allowedCollabOperations=[], resources=(EMPTY,))
-    answer = await still.call(method, written(still, path), token)
-
-    assert (answer.status_code, answer.json()["error"]) == (422, "NO_COLLAB_PROVIDER")
+    assert (response.status_code, response.json()["error"]) == (422, "COLLAB_NOT_ENABLED")
 
 
 @EVERY
-async def test_without_its_flag_a_call_is_422_and_reaches_nothing(still, method, path, flags):
+async def test_no_connection_is_422_before_the_flag_check(readonly, method, path, flags):
+    token = await readonly.token(allowedCollabOperations=[], resources=(EMPTY,))
+    response = await readonly.call(method, written(readonly, path), token)
+
+    assert (response.status_code, response.json()["error"]) == (422, "NO_COLLAB_PROVIDER")
+
+
+@EVERY
+async def test_a_missing_flag_is_422_without_upstream_calls(readonly, method, path, flags):
     others = [flag for flag in CollabOp if flag not in flags]
-    token = await still.token(allowedCollabOperations=others)
-    still.forget_calls()
+    token = await readonly.token(allowedCollabOperations=others)
+    readonly.forget_calls()
 
-    answer = await still.call(method, written(still, path), token)
+    response = await readonly.call(method, written(readonly, path), token)
 
-    body = answer.json()
-    assert (answer.status_code, body["error"]) == (422, "OPERATION_NOT_ALLOWED")
+    body = response.json()
+    assert (response.status_code, body["error"]) == (422, "OPERATION_NOT_ALLOWED")
     assert all(flag in body["message"] for flag in flags)
     assert set(body["requiredOperation"].split(" or ")) == flags
-    assert set(answer.headers["x-required-operation"].split(" or ")) == flags
-    assert still.calls() == []
+    assert set(response.headers["x-required-operation"].split(" or ")) == flags
+    assert readonly.calls() == []
 
 
 @EVERY
-async def test_one_flag_suffices(still, method, path, flags):
+async def test_a_single_flag_suffices(readonly, method, path, flags):
     for flag in flags:
-        token = await still.token(allowedCollabOperations=[flag], resources=(BROKEN,))
-        answer = await still.call(method, written(still, path), token)
-        # What is wrong then is a parameter, or that no connection may be used.
-        assert answer.json()["error"] in {
+        token = await readonly.token(allowedCollabOperations=[flag], resources=(BROKEN,))
+        response = await readonly.call(method, written(readonly, path), token)
+        # With the flag, the refusal is about a parameter or the unusable connection.
+        assert response.json()["error"] in {
             "NO_PROVIDER",
             "VALIDATION_ERROR",
             "MISSING_PARAMETER",
@@ -99,46 +99,46 @@ async def test_one_flag_suffices(still, method, path, flags):
 
 
 def wrong(path):
-    """Write a path whose ids, or whose query, are wrong."""
+    """Return the path with invalid ids, or an invalid query."""
     path = path.replace("{notes}", "bad").replace("{yard}", "bad").replace("{berths}", "bad")
     return path if "bad" in path else f"{path}?limit=0&folderId=bad&fileName=x"
 
 
 @EVERY
-async def test_the_layers_answer_in_their_order(still, method, path, flags):
-    """Everything is wrong with the call; one thing after the other is mended."""
+async def test_the_layers_refuse_in_order(readonly, method, path, flags):
+    """The call fails every check; the checks are fixed one after the other."""
     steps = [
         ({"collabAccessEnabled": False}, "COLLAB_NOT_ENABLED"),
         ({"allowedCollabOperations": [], "resources": (EMPTY,)}, "NO_COLLAB_PROVIDER"),
         ({"allowedCollabOperations": [], "resources": (BROKEN,)}, "OPERATION_NOT_ALLOWED"),
         ({"resources": (BROKEN,)}, None),
     ]
-    still.forget_calls()
+    readonly.forget_calls()
     told = []
     for settings, _ in steps:
-        answer = await still.call(method, wrong(path), await still.token(**settings))
-        told.append((answer.status_code, answer.json()["error"]))
+        response = await readonly.call(method, wrong(path), await readonly.token(**settings))
+        told.append((response.status_code, response.json()["error"]))
 
     assert [error for _, error in told][:3] == [error for _, error in steps][:3]
     assert told[3] == (403, "NO_PROVIDER") if path == "/sensitivity-labels" else told[3][0] == 400
-    assert still.calls() == []
+    assert readonly.calls() == []
 
 
 @pytest.mark.parametrize(("composite", "opened"), COLLAB_COMPOSITES.items())
-async def test_a_composite_opens_exactly_its_flags(still, composite, opened):
-    token = await still.token(allowedCollabOperations=[composite], resources=(BROKEN,))
+async def test_a_composite_flag_grants_exactly_its_members(readonly, composite, opened):
+    token = await readonly.token(allowedCollabOperations=[composite], resources=(BROKEN,))
     for method, path, flags in CALLS:
-        answer = await still.call(method, written(still, path), token)
-        refused = answer.json()["error"] == "OPERATION_NOT_ALLOWED"
+        response = await readonly.call(method, written(readonly, path), token)
+        refused = response.json()["error"] == "OPERATION_NOT_ALLOWED"
         assert refused is (not flags & {str(flag) for flag in opened}), (method, path)
 
 
-async def test_the_default_operations_are_read_only(still):
-    token = await still.token(allowedCollabOperations=None)
+async def test_the_default_operations_are_read_only(readonly):
+    token = await readonly.token(allowedCollabOperations=None)
 
-    assert (await still.get("/sites", token)).status_code == 200
-    answer = await still.call("POST", "/folders", token, json={"name": "x"})
-    assert answer.json()["error"] == "OPERATION_NOT_ALLOWED"
+    assert (await readonly.get("/sites", token)).status_code == 200
+    response = await readonly.call("POST", "/folders", token, json={"name": "x"})
+    assert response.json()["error"] == "OPERATION_NOT_ALLOWED"
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,13 @@ async def test_the_default_operations_are_read_only(still):
         pytest.param({"allowedConnectionIds": []}, id="excluded"),
     ],
 )
-async def test_without_a_usable_connection_it_is_403(still, settings):
-    token = await still.token(**settings)
-    still.forget_calls()
-    for path in ("/sites", "/files", f"/files/{still.id('notes')}", "/sensitivity-labels"):
-        answer = await still.get(path, token)
-        assert (answer.status_code, answer.json()["error"]) == (403, "NO_PROVIDER")
-    assert still.calls() == []
+async def test_without_a_usable_connection_it_is_403(readonly, settings):
+    token = await readonly.token(**settings)
+    readonly.forget_calls()
+    for path in ("/sites", "/files", f"/files/{readonly.id('notes')}", "/sensitivity-labels"):
+        response = await readonly.get(path, token)
+        assert (response.status_code, response.json()["error"]) == (403, "NO_PROVIDER")
+    assert readonly.calls() == []
 
 
 BAD_IDS = (
@@ -172,10 +172,10 @@ BAD_IDS = (
 
 
 @pytest.mark.parametrize("bad", BAD_IDS)
-async def test_what_is_no_id_is_400_and_reaches_nothing(still, bad):
-    token = await still.token()
-    still.forget_calls()
-    site, berths = still.id("yard"), still.id("berths")
+async def test_an_invalid_id_is_400_without_upstream_calls(readonly, bad):
+    token = await readonly.token()
+    readonly.forget_calls()
+    site, berths = readonly.id("yard"), readonly.id("berths")
     for path in (
         f"/files/{bad}",
         f"/files/{bad}/download",
@@ -188,30 +188,30 @@ async def test_what_is_no_id_is_400_and_reaches_nothing(still, bad):
         f"/sites/{site}/lists/{bad}/items",
         f"/sites/{site}/lists/{berths}/items/{bad}",
     ):
-        answer = await still.call("GET", path, token)
-        assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_ID"), path
-    assert still.calls() == []
+        response = await readonly.call("GET", path, token)
+        assert (response.status_code, response.json()["error"]) == (400, "INVALID_ID"), path
+    assert readonly.calls() == []
 
 
-async def test_parts_that_do_not_belong_together_are_400(still):
-    token = await still.token()
-    still.forget_calls()
-    company, yard = still.id("company"), still.id("yard")
+async def test_ids_of_different_parents_are_400(readonly):
+    token = await readonly.token()
+    readonly.forget_calls()
+    company, yard = readonly.id("company"), readonly.id("yard")
     for path in (
-        f"/sites/{company}/lists/{still.id('berths')}",
-        f"/sites/{yard}/lists/{still.id('berths')}/items/{still.row('crew', 1)}",
-        f"/sites/{yard}/lists/{still.id('berths')}/items/{still.row('berths', 1)[:-1]}01",
-        f"/files/{still.id('yard')}",
+        f"/sites/{company}/lists/{readonly.id('berths')}",
+        f"/sites/{yard}/lists/{readonly.id('berths')}/items/{readonly.row('crew', 1)}",
+        f"/sites/{yard}/lists/{readonly.id('berths')}/items/{readonly.row('berths', 1)[:-1]}01",
+        f"/files/{readonly.id('yard')}",
     ):
-        answer = await still.get(path, token)
-        assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_ID")
-    assert still.calls() == []
+        response = await readonly.get(path, token)
+        assert (response.status_code, response.json()["error"]) == (400, "INVALID_ID")
+    assert readonly.calls() == []
 
 
-async def test_rate_headers_are_on_every_answer(still):
-    token = await still.token()
+async def test_rate_headers_are_on_every_response(readonly):
+    token = await readonly.token()
     for path in ("/sites", "/files/x", "/nothing"):
-        answer = await still.get(path, token)
+        response = await readonly.get(path, token)
         for name in ("limit", "remaining", "reset"):
-            assert answer.headers[f"x-ratelimit-{name}"].isdigit()
-        assert "retry-after" not in answer.headers
+            assert response.headers[f"x-ratelimit-{name}"].isdigit()
+        assert "retry-after" not in response.headers

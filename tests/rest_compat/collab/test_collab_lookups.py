@@ -1,4 +1,4 @@
-"""Texts that look-ups repeat of other lists are shown where all of those lists may be seen."""
+"""Look-up texts of another list are shown only if every item of that list is visible."""
 
 import json
 
@@ -25,8 +25,8 @@ CLOSED = OPEN | {"Berth": None, "Others": None, "Berth_x003a_State": None}
 
 @pytest.fixture
 async def tolls(content):
-    """A list that looks into the one of berths: at one, at several, and at another text of one."""
-    make, things = content.make, content.things
+    """A list with look-ups into "Berths": of one item, of several, and of another column."""
+    make, things = content.make, content.resources
     berths = {"listId": things["berths"].id, "columnName": "Title"}
     state = {**berths, "columnName": "State", "primaryLookupColumnId": "Berth"}
     things["tolls"] = make.list_in(
@@ -53,7 +53,7 @@ def rule(content, kind, name, action, *, item=None):
 
 
 def hiding(content):
-    """Return rules under which not every berth is in reach: (rules, allowed by default)."""
+    """Return rules under which some berth is hidden: (rules, allowed by default)."""
     of_tolls = rule(content, "list_id", "tolls", "allow")
     one = rule(content, "list_item_id", "berths", "allow", item=2)
     return {
@@ -71,7 +71,7 @@ def hiding(content):
 
 
 def showing(content):
-    """Return rules under which every berth is in reach."""
+    """Return rules under which every berth is visible."""
     lists = [rule(content, "list_id", name, "allow") for name in ("tolls", "berths")]
     return {
         "nothing": ([], True),
@@ -87,13 +87,13 @@ def showing(content):
 
 async def shown(content, token):
     """Return the values of the third toll: listed, by its id and by GraphQL."""
-    path, chosen = content.path("tolls", 0), {"selectFields": SELECTED}
-    listed = (await content.get(path, token, **chosen)).json()["items"][2]["fields"]
+    path, selected_sites = content.path("tolls", 0), {"selectFields": SELECTED}
+    listed = (await content.get(path, token, **selected_sites)).json()["items"][2]["fields"]
     whole = (await content.get(content.path("tolls", 3), token)).json()["fields"]
     document = """query ($site: String!, $list: String!, $of: String) {
       collabListItems(siteId: $site, listId: $list, selectFields: $of) { items { fields } } }"""
     ids = {"site": content.id("yard"), "list": content.id("tolls")}
-    asked = await content.ask(document, token, **ids, of=SELECTED)
+    asked = await content.graphql(document, token, **ids, of=SELECTED)
     return listed, whole, asked["data"]["collabListItems"]["items"][2]["fields"]
 
 
@@ -109,7 +109,7 @@ async def shown(content, token):
         "what is allowed in part",
     ],
 )
-async def test_a_text_of_a_list_that_is_not_all_in_reach_is_not_told(tolls, case):
+async def test_a_look_up_into_a_partly_hidden_list_is_null(tolls, case):
     rules, allow_all = hiding(tolls)[case]
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
     tolls.forget_calls()
@@ -120,22 +120,22 @@ async def test_a_text_of_a_list_that_is_not_all_in_reach_is_not_told(tolls, case
     assert (whole["Fee"], whole["BerthLookupId"]) == (3, "2")
     assert (whole["Others"], whole["Berth_x003a_State"]) == (None, None)
     assert "Berth 2" not in json.dumps(whole)
-    wanted = [one["query"]["$expand"][0] for one in tolls.calls() if "$expand" in one["query"]]
+    wanted = [call["query"]["$expand"][0] for call in tolls.calls() if "$expand" in call["query"]]
     named = {
         name
-        for one in wanted
-        if one.startswith("fields(")
-        for name in one.removeprefix("fields($select=").removesuffix(")").split(",")
+        for query in wanted
+        if query.startswith("fields(")
+        for name in query.removeprefix("fields($select=").removesuffix(")").split(",")
     }
     assert {"Fee", "BerthLookupId"} <= named
     assert not named & {"Berth", "Others", "Berth_x003a_State"}
-    assert "fields" not in wanted  # nothing was asked for as a whole
+    assert "fields" not in wanted  # no call fetched all columns
 
 
 @pytest.mark.parametrize(
     "case", ["nothing", "another list", "rules about files", "the site", "both lists"]
 )
-async def test_a_text_of_a_list_that_is_all_in_reach_is_told(tolls, case):
+async def test_a_look_up_into_a_fully_visible_list_is_shown(tolls, case):
     rules, allow_all = showing(tolls)[case]
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
 
@@ -146,9 +146,9 @@ async def test_a_text_of_a_list_that_is_all_in_reach_is_told(tolls, case):
     assert whole["Berth_x003a_State"] == "Free"
 
 
-async def test_a_list_of_another_site_stays_closed(content):
-    """What cannot be found cannot be decided on."""
-    make, things = content.make, content.things
+async def test_a_look_up_into_another_site_is_null(content):
+    """A list that is not found in the site cannot be decided on."""
+    make, things = content.make, content.resources
     crew = {"listId": things["crew"].id, "columnName": "Title"}
     things["watches"] = make.list_in(
         things["yard"],
@@ -158,8 +158,8 @@ async def test_a_list_of_another_site_stays_closed(content):
     )
     make.keep()
     path, query = content.path("watches", 0), {"selectFields": "Who,WhoLookupId,Whom"}
-    ruled = await content.selecting(
-        *(rule(content, "site_id", one, "allow") for one in ("yard", "company"))
+    ruled = await content.block_all_token(
+        *(rule(content, "site_id", site, "allow") for site in ("yard", "company"))
     )
 
     closed = (await content.get(path, ruled, **query)).json()["items"][0]["fields"]
@@ -169,22 +169,22 @@ async def test_a_list_of_another_site_stays_closed(content):
     assert open_ == {"Who": "Ann keel", "WhoLookupId": "1"}
 
 
-async def test_writing_echoes_no_text_of_a_list_out_of_reach(tolls):
+async def test_a_write_does_not_return_texts_of_a_hidden_list(tolls):
     token = await tolls.token(rule(tolls, "list_id", "berths", "block"))
     body = {"fields": {"Title": "New", "Fee": 9, "BerthLookupId": "2"}}
 
     made = await tolls.call("POST", tolls.path("tolls", 0), token, json=body)
     changed = await tolls.call("PATCH", tolls.path("tolls", 3), token, json={"fields": {"Fee": 8}})
 
-    for answer, status, fee in ((made, 201, 9), (changed, 200, 8)):
-        assert answer.status_code == status, answer.text
-        found = answer.json()["fields"]
+    for response, status, fee in ((made, 201, 9), (changed, 200, 8)):
+        assert response.status_code == status, response.text
+        found = response.json()["fields"]
         assert (found["Fee"], found["BerthLookupId"], found["Others"]) == (fee, "2", None)
         assert found["Berth_x003a_State"] is None
-        assert "Berth 2" not in answer.text
+        assert "Berth 2" not in response.text
 
 
-async def test_a_column_that_looks_at_several_items_is_written_by_their_numbers(tolls):
+async def test_a_multi_value_look_up_is_written_by_item_numbers(tolls):
     path = tolls.path("tolls", 1)
 
     changed = await tolls.call("PATCH", path, json={"fields": {"OthersLookupId": [4]}})
@@ -195,37 +195,41 @@ async def test_a_column_that_looks_at_several_items_is_written_by_their_numbers(
     assert (wrong.status_code, wrong.json()["error"]) == (400, "INVALID_FIELDS")
 
 
-async def test_a_summary_of_a_list_item_is_for_those_who_see_everything(tolls):
+async def test_the_summary_of_a_list_item_requires_unrestricted_access(tolls):
     query = {"q": "toll", "entityTypes": "listItem"}
     whole = (await tolls.get("/search", **query)).json()["hits"]
     ruled = await tolls.token(rule(tolls, "list_id", "berths", "block"))
     masked = (await tolls.get("/search", ruled, **query)).json()["hits"]
 
     assert "Berth 2" in whole[-1]["summary"]  # as upstream quotes it
-    assert masked == [one | {"summary": None} for one in whole]
+    assert masked == [entry | {"summary": None} for entry in whole]
     assert len(masked) == 3
 
 
-async def test_what_an_item_costs_under_rules(tolls):
-    """The item, whether it may be seen; the columns and the lists they look into; the item."""
+async def test_reading_an_item_under_rules_costs_a_known_number_of_calls(tolls):
+    """The item for the decision; the columns and the lists they look up; the item again."""
     token = await tolls.token(
         rule(tolls, "list_id", "crew", "block"), visibleCollabFields=["field_values"]
     )
     costs = []
     for _ in range(2):
         tolls.forget_calls()
-        answer = await tolls.get(tolls.path("tolls", 3), token)
-        assert answer.status_code == 200, answer.text
-        costs.append([one["path"].rpartition("/")[2] for one in tolls.calls() if not one["batch"]])
-    of = tolls.things["tolls"].id.lower()
+        response = await tolls.get(tolls.path("tolls", 3), token)
+        assert response.status_code == 200, response.text
+        costs.append(
+            [call["path"].rpartition("/")[2] for call in tolls.calls() if not call["batch"]]
+        )
+    of = tolls.resources["tolls"].id.lower()
 
     assert costs == [["3", of, "$batch", "3"], ["3", "$batch", "3"]]
 
 
-async def test_what_lies_in_a_folder_is_not_counted_for_who_may_not_see_all_of_it(content):
+async def test_folder_counts_are_hidden_from_restricted_tokens(content):
     lists = (await content.get(f"/sites/{content.id('yard')}/lists")).json()["lists"]
-    library = next(one["id"] for one in lists if one["displayName"] == "Documents")
-    number = content.things["boats"].number
+    library = next(
+        list_entry["id"] for list_entry in lists if list_entry["displayName"] == "Documents"
+    )
+    number = content.resources["boats"].number
     path = f"/sites/{content.id('yard')}/lists/{library}/items/{library}:item:{number}"
     token = await content.token(("file_id", content.id("sketch"), "block"))
 
@@ -237,7 +241,7 @@ async def test_what_lies_in_a_folder_is_not_counted_for_who_may_not_see_all_of_i
     assert [ruled[name] for name in counts] == [None, None]
 
 
-# What a token may not see is there or not, or says something else: it gets the same bytes.
+# A hidden resource is missing or different: the response has the same bytes.
 WAYS = pytest.mark.parametrize("way", ["gone", "other"])
 PATHS = (
     "",
@@ -254,12 +258,12 @@ PATHS = (
 @pytest.mark.parametrize(
     "case", ["a row that is looked at", "what is not allowed", "what is allowed in part"]
 )
-async def test_worlds_that_differ_in_what_is_looked_up_look_the_same(tolls, case, way):
+async def test_hidden_look_up_sources_do_not_change_any_response(tolls, case, way):
     rules, allow_all = hiding(tolls)[case]
     number = 3 if case == "what is allowed in part" else 2
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
     shelf = tolls.world.sandbox.ground.shelf
-    hidden = shelf.row(tolls.things["berths"].id, number)
+    hidden = shelf.row(tolls.resources["berths"].id, number)
     before = await answers(tolls, token)
 
     if way == "gone":
@@ -271,21 +275,21 @@ async def test_worlds_that_differ_in_what_is_looked_up_look_the_same(tolls, case
     assert await answers(tolls, token) == before
     assert {status for status, _ in before[: len(PATHS)]} == {200, 400}
     whole = (await tolls.get(tolls.path("tolls", 0), selectFields=SELECTED)).json()["items"][2]
-    assert whole["fields"] != OPEN  # who sees everything sees the difference
+    assert whole["fields"] != OPEN  # an unrestricted token sees the difference
 
 
 async def answers(content, token):
-    """Return the answers about tolls, without what differs anyway."""
+    """Return the responses about tolls, without the parts that always differ."""
     paths = [content.path("tolls", 0) + query for query in PATHS]
     paths += [content.path("tolls", n) for n in (1, 2, 3)]
     paths += ["/search?q=toll", f"/search?q=fee OR toll&siteId={content.id('yard')}"]
     found = []
     for path in paths:
-        answer = await content.call("GET", path, token, headers={"x-request-id": "same"})
-        body = answer.json()
+        response = await content.call("GET", path, token, headers={"x-request-id": "same"})
+        body = response.json()
         if body.get("nextPageToken"):
             body["nextPageToken"] = len(body["nextPageToken"])
-        found.append((answer.status_code, body))
+        found.append((response.status_code, body))
     return found
 
 
@@ -299,7 +303,7 @@ async def answers(content, token):
         (7, None),
     ],
 )
-async def test_the_list_that_a_column_looks_into(told, source):
+async def test_the_source_list_of_a_look_up_is_read_from_its_column(told, source):
     read = read_column({"name": "Berth", "lookup": {"columnName": "Title", "listId": told}})
 
     assert (read.column_type, read.looks_up, read.source) == ("lookup", "Title", source)

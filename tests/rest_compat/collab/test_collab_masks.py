@@ -1,4 +1,4 @@
-"""Every mask word hides exactly what it names, on every answer, and is no oracle."""
+"""Every mask word hides exactly its fields in every response, and cannot be probed."""
 
 import json
 
@@ -9,7 +9,7 @@ from policy.vocabulary import CollabField
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-# Word -> the paths that it nulls: the answer's name, then the members; "*" is every entry.
+# Mask word -> the paths it nulls: the name of the response, then members; "*" is every entry.
 HIDES = {
     "name": [
         "file.file.name",
@@ -134,31 +134,31 @@ HIDES = {
 }
 
 
-def paths(still):
-    site = still.id("yard")
+def paths(readonly):
+    site = readonly.id("yard")
     return {
-        "file": f"/files/{still.id('plan')}",
-        "files": f"/files?folderId={still.id('inner')}",
-        "link": f"/files/{still.id('plan')}/download",
-        "permissions": f"/files/{still.id('plan')}/permissions",
-        "label": f"/files/{still.id('plan')}/sensitivity-label",
+        "file": f"/files/{readonly.id('plan')}",
+        "files": f"/files?folderId={readonly.id('inner')}",
+        "link": f"/files/{readonly.id('plan')}/download",
+        "permissions": f"/files/{readonly.id('plan')}/permissions",
+        "label": f"/files/{readonly.id('plan')}/sensitivity-label",
         "site": f"/sites/{site}",
         "sites": "/sites",
         "drives": f"/sites/{site}/drives",
-        "list": still.path("berths"),
+        "list": readonly.path("berths"),
         "lists": f"/sites/{site}/lists",
-        "row": still.path("berths", 2),
-        "rows": still.path("berths", 0),
+        "row": readonly.path("berths", 2),
+        "rows": readonly.path("berths", 0),
         "search": "/search?q=keel OR berth OR yard",
     }
 
 
-async def everything(still, token):
+async def everything(readonly, token):
     found = {}
-    for name, path in paths(still).items():
-        answer = await still.get(path, token)
-        assert answer.status_code == 200, (path, answer.text)
-        found[name] = answer.json()
+    for name, path in paths(readonly).items():
+        response = await readonly.get(path, token)
+        assert response.status_code == 200, (path, response.text)
+        found[name] = response.json()
         found[name].pop("accessInfo", None)
     return found
 
@@ -180,15 +180,15 @@ def leaves(value, path=""):
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def whole(still):
-    return await everything(still, await still.token())
+async def whole(readonly):
+    return await everything(readonly, await readonly.token())
 
 
 @pytest.mark.parametrize("word", [str(word) for word in CollabField])
-async def test_a_word_hides_exactly_what_it_names(still, whole, word):
-    token = await still.seeing(*(str(one) for one in CollabField if one != word))
+async def test_a_mask_word_hides_exactly_its_fields(readonly, whole, word):
+    token = await readonly.token_with_fields(*(str(one) for one in CollabField if one != word))
 
-    masked = await everything(still, token)
+    masked = await everything(readonly, token)
 
     for path, value in leaves(masked):
         hidden = any(path == one or path.startswith(one + ".") for one in HIDES[word])
@@ -207,28 +207,30 @@ async def test_a_word_hides_exactly_what_it_names(still, whole, word):
     assert all(masked[name].keys() == whole[name].keys() for name in whole)
 
 
-async def test_a_hidden_field_is_not_asked_for_upstream(still):
-    token = await still.seeing("name")
-    still.forget_calls()
-    await still.get(f"/files/{still.id('notes')}", token)
-    await still.get(f"/files/{still.id('notes')}/download", token)
-    await still.get(still.path("berths", 2), token)
+async def test_a_masked_field_is_not_fetched(readonly):
+    token = await readonly.token_with_fields("name")
+    readonly.forget_calls()
+    await readonly.get(f"/files/{readonly.id('notes')}", token)
+    await readonly.get(f"/files/{readonly.id('notes')}/download", token)
+    await readonly.get(readonly.path("berths", 2), token)
 
-    asked = json.dumps([call["query"] for call in still.calls()])
+    asked = json.dumps([call["query"] for call in readonly.calls()])
     for word in ("createdBy", "webUrl", "size", "downloadUrl", "lastModifiedDateTime"):
         assert word not in asked
-    assert not any("permissions" in call["path"] for call in still.calls())
+    assert not any("permissions" in call["path"] for call in readonly.calls())
 
 
-async def test_a_download_without_its_link_asks_for_none(still):
-    token = await still.seeing(*(str(one) for one in CollabField if one != "download_link"))
+async def test_a_download_with_masked_link_fetches_none(readonly):
+    token = await readonly.token_with_fields(
+        *(str(word) for word in CollabField if word != "download_link")
+    )
 
-    body = (await still.get(f"/files/{still.id('notes')}/download", token)).json()
+    body = (await readonly.get(f"/files/{readonly.id('notes')}/download", token)).json()
 
     assert (body["success"], body["downloadUrl"], body["fileName"]) == (True, None, "notes.txt")
 
 
-DOORS = (
+FILTERS = (
     pytest.param("/files?q=keel", "name", id="q of files"),
     pytest.param("/files?name=a", "name", id="name of files"),
     pytest.param("/files?orderBy=name", "name", id="files by name"),
@@ -254,23 +256,23 @@ DOORS = (
 )
 
 
-@pytest.mark.parametrize(("path", "word"), DOORS)
-async def test_what_looks_at_a_hidden_field_is_refused(still, path, word):
-    path = path.replace("ITEMS", still.path("berths", 0))
+@pytest.mark.parametrize(("path", "word"), FILTERS)
+async def test_filters_and_orders_on_a_masked_field_are_refused(readonly, path, word):
+    path = path.replace("ITEMS", readonly.path("berths", 0))
     others = [str(one) for one in CollabField if one != word]
-    token = await still.seeing(*others)
-    still.forget_calls()
+    token = await readonly.token_with_fields(*others)
+    readonly.forget_calls()
 
-    answer = await still.get(path, token)
-    assert (answer.status_code, answer.json()["error"]) == (403, "FIELD_NOT_VISIBLE")
-    assert still.calls() == []
-    open_ = await still.get(path, await still.seeing(*others, maskMode="basic"))
+    response = await readonly.get(path, token)
+    assert (response.status_code, response.json()["error"]) == (403, "FIELD_NOT_VISIBLE")
+    assert readonly.calls() == []
+    open_ = await readonly.get(path, await readonly.token_with_fields(*others, maskMode="basic"))
     assert open_.status_code == 200, open_.text
 
 
-async def test_select_fields_is_accepted_where_values_are_hidden(still):
-    token = await still.seeing("name")
+async def test_select_fields_is_ignored_where_values_are_masked(readonly):
+    token = await readonly.token_with_fields("name")
 
-    answer = await still.get(still.path("berths", 0), token, selectFields="Length")
+    response = await readonly.get(readonly.path("berths", 0), token, selectFields="Length")
 
-    assert [one["fields"] for one in answer.json()["items"]] == [None] * 4
+    assert [item["fields"] for item in response.json()["items"]] == [None] * 4

@@ -1,9 +1,9 @@
 """
-The oracle of rules against what callers are really shown, over worlds made by chance.
+Generated worlds: what callers are shown equals what the rule oracle allows.
 
     CONTENT_WORLDS=200 CONTENT_TOKENS=6 CONTENT_SEED=1 pytest tests/collab/test_collab_oracle.py
 
-makes as many worlds, and as many sets of rules for each.
+sets the number of worlds, and of rule sets for each.
 """
 
 import os
@@ -12,7 +12,7 @@ from random import Random
 
 import generated_content
 import world as worlds
-from visibility_by_rest import Shown, found_by_search
+from visibility_by_rest import RestVisibilityChecker, find_searchable
 
 from policy.vocabulary import RuleAction
 
@@ -26,25 +26,27 @@ async def test_every_path_shows_exactly_what_the_oracle_allows(world_template, t
     for number in range(WORLDS):
         chance = Random(f"{SEED} {number}")
         async with worlds.opened(*world_template, tmp_path / f"world{number}") as world:
-            ruled = await generated_content.made(world, chance)
-            calls += await looked_at(ruled, chance, f"world {number}")
+            generated = await generated_content.generate(world, chance)
+            calls += await check_world(generated, chance, f"world {number}")
 
     sys.stdout.write(f"{WORLDS * TOKENS} tokens over {WORLDS} worlds, {calls} answers\n")
     assert calls > 100 * WORLDS * TOKENS
 
 
-async def looked_at(ruled, chance, name):
-    """Look at one world with several tokens; return how many answers were looked at."""
-    found = await found_by_search(ruled, await ruled.token([], allow_all=True))
-    assert found["driveItem"] == {one for one in ruled.files if one not in ruled.tops}
+async def check_world(generated, chance, name):
+    """Check one world with several tokens; return the number of responses checked."""
+    searchable = await find_searchable(generated, await generated.token([], allow_all=True))
+    assert searchable["driveItem"] == {
+        file for file in generated.files if file not in generated.roots
+    }
     calls = 0
     for _ in range(TOKENS):
-        given, rules = generated_content.rules(ruled, chance, chance.randint(1, 5))
+        api_rules, rules = generated_content.rules(generated, chance, chance.randint(1, 5))
         allow_all = chance.random() < 0.4
-        blocks = [one for one in rules if one.action is RuleAction.BLOCK]
-        allowed, unblocked = ruled.allowed([(allow_all, rules), (True, blocks)])
-        token = await ruled.token(given, allow_all=allow_all)
-        shown = Shown(ruled, token, allowed, unblocked, found)
-        assert await shown.everything() == [], (name, allow_all, given)
-        calls += shown.calls
+        blocks = [rule for rule in rules if rule.action is RuleAction.BLOCK]
+        allowed, unblocked = generated.allowed([(allow_all, rules), (True, blocks)])
+        token = await generated.token(api_rules, allow_all=allow_all)
+        checker = RestVisibilityChecker(generated, token, allowed, unblocked, searchable)
+        assert await checker.check_everything() == [], (name, allow_all, api_rules)
+        calls += checker.calls
     return calls

@@ -1,4 +1,4 @@
-"""What reading the collaboration content answers: whole bodies."""
+"""Reads of collaboration content: complete response bodies."""
 
 import pytest
 from content_world import ANN, BOB, WHEN
@@ -8,17 +8,17 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 MODIFIED = {"notes": "2026-01-06T08:00:00Z", "sketch": "2026-01-07T08:00:00Z"}
 
 
-def names(answer, member="files", of="name"):
-    return [one[of] for one in answer.json()[member]]
+def names(response, member="files", of="name"):
+    return [entry[of] for entry in response.json()[member]]
 
 
-async def test_a_file_is_answered_whole(still):
-    answer = await still.get(f"/files/{still.id('notes')}")
+async def test_a_file_has_every_attribute(readonly):
+    response = await readonly.get(f"/files/{readonly.id('notes')}")
 
-    assert answer.status_code == 200
-    assert answer.json() == {
+    assert response.status_code == 200
+    assert response.json() == {
         "file": {
-            "id": still.id("notes"),
+            "id": readonly.id("notes"),
             "name": "notes.txt",
             "mimeType": "text/plain",
             "size": 20,
@@ -33,7 +33,7 @@ async def test_a_file_is_answered_whole(still):
             "description": "What to do",
             "webViewLink": "https://content.x.example/sites/yard/Shared%20Documents/notes.txt",
             "downloadLink": None,
-            "parentFolderId": still.id("documents"),
+            "parentFolderId": readonly.id("documents"),
             "parentFolderName": "Documents",
             "labels": None,
             "isFolder": False,
@@ -42,45 +42,45 @@ async def test_a_file_is_answered_whole(still):
     }
 
 
-async def test_a_folder_is_a_file_without_a_type(still):
-    file = (await still.get(f"/files/{still.id('boats')}")).json()["file"]
+async def test_a_folder_is_a_file_without_mime_type(readonly):
+    file = (await readonly.get(f"/files/{readonly.id('boats')}")).json()["file"]
 
     assert (file["isFolder"], file["mimeType"], file["name"]) == (True, None, "Boats")
 
 
-async def test_a_file_carries_its_label(still):
-    file = (await still.get(f"/files/{still.id('plan')}")).json()["file"]
+async def test_a_file_has_its_label(readonly):
+    file = (await readonly.get(f"/files/{readonly.id('plan')}")).json()["file"]
 
     assert file["labels"] == {
-        "sensitivityLabelId": still.labels["secret"].id,
+        "sensitivityLabelId": readonly.labels["secret"].id,
         "sensitivityLabelName": "secret",
     }
 
 
-async def test_a_folder_lists_its_children_newest_first(still):
-    answer = await still.get("/files", folderId=still.id("boats"))
+async def test_a_folder_lists_its_children_newest_first(readonly):
+    response = await readonly.get("/files", folderId=readonly.id("boats"))
 
-    assert names(answer) == ["sketch.pdf", "Inner"]
-    assert set(answer.json()) == {"files", "nextPageToken", "hasMore"}
-    assert (answer.json()["nextPageToken"], answer.json()["hasMore"]) == (None, False)
-
-
-async def test_without_a_folder_every_library_shows_its_top(still):
-    answer = await still.get("/files", orderBy="name")
-
-    assert names(answer) == ["Boats", "Houses", "hull.png", "letter.txt", "notes.txt"]
+    assert names(response) == ["sketch.pdf", "Inner"]
+    assert set(response.json()) == {"files", "nextPageToken", "hasMore"}
+    assert (response.json()["nextPageToken"], response.json()["hasMore"]) == (None, False)
 
 
-async def test_a_site_shows_the_tops_of_its_libraries(still):
-    answer = await still.get("/files", siteId=still.id("yard"), orderBy="name desc")
+async def test_without_a_folder_the_roots_of_all_libraries_are_listed(readonly):
+    response = await readonly.get("/files", orderBy="name")
 
-    assert set(names(answer)) == {"Boats", "Houses", "hull.png", "notes.txt"}
+    assert names(response) == ["Boats", "Houses", "hull.png", "letter.txt", "notes.txt"]
 
 
-async def test_the_root_of_a_library_is_a_folder(still):
-    root = f"collab:drive:{still.things['drawings'].drive_id}:item:root"
+async def test_a_site_filter_lists_the_roots_of_its_libraries(readonly):
+    response = await readonly.get("/files", siteId=readonly.id("yard"), orderBy="name desc")
 
-    assert names(await still.get("/files", folderId=root)) == ["hull.png"]
+    assert set(names(response)) == {"Boats", "Houses", "hull.png", "notes.txt"}
+
+
+async def test_the_root_of_a_library_is_a_folder(readonly):
+    root = f"collab:drive:{readonly.resources['drawings'].drive_id}:item:root"
+
+    assert names(await readonly.get("/files", folderId=root)) == ["hull.png"]
 
 
 @pytest.mark.parametrize(
@@ -94,23 +94,23 @@ async def test_the_root_of_a_library_is_a_folder(still):
         pytest.param({"modifiedBefore": WHEN}, [], id="before is exclusive"),
     ],
 )
-async def test_filters_narrow_a_listing(still, query, found):
-    assert names(await still.get("/files", orderBy="name", **query)) == found
+async def test_filters_narrow_a_listing(readonly, query, found):
+    assert names(await readonly.get("/files", orderBy="name", **query)) == found
 
 
-async def test_a_search_goes_below_a_folder(still):
-    everywhere = names(await still.get("/files", q="keel"))
-    below = names(await still.get("/files", q="keel", folderId=still.id("boats")))
+async def test_a_search_in_a_folder_is_recursive(readonly):
+    everywhere = names(await readonly.get("/files", q="keel"))
+    below = names(await readonly.get("/files", q="keel", folderId=readonly.id("boats")))
 
     assert set(everywhere) == {"sketch.pdf", "notes.txt", "letter.txt", "plan.docx"}
     assert set(below) == {"sketch.pdf", "plan.docx"}
 
 
-async def test_pages_of_files_lose_and_double_nothing(still):
+async def test_paging_files_returns_each_exactly_once(readonly):
     found, token = [], None
     for _ in range(10):
         more = {"pageToken": token} if token else {}
-        page = await still.get("/files", limit=2, orderBy="name", **more)
+        page = await readonly.get("/files", limit=2, orderBy="name", **more)
         assert len(page.json()["files"]) <= 2
         found += names(page)
         token = page.json()["nextPageToken"]
@@ -121,18 +121,18 @@ async def test_pages_of_files_lose_and_double_nothing(still):
     assert found == ["Boats", "Houses", "hull.png", "letter.txt", "notes.txt"]
 
 
-async def test_a_page_token_is_of_its_listing(still):
-    token = (await still.get("/files", limit=2)).json()["nextPageToken"]
-    for query in ({"name": "x"}, {"folderId": still.id("boats")}, {"orderBy": "size"}):
-        answer = await still.get("/files", pageToken=token, **query)
-        assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_PAGE_TOKEN")
+async def test_a_page_token_is_bound_to_its_listing(readonly):
+    token = (await readonly.get("/files", limit=2)).json()["nextPageToken"]
+    for query in ({"name": "x"}, {"folderId": readonly.id("boats")}, {"orderBy": "size"}):
+        response = await readonly.get("/files", pageToken=token, **query)
+        assert (response.status_code, response.json()["error"]) == (400, "INVALID_PAGE_TOKEN")
 
 
-async def test_a_download_answers_addresses(still):
-    answer = await still.get(f"/files/{still.id('notes')}/download")
+async def test_a_download_returns_links(readonly):
+    response = await readonly.get(f"/files/{readonly.id('notes')}/download")
 
-    body = answer.json()
-    assert answer.status_code == 200
+    body = response.json()
+    assert response.status_code == 200
     assert body.pop("downloadUrl").startswith("http")
     assert body.pop("expiresAt").endswith("Z")
     assert body == {
@@ -148,11 +148,11 @@ async def test_a_download_answers_addresses(still):
     }
 
 
-async def test_a_folder_has_no_download(still):
-    answer = await still.get(f"/files/{still.id('boats')}/download")
+async def test_a_folder_cannot_be_downloaded(readonly):
+    response = await readonly.get(f"/files/{readonly.id('boats')}/download")
 
-    body = answer.json()
-    assert answer.status_code == 400
+    body = response.json()
+    assert response.status_code == 400
     assert (body["error"], body["errorCode"], body["success"]) == (
         "INVALID_REQUEST",
         "INVALID_REQUEST",
@@ -161,10 +161,10 @@ async def test_a_folder_has_no_download(still):
     assert body["errorMessage"] == body["message"]
 
 
-async def test_permissions_say_who_may_what(still):
-    answer = await still.get(f"/files/{still.id('notes')}/permissions")
+async def test_permissions_list_grantees_and_roles(readonly):
+    response = await readonly.get(f"/files/{readonly.id('notes')}/permissions")
 
-    last = answer.json()["permissions"][-1]
+    last = response.json()["permissions"][-1]
     assert last.pop("id")
     assert last == {
         "type": "user",
@@ -175,34 +175,36 @@ async def test_permissions_say_who_may_what(still):
     }
 
 
-async def test_sites_come_by_name(still):
-    answer = await still.get("/sites")
+async def test_sites_are_sorted_by_name(readonly):
+    response = await readonly.get("/sites")
 
-    assert names(answer, "sites", "displayName") == ["Ann Miller", "Company", "Yard"]
-    assert set(answer.json()) == {"sites", "nextPageToken", "hasMore"}
-    assert [one["isPersonalSite"] for one in answer.json()["sites"]] == [True, False, False]
-
-
-async def test_sites_are_looked_up_by_part_of_name_or_address(still):
-    assert names(await still.get("/sites", q="yAr"), "sites", "displayName") == ["Yard"]
-    assert names(await still.get("/sites", q="people."), "sites", "displayName") == ["Ann Miller"]
-    assert names(await still.get("/sites", q="nothing"), "sites", "displayName") == []
+    assert names(response, "sites", "displayName") == ["Ann Miller", "Company", "Yard"]
+    assert set(response.json()) == {"sites", "nextPageToken", "hasMore"}
+    assert [site["isPersonalSite"] for site in response.json()["sites"]] == [True, False, False]
 
 
-async def test_sites_are_paged(still):
-    first = await still.get("/sites", limit=2)
-    second = await still.get("/sites", limit=2, pageToken=first.json()["nextPageToken"])
+async def test_sites_are_filtered_by_part_of_name_or_address(readonly):
+    assert names(await readonly.get("/sites", q="yAr"), "sites", "displayName") == ["Yard"]
+    assert names(await readonly.get("/sites", q="people."), "sites", "displayName") == [
+        "Ann Miller"
+    ]
+    assert names(await readonly.get("/sites", q="nothing"), "sites", "displayName") == []
+
+
+async def test_sites_are_paged(readonly):
+    first = await readonly.get("/sites", limit=2)
+    second = await readonly.get("/sites", limit=2, pageToken=first.json()["nextPageToken"])
 
     assert names(first, "sites", "displayName") == ["Ann Miller", "Company"]
     assert names(second, "sites", "displayName") == ["Yard"]
     assert second.json()["hasMore"] is False
 
 
-async def test_a_site_is_flat(still):
-    answer = await still.get(f"/sites/{still.id('yard')}")
+async def test_a_site_response_has_no_envelope(readonly):
+    response = await readonly.get(f"/sites/{readonly.id('yard')}")
 
-    assert answer.json() == {
-        "id": still.id("yard"),
+    assert response.json() == {
+        "id": readonly.id("yard"),
         "displayName": "Yard",
         "name": "yard",
         "description": "Where boats are",
@@ -213,12 +215,12 @@ async def test_a_site_is_flat(still):
     }
 
 
-async def test_a_site_tells_its_libraries(still):
-    answer = await still.get(f"/sites/{still.id('yard')}/drives")
+async def test_a_site_lists_its_libraries(readonly):
+    response = await readonly.get(f"/sites/{readonly.id('yard')}/drives")
 
-    drive = still.things["documents"].drive_id
-    assert names(answer, "drives") == ["Documents", "Drawings"]
-    assert answer.json()["drives"][0] == {
+    drive = readonly.resources["documents"].drive_id
+    assert names(response, "drives") == ["Documents", "Drawings"]
+    assert response.json()["drives"][0] == {
         "id": f"collab:drive:{drive}",
         "name": "Documents",
         "description": None,
@@ -227,12 +229,12 @@ async def test_a_site_tells_its_libraries(still):
     }
 
 
-async def test_lists_come_by_name_without_columns(still):
-    answer = await still.get(f"/sites/{still.id('yard')}/lists")
+async def test_lists_are_sorted_by_name_and_omit_columns(readonly):
+    response = await readonly.get(f"/sites/{readonly.id('yard')}/lists")
 
-    assert names(answer, "lists", "displayName") == ["Berths", "Documents", "Drawings"]
-    assert answer.json()["lists"][0] == {
-        "id": still.id("berths"),
+    assert names(response, "lists", "displayName") == ["Berths", "Documents", "Drawings"]
+    assert response.json()["lists"][0] == {
+        "id": readonly.id("berths"),
         "displayName": "Berths",
         "name": "Berths",
         "description": "Where boats lie",
@@ -245,10 +247,10 @@ async def test_lists_come_by_name_without_columns(still):
     }
 
 
-async def test_a_list_tells_its_columns(still):
-    body = (await still.get(still.path("berths"))).json()
+async def test_a_list_has_its_columns(readonly):
+    body = (await readonly.get(readonly.path("berths"))).json()
 
-    columns = {one["name"]: one for one in body["columns"]}
+    columns = {column["name"]: column for column in body["columns"]}
     assert columns["Length"] == {
         "name": "Length",
         "displayName": "Length",
@@ -261,10 +263,10 @@ async def test_a_list_tells_its_columns(still):
     assert body["siteName"] == "Yard"
 
 
-async def test_a_list_item_is_flat_and_has_an_etag(still):
-    answer = await still.get(still.path("berths", 2))
+async def test_a_list_item_has_no_envelope_and_an_etag(readonly):
+    response = await readonly.get(readonly.path("berths", 2))
 
-    body = answer.json()
+    body = response.json()
     fields = body.pop("fields")
     assert {name: fields[name] for name in ("Title", "Length", "Paid")} == {
         "Title": "Berth 2",
@@ -272,7 +274,7 @@ async def test_a_list_item_is_flat_and_has_an_etag(still):
         "Paid": True,
     }
     assert body == {
-        "id": still.row("berths", 2),
+        "id": readonly.row("berths", 2),
         "name": "Berth 2",
         "webUrl": "https://content.x.example/sites/yard/Lists/Berths/2_.000",
         "contentType": "Item",
@@ -284,7 +286,7 @@ async def test_a_list_item_is_flat_and_has_an_etag(still):
         "listName": "Berths",
         "labels": None,
     }
-    assert answer.headers["etag"].startswith('"')
+    assert response.headers["etag"].startswith('"')
 
 
 @pytest.mark.parametrize(
@@ -299,19 +301,19 @@ async def test_a_list_item_is_flat_and_has_an_etag(still):
         pytest.param({"orderBy": "Until"}, [3, 1, 2, 4], id="null sorts first"),
     ],
 )
-async def test_list_items_are_filtered_and_ordered(still, query, found):
-    answer = await still.get(still.path("berths", 0), **query)
+async def test_list_items_are_filtered_and_ordered(readonly, query, found):
+    response = await readonly.get(readonly.path("berths", 0), **query)
 
-    assert answer.status_code == 200, answer.text
-    assert [one["id"] for one in answer.json()["items"]] == [
-        still.row("berths", number) for number in found
+    assert response.status_code == 200, response.text
+    assert [item["id"] for item in response.json()["items"]] == [
+        readonly.row("berths", number) for number in found
     ]
 
 
-async def test_only_selected_columns_are_in_fields(still):
-    answer = await still.get(still.path("berths", 0), selectFields="Length, Title")
+async def test_only_selected_columns_are_in_fields(readonly):
+    response = await readonly.get(readonly.path("berths", 0), selectFields="Length, Title")
 
-    assert [set(one["fields"]) for one in answer.json()["items"]] == [{"Length", "Title"}] * 4
+    assert [set(item["fields"]) for item in response.json()["items"]] == [{"Length", "Title"}] * 4
 
 
 @pytest.mark.parametrize(
@@ -323,29 +325,29 @@ async def test_only_selected_columns_are_in_fields(still):
         pytest.param({"selectFields": "Nothing"}, id="a selection of no column"),
     ],
 )
-async def test_what_is_no_filter_is_refused(still, query):
-    answer = await still.get(still.path("berths", 0), **query)
+async def test_an_invalid_filter_is_refused(readonly, query):
+    response = await readonly.get(readonly.path("berths", 0), **query)
 
-    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FILTER")
+    assert (response.status_code, response.json()["error"]) == (400, "INVALID_FILTER")
 
 
-async def test_list_items_are_paged(still):
-    first = await still.get(still.path("berths", 0), limit=3)
-    second = await still.get(
-        still.path("berths", 0), limit=3, pageToken=first.json()["nextPageToken"]
+async def test_list_items_are_paged(readonly):
+    first = await readonly.get(readonly.path("berths", 0), limit=3)
+    second = await readonly.get(
+        readonly.path("berths", 0), limit=3, pageToken=first.json()["nextPageToken"]
     )
 
-    assert [one["name"] for one in first.json()["items"]] == ["Berth 1", "Berth 2", "Berth 3"]
-    assert [one["name"] for one in second.json()["items"]] == ["Berth 4"]
+    assert [item["name"] for item in first.json()["items"]] == ["Berth 1", "Berth 2", "Berth 3"]
+    assert [item["name"] for item in second.json()["items"]] == ["Berth 4"]
     assert second.json()["hasMore"] is False
 
 
-async def test_labels_of_the_catalogue_come_by_sensitivity(still):
-    body = (await still.get("/sensitivity-labels")).json()
+async def test_catalogue_labels_are_sorted_by_sensitivity(readonly):
+    body = (await readonly.get("/sensitivity-labels")).json()
 
-    assert [one["displayName"] for one in body["labels"]] == ["open", "secret"]
+    assert [label["displayName"] for label in body["labels"]] == ["open", "secret"]
     assert body["labels"][0] == {
-        "id": still.labels["open"].id,
+        "id": readonly.labels["open"].id,
         "displayName": "open",
         "description": "For what is open.",
         "color": "Green",
@@ -356,12 +358,12 @@ async def test_labels_of_the_catalogue_come_by_sensitivity(still):
     }
 
 
-async def test_a_files_label_is_told(still):
-    answer = await still.get(f"/files/{still.id('plan')}/sensitivity-label")
+async def test_the_label_endpoint_returns_a_files_label(readonly):
+    response = await readonly.get(f"/files/{readonly.id('plan')}/sensitivity-label")
 
-    assert answer.json() == {
+    assert response.json() == {
         "success": True,
-        "labelId": still.labels["secret"].id,
+        "labelId": readonly.labels["secret"].id,
         "labelDisplayName": "secret",
         "assignmentMethod": "standard",
         "assignedDateTime": None,
@@ -370,21 +372,21 @@ async def test_a_files_label_is_told(still):
 
 
 @pytest.mark.parametrize("name", ["notes", "boats"])
-async def test_without_a_label_its_members_are_null(still, name):
-    body = (await still.get(f"/files/{still.id(name)}/sensitivity-label")).json()
+async def test_an_unlabelled_file_has_null_label_members(readonly, name):
+    body = (await readonly.get(f"/files/{readonly.id(name)}/sensitivity-label")).json()
 
     assert body.pop("success") is True
     assert set(body.values()) == {None}
 
 
-async def test_a_search_finds_every_kind(still):
-    body = (await still.get("/search", q="keel")).json()
+async def test_a_search_finds_every_kind(readonly):
+    body = (await readonly.get("/search", q="keel")).json()
 
     assert set(body) == {"hits", "from", "total", "moreResultsAvailable"}
     assert (body["from"], body["moreResultsAvailable"]) == (0, False)
-    kinds = {(one["entityType"], one["id"]) for one in body["hits"]}
-    assert ("driveItem", still.id("plan")) in kinds
-    assert ("listItem", still.row("crew", 1)) in kinds
+    kinds = {(hit["entityType"], hit["id"]) for hit in body["hits"]}
+    assert ("driveItem", readonly.id("plan")) in kinds
+    assert ("listItem", readonly.row("crew", 1)) in kinds
 
 
 @pytest.mark.parametrize(
@@ -400,28 +402,28 @@ async def test_a_search_finds_every_kind(still):
         pytest.param({"q": "x", "siteId": "yard"}, "INVALID_ID", id="no site"),
     ],
 )
-async def test_what_is_no_search_is_refused(still, query, code):
-    answer = await still.get("/search", **query)
+async def test_an_invalid_search_is_refused(readonly, query, code):
+    response = await readonly.get("/search", **query)
 
-    assert (answer.status_code, answer.json()["error"]) == (400, code)
-    assert still.calls() == []
-
-
-async def test_a_search_starts_at_the_ten_thousandth_hit_at_most(still):
-    answer = await still.get("/search", **{"q": "keel", "from": 10_001})
-
-    assert (answer.status_code, answer.json()["from"]) == (200, 10_000)
-    assert "x-applied-limit" not in answer.headers
+    assert (response.status_code, response.json()["error"]) == (400, code)
+    assert readonly.calls() == []
 
 
-async def test_a_limit_above_the_maximum_is_lowered(still):
+async def test_a_search_offset_is_capped_at_10000(readonly):
+    response = await readonly.get("/search", **{"q": "keel", "from": 10_001})
+
+    assert (response.status_code, response.json()["from"]) == (200, 10_000)
+    assert "x-applied-limit" not in response.headers
+
+
+async def test_a_limit_above_the_maximum_is_lowered(readonly):
     for path, most in (("/files", 100), ("/sites", 100), ("/search?q=keel", 100)):
-        answer = await still.get(f"{path}{'&' if '?' in path else '?'}limit=5000")
-        assert (answer.status_code, answer.headers["x-applied-limit"]) == (200, str(most))
+        response = await readonly.get(f"{path}{'&' if '?' in path else '?'}limit=5000")
+        assert (response.status_code, response.headers["x-applied-limit"]) == (200, str(most))
 
 
-async def test_what_is_not_there_is_404_without_a_code(still):
-    drive = still.things["documents"].drive_id
-    for path in (f"/files/collab:drive:{drive}:item:01NOTHING", still.path("berths", 99)):
-        answer = await still.get(path)
-        assert (answer.status_code, answer.json()["error"]) == (404, None)
+async def test_a_missing_resource_is_404_without_a_code(readonly):
+    drive = readonly.resources["documents"].drive_id
+    for path in (f"/files/collab:drive:{drive}:item:01NOTHING", readonly.path("berths", 99)):
+        response = await readonly.get(path)
+        assert (response.status_code, response.json()["error"]) == (404, None)

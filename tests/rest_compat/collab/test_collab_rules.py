@@ -1,4 +1,4 @@
-"""Rules as callers meet them: by every path the same things are seen, and nothing else."""
+"""Rules from the caller's side: every path shows the same resources."""
 
 import pytest
 
@@ -7,25 +7,25 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 FILES = ("boats", "inner", "houses", "plan", "sketch", "notes", "house", "hull", "letter")
 
 
-def rule(still, kind, name, action="allow"):
-    """Write a rule about something of the world; "top of" a library: its root."""
+def rule(readonly, kind, name, action="allow"):
+    """Return a rule about a resource of the world; "top of" names the root of a library."""
     if isinstance(name, str) and name.startswith("top of "):
-        drive = still.things[name.removeprefix("top of ")].drive_id
+        drive = readonly.resources[name.removeprefix("top of ")].drive_id
         return (kind, f"collab:drive:{drive}:item:root", action)
-    thing = still.things.get(name)
+    thing = readonly.resources.get(name)
     patterns = {
-        "file_id": lambda: still.id(name),
-        "folder": lambda: still.id(name),
+        "file_id": lambda: readonly.id(name),
+        "folder": lambda: readonly.id(name),
         "drive_id": lambda: thing.drive_id,
-        "site_id": lambda: still.id(name),
-        "list_id": lambda: still.id(name),
-        "list_item_id": lambda: still.row(*name),
-        "sensitivity_label_id": lambda: still.labels[name].id,
+        "site_id": lambda: readonly.id(name),
+        "list_id": lambda: readonly.id(name),
+        "list_item_id": lambda: readonly.row(*name),
+        "sensitivity_label_id": lambda: readonly.labels[name].id,
     }
     return (kind, patterns.get(kind, lambda: name)(), action)
 
 
-# rules (type, name) -> the files that they are about.
+# Rules (type, name) -> the files that they match.
 MATCHES = (
     ([("file_id", "notes")], {"notes"}),
     ([("folder", "boats")], {"inner", "plan", "sketch"}),
@@ -40,77 +40,77 @@ MATCHES = (
     ([("file_id", "boats"), ("folder", "houses")], {"boats", "house"}),
 )
 ABOUT = pytest.mark.parametrize(
-    ("rules", "matched"), MATCHES, ids=[" ".join(one[0][0]) for one in MATCHES]
+    ("rules", "matched"), MATCHES, ids=[" ".join(match[0][0]) for match in MATCHES]
 )
 
 
-async def seen_by_get(still, token):
+async def seen_by_get(readonly, token):
     found = set()
     for name in FILES:
-        answer = await still.get(f"/files/{still.id(name)}", token)
-        assert answer.status_code in (200, 404)
-        if answer.status_code == 404:
-            assert answer.json()["error"] == "BLOCKED"
+        response = await readonly.get(f"/files/{readonly.id(name)}", token)
+        assert response.status_code in (200, 404)
+        if response.status_code == 404:
+            assert response.json()["error"] == "BLOCKED"
         else:
             found.add(name)
     return found
 
 
-async def seen_by_listing(still, token):
-    ids = {still.id(name): name for name in FILES}
-    roots = [f"/files?folderId={still.id(name)}" for name in ("boats", "inner", "houses")]
+async def seen_by_listing(readonly, token):
+    ids = {readonly.id(name): name for name in FILES}
+    roots = [f"/files?folderId={readonly.id(name)}" for name in ("boats", "inner", "houses")]
     found = set()
     for path in ["/files", *roots]:
-        answer = await still.get(path, token)
-        if answer.status_code == 200:
-            assert answer.json()["hasMore"] is False
-            found |= {ids[one["id"]] for one in answer.json()["files"]}
+        response = await readonly.get(path, token)
+        if response.status_code == 200:
+            assert response.json()["hasMore"] is False
+            found |= {ids[file["id"]] for file in response.json()["files"]}
         else:
-            assert answer.json()["error"] == "BLOCKED"
+            assert response.json()["error"] == "BLOCKED"
     return found
 
 
-async def seen_by_search(still, token):
-    ids = {still.id(name): name for name in FILES}
-    files = await still.get("/files?q=keel", token)
-    hits = await still.get("/search?q=keel&entityTypes=driveItem", token)
-    assert hits.json()["total"] == 4  # also what is not seen
-    first = {ids[one["id"]] for one in files.json()["files"]}
-    assert {ids[one["id"]] for one in hits.json()["hits"]} == first
+async def seen_by_search(readonly, token):
+    ids = {readonly.id(name): name for name in FILES}
+    files = await readonly.get("/files?q=keel", token)
+    hits = await readonly.get("/search?q=keel&entityTypes=driveItem", token)
+    assert hits.json()["total"] == 4  # hidden ones included
+    first = {ids[file["id"]] for file in files.json()["files"]}
+    assert {ids[hit["id"]] for hit in hits.json()["hits"]} == first
     return first
 
 
 @ABOUT
-async def test_allow_rules_open_what_they_match_by_every_path(still, rules, matched):
-    token = await still.selecting(*[rule(still, *one) for one in rules])
+async def test_allow_rules_show_their_matches_on_every_path(readonly, rules, matched):
+    token = await readonly.block_all_token(*[rule(readonly, *one) for one in rules])
 
-    assert await seen_by_get(still, token) == matched
-    assert await seen_by_listing(still, token) == matched
-    assert await seen_by_search(still, token) == matched & {"plan", "sketch", "notes", "letter"}
+    assert await seen_by_get(readonly, token) == matched
+    assert await seen_by_listing(readonly, token) == matched
+    assert await seen_by_search(readonly, token) == matched & {"plan", "sketch", "notes", "letter"}
 
 
 @ABOUT
-async def test_block_rules_close_what_they_match_by_every_path(still, rules, matched):
-    token = await still.token(*[rule(still, *one, "block") for one in rules])
+async def test_block_rules_hide_their_matches_on_every_path(readonly, rules, matched):
+    token = await readonly.token(*[rule(readonly, *one, "block") for one in rules])
     left = set(FILES) - matched
 
-    assert await seen_by_get(still, token) == left
-    assert await seen_by_search(still, token) == left & {"plan", "sketch", "notes", "letter"}
-    assert await seen_by_listing(still, token) <= left
+    assert await seen_by_get(readonly, token) == left
+    assert await seen_by_search(readonly, token) == left & {"plan", "sketch", "notes", "letter"}
+    assert await seen_by_listing(readonly, token) <= left
 
 
 @ABOUT
-async def test_a_block_wins_over_an_allow(still, rules, matched):
-    both = [rule(still, *one, action) for one in rules for action in ("allow", "block")]
+async def test_a_block_wins_over_an_allow(readonly, rules, matched):
+    both = [rule(readonly, *one, action) for one in rules for action in ("allow", "block")]
 
-    assert await seen_by_get(still, await still.selecting(*both)) == set()
+    assert await seen_by_get(readonly, await readonly.block_all_token(*both)) == set()
 
 
-async def test_every_call_on_something_blocked_is_404_blocked(still):
-    token = await still.token(rule(still, "drive_id", "documents", "block"))
-    still.forget_calls()
-    path = f"/files/{still.id('notes')}"
-    json = {"newName": "x", "destinationFolderId": still.id("boats"), "type": "anyone"}
+async def test_every_call_on_a_blocked_resource_is_404_blocked(readonly):
+    token = await readonly.token(rule(readonly, "drive_id", "documents", "block"))
+    readonly.forget_calls()
+    path = f"/files/{readonly.id('notes')}"
+    json = {"newName": "x", "destinationFolderId": readonly.id("boats"), "type": "anyone"}
     for method, call in (
         ("GET", path),
         ("GET", f"{path}/download"),
@@ -120,72 +120,80 @@ async def test_every_call_on_something_blocked_is_404_blocked(still):
         ("PATCH", f"{path}/move"),
         ("POST", f"{path}/share"),
         ("DELETE", path),
-        ("GET", f"/files?folderId={still.id('boats')}"),
+        ("GET", f"/files?folderId={readonly.id('boats')}"),
     ):
         more = {"json": {**json, "role": "reader"}} if method in ("PATCH", "POST") else {}
-        answer = await still.call(method, call, token, **more)
-        assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED"), call
-    assert still.calls() == []
+        response = await readonly.call(method, call, token, **more)
+        assert (response.status_code, response.json()["error"]) == (404, "BLOCKED"), call
+    assert readonly.calls() == []
 
 
-async def test_a_container_without_a_match_of_its_own_is_only_walked_through(still):
-    token = await still.selecting(rule(still, "list_item_id", ("berths", 2)))
+async def test_an_unmatched_container_is_listable_but_not_readable(readonly):
+    token = await readonly.block_all_token(rule(readonly, "list_item_id", ("berths", 2)))
 
-    items = await still.get(still.path("berths", 0), token)
-    assert [one["id"] for one in items.json()["items"]] == [still.row("berths", 2)]
-    assert (await still.get(still.path("berths", 2), token)).status_code == 200
-    for path in (f"/sites/{still.id('yard')}", still.path("berths"), still.path("berths", 1)):
-        answer = await still.get(path, token)
-        assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
-    assert (await still.get("/sites", token)).json()["sites"] == []
-    assert (await still.get(f"/sites/{still.id('yard')}/lists", token)).json()["lists"] == []
-    assert (await still.get(still.path("crew", 0), token)).json()["error"] == "BLOCKED"
+    items = await readonly.get(readonly.path("berths", 0), token)
+    assert [item["id"] for item in items.json()["items"]] == [readonly.row("berths", 2)]
+    assert (await readonly.get(readonly.path("berths", 2), token)).status_code == 200
+    for path in (
+        f"/sites/{readonly.id('yard')}",
+        readonly.path("berths"),
+        readonly.path("berths", 1),
+    ):
+        response = await readonly.get(path, token)
+        assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
+    assert (await readonly.get("/sites", token)).json()["sites"] == []
+    assert (await readonly.get(f"/sites/{readonly.id('yard')}/lists", token)).json()["lists"] == []
+    assert (await readonly.get(readonly.path("crew", 0), token)).json()["error"] == "BLOCKED"
 
 
-async def test_a_site_rule_opens_the_site_its_lists_and_items(still):
-    token = await still.selecting(rule(still, "site_id", "company"))
+async def test_a_site_rule_allows_the_site_its_lists_and_items(readonly):
+    token = await readonly.block_all_token(rule(readonly, "site_id", "company"))
 
-    assert [one["id"] for one in (await still.get("/sites", token)).json()["sites"]] == [
-        still.id("company")
+    assert [site["id"] for site in (await readonly.get("/sites", token)).json()["sites"]] == [
+        readonly.id("company")
     ]
-    assert (await still.get(still.path("crew"), token)).status_code == 200
-    assert len((await still.get(still.path("crew", 0), token)).json()["items"]) == 1
-    assert (await still.get(still.path("berths"), token)).json()["error"] == "BLOCKED"
+    assert (await readonly.get(readonly.path("crew"), token)).status_code == 200
+    assert len((await readonly.get(readonly.path("crew", 0), token)).json()["items"]) == 1
+    assert (await readonly.get(readonly.path("berths"), token)).json()["error"] == "BLOCKED"
 
 
-async def test_a_content_type_is_a_fact_of_list_items(still):
+async def test_content_type_rules_match_list_items(readonly):
     kind = ("content_type_id", "0x0100")
 
-    opened = await still.selecting((*kind, "allow"))
-    closed = await still.token((*kind, "block"))
+    opened = await readonly.block_all_token((*kind, "allow"))
+    closed = await readonly.token((*kind, "block"))
 
-    assert len((await still.get(still.path("berths", 0), opened)).json()["items"]) == 4
-    assert (await still.get(still.path("berths", 0), closed)).json()["items"] == []
+    assert len((await readonly.get(readonly.path("berths", 0), opened)).json()["items"]) == 4
+    assert (await readonly.get(readonly.path("berths", 0), closed)).json()["items"] == []
 
 
-async def test_a_library_and_its_list_are_one_resource(still):
-    """A block on the one face holds on the other."""
+async def test_a_library_and_its_list_are_one_resource(readonly):
+    """A block on either representation applies to both."""
     documents = next(
-        one["id"]
-        for one in (await still.get(f"/sites/{still.id('yard')}/lists")).json()["lists"]
-        if one["displayName"] == "Documents"
+        list_entry["id"]
+        for list_entry in (await readonly.get(f"/sites/{readonly.id('yard')}/lists")).json()[
+            "lists"
+        ]
+        if list_entry["displayName"] == "Documents"
     )
-    number = still.things["notes"].number
-    rows = f"/sites/{still.id('yard')}/lists/{documents}/items"
+    number = readonly.resources["notes"].number
+    rows = f"/sites/{readonly.id('yard')}/lists/{documents}/items"
     row = f"{documents}:item:{number}"
 
-    by_row = await still.token(("list_item_id", row, "block"))
-    by_file = await still.token(rule(still, "file_id", "notes", "block"))
-    by_list = await still.token(("list_id", documents, "block"))
+    by_row = await readonly.token(("list_item_id", row, "block"))
+    by_file = await readonly.token(rule(readonly, "file_id", "notes", "block"))
+    by_list = await readonly.token(("list_id", documents, "block"))
 
     for token in (by_row, by_file, by_list):
-        assert (await still.get(f"/files/{still.id('notes')}", token)).json()["error"] == "BLOCKED"
-        assert (await still.get(f"{rows}/{row}", token)).json()["error"] == "BLOCKED"
-    assert (await still.get(rows, by_list)).json()["error"] == "BLOCKED"
+        assert (await readonly.get(f"/files/{readonly.id('notes')}", token)).json()[
+            "error"
+        ] == "BLOCKED"
+        assert (await readonly.get(f"{rows}/{row}", token)).json()["error"] == "BLOCKED"
+    assert (await readonly.get(rows, by_list)).json()["error"] == "BLOCKED"
     for token in (by_row, by_file):
-        listed = (await still.get(rows, token)).json()["items"]
+        listed = (await readonly.get(rows, token)).json()["items"]
         assert listed
-        assert row not in [one["id"] for one in listed]
+        assert row not in [item["id"] for item in listed]
 
 
 @pytest.mark.parametrize(
@@ -196,29 +204,31 @@ async def test_a_library_and_its_list_are_one_resource(still):
         pytest.param([("drive_id", "drawings")], "BLOCKED", id="nothing could allow it"),
     ],
 )
-async def test_what_is_missing_looks_blocked_unless_its_id_is_allowed(still, rules, error):
-    missing = f"/files/collab:drive:{still.things['documents'].drive_id}:item:01NOTHING"
-    token = await still.selecting(*[rule(still, *one) for one in rules])
+async def test_a_missing_resource_looks_blocked_unless_its_id_is_allowed(readonly, rules, error):
+    missing = f"/files/collab:drive:{readonly.resources['documents'].drive_id}:item:01NOTHING"
+    token = await readonly.block_all_token(*[rule(readonly, *one) for one in rules])
 
-    answer = await still.get(missing, token)
+    response = await readonly.get(missing, token)
 
-    assert (answer.status_code, answer.json()["error"]) == (404, error)
-
-
-async def test_what_is_missing_is_missing_where_everything_is_allowed(still):
-    missing = f"/files/collab:drive:{still.things['documents'].drive_id}:item:01NOTHING"
-    token = await still.token(rule(still, "folder", "boats", "block"))
-
-    answer = await still.get(missing, token)
-
-    assert (answer.status_code, answer.json()["error"]) == (404, None)
+    assert (response.status_code, response.json()["error"]) == (404, error)
 
 
-async def test_access_info_tells_of_rules_without_naming_them(still):
-    selected = await still.selecting(rule(still, "file_id", "notes"))
-    blocked = await still.token(rule(still, "file_id", "notes", "block"))
+async def test_a_missing_resource_is_not_found_in_allow_all_mode(readonly):
+    missing = f"/files/collab:drive:{readonly.resources['documents'].drive_id}:item:01NOTHING"
+    token = await readonly.token(rule(readonly, "folder", "boats", "block"))
 
-    told = [(await still.get("/sites", one)).json()["accessInfo"] for one in (selected, blocked)]
+    response = await readonly.get(missing, token)
+
+    assert (response.status_code, response.json()["error"]) == (404, None)
+
+
+async def test_access_info_mentions_rules_without_patterns(readonly):
+    selected = await readonly.block_all_token(rule(readonly, "file_id", "notes"))
+    blocked = await readonly.token(rule(readonly, "file_id", "notes", "block"))
+
+    told = [
+        (await readonly.get("/sites", token)).json()["accessInfo"] for token in (selected, blocked)
+    ]
 
     assert told == [
         "Only content matching this token's allow rules is visible.",
@@ -226,13 +236,15 @@ async def test_access_info_tells_of_rules_without_naming_them(still):
     ]
 
 
-async def test_graphql_sees_the_same(still):
-    token = await still.selecting(rule(still, "folder", "boats"))
+async def test_graphql_applies_the_same_rules(readonly):
+    token = await readonly.block_all_token(rule(readonly, "folder", "boats"))
     document = """query ($seen: String!, $blocked: String!) {
       seen: collabFile(fileId: $seen) { file { id } }
       blocked: collabFile(fileId: $blocked) { file { id } } }"""
 
-    body = await still.ask(document, token, seen=still.id("plan"), blocked=still.id("notes"))
+    body = await readonly.graphql(
+        document, token, seen=readonly.id("plan"), blocked=readonly.id("notes")
+    )
 
-    assert body["data"] == {"seen": {"file": {"id": still.id("plan")}}, "blocked": None}
+    assert body["data"] == {"seen": {"file": {"id": readonly.id("plan")}}, "blocked": None}
     assert body["errors"][0]["extensions"]["code"] == "BLOCKED"

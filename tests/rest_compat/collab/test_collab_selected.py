@@ -1,8 +1,8 @@
 """
-The whole surface over an app-only connection to selected sites: the same answers, fewer sites.
+The whole surface over an app-only connection to selected sites: the same responses, fewer sites.
 
 The application may write in the site "Yard" and read in "Company"; it can neither list nor search
-sites. Everything else does not exist for it. Source: decisions 8.15.
+sites. Everything else does not exist for it: docs/spec/collab.md#connection-modes.
 """
 
 import content_world
@@ -18,14 +18,14 @@ SCOPES = ("Sites.Selected", "SensitivityLabels.Read.All")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def chosen(content_template, tmp_path_factory):
-    """A world with the selected sites on a resource of their own."""
+async def selected_sites(content_template, tmp_path_factory):
+    """A world with a resource whose connection has selected sites only."""
     folder = tmp_path_factory.mktemp("selected")
     async with content_world.opened(content_template, folder) as content:
         ground = content.world.sandbox.ground
         sites = {"yard": "write", "company": "read"}
         for name, role in sites.items():
-            grant = SiteGrant(site_id=content.things[name].id, application="app", role=role)
+            grant = SiteGrant(site_id=content.resources[name].id, application="app", role=role)
             ground.shelf.put(grant)
         issued = ground.tokens.issue("collab", "app", SCOPES, app_only=True)
         await content_world.connect(
@@ -34,7 +34,7 @@ async def chosen(content_template, tmp_path_factory):
             scopes=list(SCOPES),
             account="app@x.example",
             mode="selected_sites",
-            selectedSiteIds=[content.things[name].id.lower() for name in sites],
+            selectedSiteIds=[content.resources[name].id.lower() for name in sites],
             credentials={"accessToken": issued},
         )
         content.forget_calls()
@@ -42,13 +42,13 @@ async def chosen(content_template, tmp_path_factory):
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def call(chosen):
-    """Return what calls as the application."""
-    token = await chosen.token(resources=(EMPTY,))
-    chosen.forget_calls()
+async def call(selected_sites):
+    """Return a function that calls the API over the app-only connection."""
+    token = await selected_sites.token(resources=(EMPTY,))
+    selected_sites.forget_calls()
 
     def calling(method, path, **more):
-        return chosen.call(method, path, token, **more)
+        return selected_sites.call(method, path, token, **more)
 
     return calling
 
@@ -78,45 +78,47 @@ ALIKE = (
 
 
 @pytest.mark.parametrize("path", ALIKE)
-async def test_what_lies_in_a_selected_site_is_answered_as_to_a_person(chosen, call, path):
+async def test_a_selected_site_gives_the_same_responses_as_delegated_access(
+    selected_sites, call, path
+):
     """The endpoints are identical in both modes, and so are the objects."""
-    delegated = await chosen.get(path(chosen))
+    delegated = await selected_sites.get(path(selected_sites))
 
-    answer = await call("GET", path(chosen))
+    response = await call("GET", path(selected_sites))
 
-    assert (answer.status_code, delegated.status_code) == (200, 200), answer.text
-    assert answer.json() == delegated.json()
-    assert answer.headers.get("etag") == delegated.headers.get("etag")
+    assert (response.status_code, delegated.status_code) == (200, 200), response.text
+    assert response.json() == delegated.json()
+    assert response.headers.get("etag") == delegated.headers.get("etag")
 
 
-async def test_a_download_leads_to_the_bytes(chosen, call):
-    answer = await call("GET", f"/files/{chosen.id('notes')}/download")
+async def test_a_download_link_returns_the_bytes(selected_sites, call):
+    response = await call("GET", f"/files/{selected_sites.id('notes')}/download")
 
-    body = answer.json()
+    body = response.json()
     assert {name: body[name] for name in ("success", "fileName", "mimeType", "size")} == {
         "success": True,
         "fileName": "notes.txt",
         "mimeType": "text/plain",
         "size": 20,
     }
-    async with chosen.client("none") as client:
+    async with selected_sites.client("none") as client:
         del client.headers["authorization"]
         read = await client.get(body["downloadUrl"])
     assert read.text.strip() == "varnish on the keel"
 
 
-async def test_only_selected_sites_are_listed_and_none_is_looked_for(chosen, call):
-    answer = await call("GET", "/sites")
+async def test_only_selected_sites_are_listed_without_a_site_search(selected_sites, call):
+    response = await call("GET", "/sites")
 
-    every = (await chosen.get("/sites")).json()["sites"]
-    assert answer.json() == {
-        "sites": [one for one in every if one["name"] != "ann"],
+    every = (await selected_sites.get("/sites")).json()["sites"]
+    assert response.json() == {
+        "sites": [site for site in every if site["name"] != "ann"],
         "nextPageToken": None,
         "hasMore": False,
     }
-    assert [one["displayName"] for one in answer.json()["sites"]] == ["Company", "Yard"]
+    assert [site["displayName"] for site in response.json()["sites"]] == ["Company", "Yard"]
     assert (await call("GET", "/sites?q=yar")).json()["sites"] == [
-        one for one in every if one["displayName"] == "Yard"
+        site for site in every if site["displayName"] == "Yard"
     ]
 
 
@@ -128,23 +130,23 @@ async def test_only_selected_sites_are_listed_and_none_is_looked_for(chosen, cal
         ("?mimeType=image/*", ["hull.png"]),
     ],
 )
-async def test_files_are_those_of_the_selected_sites(call, query, names):
-    answer = await call("GET", f"/files{query}")
+async def test_file_listings_cover_the_selected_sites(call, query, names):
+    response = await call("GET", f"/files{query}")
 
-    assert sorted(one["name"] for one in answer.json()["files"]) == sorted(names)
-    assert answer.json()["hasMore"] is False
+    assert sorted(file["name"] for file in response.json()["files"]) == sorted(names)
+    assert response.json()["hasMore"] is False
 
 
 WARNING = "In selected sites, lists are found by their names and list items by their titles."
 
 
-async def test_a_search_runs_in_each_selected_site_and_merges(chosen, call):
-    answer = await call("GET", "/search?q=keel&limit=3")
-    body = answer.json()
+async def test_a_search_runs_in_each_selected_site_and_merges(selected_sites, call):
+    response = await call("GET", "/search?q=keel&limit=3")
+    body = response.json()
     rest = (await call("GET", "/search?q=keel&limit=3&from=3")).json()
 
     assert len(body["hits"]) == 3
-    assert sorted(one["title"] for one in body["hits"] + rest["hits"]) == [
+    assert sorted(hit["title"] for hit in body["hits"] + rest["hits"]) == [
         "Ann keel",
         "notes.txt",
         "plan.docx",
@@ -160,13 +162,13 @@ async def test_a_search_runs_in_each_selected_site_and_merges(chosen, call):
     assert (rest["from"], rest["moreResultsAvailable"]) == (3, False)
 
 
-async def test_nothing_is_asked_that_an_application_may_not(chosen, call):
+async def test_no_call_exceeds_application_permissions(selected_sites, call):
     for path in ("/sites", "/sites?q=y", "/files", "/files?q=keel", "/search?q=keel"):
         assert (await call("GET", path)).status_code == 200
 
-    asked = [one["path"] for one in chosen.calls()]
-    assert not [one for one in asked if one.endswith(("/sites", "/search/query", "/me/drive"))]
-    assert not [one for one in asked if "getAllSites" in one or "followedSites" in one]
+    asked = [call["path"] for call in selected_sites.calls()]
+    assert not [path for path in asked if path.endswith(("/sites", "/search/query", "/me/drive"))]
+    assert not [path for path in asked if "getAllSites" in path or "followedSites" in path]
 
 
 ELSEWHERE = (
@@ -192,26 +194,26 @@ BODIES = {
 
 
 @pytest.mark.parametrize(("method", "path", "kind"), ELSEWHERE)
-async def test_other_sites_are_genuinely_missing(chosen, call, method, path, kind):
-    path = path(chosen)
+async def test_unselected_sites_are_not_found(selected_sites, call, method, path, kind):
+    path = path(selected_sites)
     body = BODIES.get(path.rpartition("/")[2])
 
-    answer = await call(method, path, **({} if body is None else {"json": body}))
+    response = await call(method, path, **({} if body is None else {"json": body}))
 
-    told = answer.json()
+    told = response.json()
     sentence = "There is nothing under this id."
     expected = {"error": None, "message": sentence, "requestId": told["requestId"]}
     if kind is not None:
         expected |= {"success": False, "errorMessage": sentence}
     if kind in ("link", "result"):
         expected |= {"errorCode": "NOT_FOUND"}
-    assert (answer.status_code, told) == (404, expected)
-    # At most the library's site was looked up, and nothing in it.
-    assert [one for one in chosen.calls() if "/items/" in one["path"]] == []
+    assert (response.status_code, told) == (404, expected)
+    # At most the site of the library was read, and nothing in the library.
+    assert [call for call in selected_sites.calls() if "/items/" in call["path"]] == []
 
 
-async def test_files_are_made_changed_and_taken_away(chosen, call):
-    params = {"fileName": "app.txt", "folderId": chosen.id("boats")}
+async def test_files_are_created_changed_and_deleted(selected_sites, call):
+    params = {"fileName": "app.txt", "folderId": selected_sites.id("boats")}
     made = await call("POST", "/files/upload", params=params, content=b"by the application")
     file = made.json()["fileId"]
     assert (made.status_code, made.json()) == (
@@ -219,7 +221,7 @@ async def test_files_are_made_changed_and_taken_away(chosen, call):
         {"success": True, "fileId": file, "errorMessage": None, "errorCode": None},
     )
     folder = await call(
-        "POST", "/folders", json={"name": "App", "parentFolderId": chosen.id("boats")}
+        "POST", "/folders", json={"name": "App", "parentFolderId": selected_sites.id("boats")}
     )
     target = folder.json()["fileId"]
     renamed = await call("PATCH", f"/files/{file}/rename", json={"newName": "b.txt"})
@@ -232,8 +234,8 @@ async def test_files_are_made_changed_and_taken_away(chosen, call):
     permission = shared.json()["permissionId"]
     path = f"/files/{file}/permissions/{permission}"
     raised = await call("PATCH", path, json={"role": "writer"})
-    for answer in (renamed, moved, shared, raised):
-        assert (answer.status_code, answer.json()["fileId"]) == (200, file), answer.text
+    for response in (renamed, moved, shared, raised):
+        assert (response.status_code, response.json()["fileId"]) == (200, file), response.text
     read = (await call("GET", f"/files/{file}")).json()["file"]
     assert (read["name"], read["parentFolderName"], read["owners"]) == ("b.txt", "App", [])
     bob = {"email": content_world.BOB, "displayName": "Bob Stone", "role": "writer"}
@@ -243,10 +245,12 @@ async def test_files_are_made_changed_and_taken_away(chosen, call):
     assert (await call("GET", f"/files/{file}")).status_code == 404
 
 
-async def test_list_items_are_made_changed_and_taken_away(chosen, call):
-    made = await call("POST", chosen.path("berths", 0), json={"fields": {"Title": "By app"}})
+async def test_list_items_are_created_changed_and_deleted(selected_sites, call):
+    made = await call(
+        "POST", selected_sites.path("berths", 0), json={"fields": {"Title": "By app"}}
+    )
     number = int(made.json()["id"].rpartition(":")[2])
-    path = chosen.path("berths", number)
+    path = selected_sites.path("berths", number)
     changed = await call("PATCH", path, json={"fields": {"Length": 12}})
 
     assert (made.status_code, made.json()["createdBy"]) == (201, "Application")
@@ -256,44 +260,44 @@ async def test_list_items_are_made_changed_and_taken_away(chosen, call):
     assert (await call("GET", path)).status_code == 404
 
 
-async def test_a_site_that_was_given_to_read_is_not_written(chosen, call):
+async def test_a_read_only_site_is_not_written(selected_sites, call):
     body = {"fields": {"Title": "x", "Phone": "1"}}
 
-    answer = await call("POST", chosen.path("crew", 0), json=body)
+    response = await call("POST", selected_sites.path("crew", 0), json=body)
 
-    assert (answer.status_code, answer.json()["error"]) == (403, "PROVIDER_REFUSED")
-    rows = (await call("GET", chosen.path("crew", 0))).json()["items"]
-    assert [one["name"] for one in rows] == ["Ann keel"]
+    assert (response.status_code, response.json()["error"]) == (403, "PROVIDER_REFUSED")
+    rows = (await call("GET", selected_sites.path("crew", 0))).json()["items"]
+    assert [item["name"] for item in rows] == ["Ann keel"]
 
 
-async def test_rules_hold_as_for_a_person(chosen):
-    token = await chosen.selecting(
-        ("folder", chosen.id("boats"), "allow"),
-        ("file_id", chosen.id("plan"), "block"),
+async def test_rules_apply_as_with_delegated_access(selected_sites):
+    token = await selected_sites.block_all_token(
+        ("folder", selected_sites.id("boats"), "allow"),
+        ("file_id", selected_sites.id("plan"), "block"),
         resources=(EMPTY,),
     )
 
-    listed = await chosen.get(f"/files?folderId={chosen.id('boats')}", token)
-    found = await chosen.get("/search?q=keel", token)
-    blocked = await chosen.get(f"/files/{chosen.id('plan')}", token)
-    foreign = await chosen.get(f"/files/{chosen.id('letter')}", token)
+    listed = await selected_sites.get(f"/files?folderId={selected_sites.id('boats')}", token)
+    found = await selected_sites.get("/search?q=keel", token)
+    blocked = await selected_sites.get(f"/files/{selected_sites.id('plan')}", token)
+    foreign = await selected_sites.get(f"/files/{selected_sites.id('letter')}", token)
 
-    assert sorted(one["name"] for one in listed.json()["files"]) == ["Inner", "sketch.pdf"]
-    assert ([one["title"] for one in found.json()["hits"]], found.json()["total"]) == (
+    assert sorted(file["name"] for file in listed.json()["files"]) == ["Inner", "sketch.pdf"]
+    assert ([hit["title"] for hit in found.json()["hits"]], found.json()["total"]) == (
         ["sketch.pdf"],
         4,
     )
-    for answer in (blocked, foreign):
-        assert (answer.status_code, answer.json()["error"]) == (404, "BLOCKED")
+    for response in (blocked, foreign):
+        assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
 
 
-async def test_what_is_masked_is_not_asked_for(chosen):
-    token = await chosen.seeing("name", resources=(EMPTY,))
-    chosen.forget_calls()
+async def test_masked_fields_are_not_fetched(selected_sites):
+    token = await selected_sites.token_with_fields("name", resources=(EMPTY,))
+    selected_sites.forget_calls()
 
-    file = (await chosen.get(f"/files/{chosen.id('notes')}", token)).json()["file"]
+    file = (await selected_sites.get(f"/files/{selected_sites.id('notes')}", token)).json()["file"]
 
     shown = {name for name, value in file.items() if value is not None}
     assert shown == {"id", "name", "isFolder", "provider"}
-    asked = str([one["query"] for one in chosen.calls()])
+    asked = str([call["query"] for call in selected_sites.calls()])
     assert not any(word in asked for word in ("size", "createdBy", "webUrl", "description"))

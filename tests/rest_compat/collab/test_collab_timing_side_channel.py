@@ -1,8 +1,8 @@
 """
-Ids that get the same answer cost the same calls, so that no clock tells which of them are there.
+Timing side channel: ids with the same response cost the same upstream calls.
 
-Under rules about folders and labels what is denied must be read before that is known, and what is
-missing need not be. Source: reference, reliability 4.3.
+Under rules about folders and labels a denied resource must be read before it can be denied, and a
+missing one need not be: docs/spec/rules.md#equal-cost.
 """
 
 import content_world
@@ -22,12 +22,12 @@ BLOCKED_FOLDER = ("folder", "boats", "block")
 def written(content, rule):
     kind, name, action = rule
     patterns = {"sensitivity_label_id": lambda: content.labels[name].id}
-    known = content.id(name) if name in content.things else name
+    known = content.id(name) if name in content.resources else name
     return (kind, patterns.get(kind, lambda: known)(), action)
 
 
 def kinds(content):
-    """Say what upstream was asked: each call by its method and the words of its path."""
+    """Return the kind of each upstream call: its method and the words of its path."""
     words = {"v1.0", "drives", "items", "sites", "lists", "root", "$batch", "children"}
     words |= {"permissions", "extractSensitivityLabels"}
     return [
@@ -38,15 +38,15 @@ def kinds(content):
 
 
 async def costs(content, token, path):
-    """Return the answer to a call, and what it asked upstream."""
+    """Return the response to a call, and the kinds of its upstream calls."""
     content.forget_calls()
-    answer = await content.get(path, token)
-    return (answer.status_code, answer.json()["error"]), kinds(content)
+    response = await content.get(path, token)
+    return (response.status_code, response.json()["error"]), kinds(content)
 
 
 def files(content):
-    """Return what is denied at several depths, and what is not there."""
-    drive = content.things["documents"].drive_id
+    """Return files that are denied at several depths, and missing ones."""
+    drive = content.resources["documents"].drive_id
     names = ("documents", "notes", "boats", "sketch", "inner", "plan", "hull")
     return [*map(content.id, names), *(f"collab:drive:{drive}:item:01NOTHING{n}" for n in "AB")]
 
@@ -66,78 +66,80 @@ RULES = pytest.mark.parametrize(
 
 @RULES
 @pytest.mark.parametrize("what", ["", "/download", "/permissions", "/sensitivity-label"])
-async def test_a_denied_file_costs_what_a_missing_one_does(still, rules, what):
-    token = await still.selecting(*[written(still, rule) for rule in rules])
+async def test_a_denied_file_costs_the_same_calls_as_a_missing_one(readonly, rules, what):
+    token = await readonly.block_all_token(*[written(readonly, rule) for rule in rules])
 
-    seen = [await costs(still, token, f"/files/{one}{what}") for one in files(still)]
+    seen = [await costs(readonly, token, f"/files/{file}{what}") for file in files(readonly)]
 
-    assert {answer for answer, _ in seen} == {(404, "BLOCKED")}
+    assert {response for response, _ in seen} == {(404, "BLOCKED")}
     assert [calls for _, calls in seen] == [seen[0][1]] * len(seen)
     batches = sum(call[-1] == "$batch" for call in seen[0][1])
     assert batches == sum(kind in (FOLDERS, LABELS, PLACES, BLOCKED_FOLDER) for kind in rules)
 
 
 @RULES
-async def test_a_denied_list_item_costs_what_a_missing_one_does(still, rules):
-    token = await still.selecting(*[written(still, rule) for rule in rules])
-    lists = (await still.get(f"/sites/{still.id('yard')}/lists")).json()["lists"]
-    library = next(one["id"] for one in lists if one["displayName"] == "Documents")
-    site = f"/sites/{still.id('yard')}/lists"
-    numbers = [still.things[name].number for name in ("notes", "boats", "plan")]
+async def test_a_denied_list_item_costs_the_same_calls_as_a_missing_one(readonly, rules):
+    token = await readonly.block_all_token(*[written(readonly, rule) for rule in rules])
+    lists = (await readonly.get(f"/sites/{readonly.id('yard')}/lists")).json()["lists"]
+    library = next(
+        list_entry["id"] for list_entry in lists if list_entry["displayName"] == "Documents"
+    )
+    site = f"/sites/{readonly.id('yard')}/lists"
+    numbers = [readonly.resources[name].number for name in ("notes", "boats", "plan")]
     paths = [f"{site}/{library}/items/{library}:item:{number}" for number in (*numbers, 7001)]
-    paths += [still.path("berths", number) for number in (1, 7001)]
+    paths += [readonly.path("berths", number) for number in (1, 7001)]
 
-    seen = [await costs(still, token, path) for path in paths]
+    seen = [await costs(readonly, token, path) for path in paths]
 
-    assert {answer for answer, _ in seen} == {(404, "BLOCKED")}
+    assert {response for response, _ in seen} == {(404, "BLOCKED")}
     assert [calls for _, calls in seen] == [seen[0][1]] * len(seen)
 
 
-async def test_a_library_that_is_not_there_costs_what_a_denied_one_does(still):
+async def test_a_missing_library_costs_the_same_calls_as_a_denied_one(readonly):
     for rules in ([PLACES], [PLACES, FOLDERS]):
-        token = await still.selecting(*[written(still, rule) for rule in rules])
-        known = await costs(still, token, f"/files/{still.id('plan')}")
-        guessed = await costs(still, token, "/files/collab:drive:b!nothing:item:01NOTHING")
+        token = await readonly.block_all_token(*[written(readonly, rule) for rule in rules])
+        known = await costs(readonly, token, f"/files/{readonly.id('plan')}")
+        guessed = await costs(readonly, token, "/files/collab:drive:b!nothing:item:01NOTHING")
         assert known == guessed
 
 
-async def test_a_file_that_is_denied_is_no_folder_and_not_told_of_either(still):
-    token = await still.selecting(written(still, FOLDERS))
-    missing = f"collab:drive:{still.things['documents'].drive_id}:item:01NOTHING"
+async def test_a_denied_file_as_folder_id_looks_missing(readonly):
+    token = await readonly.block_all_token(written(readonly, FOLDERS))
+    missing = f"collab:drive:{readonly.resources['documents'].drive_id}:item:01NOTHING"
 
-    denied = await costs(still, token, f"/files?folderId={still.id('plan')}")
+    denied = await costs(readonly, token, f"/files?folderId={readonly.id('plan')}")
 
     assert denied[0] == (404, "BLOCKED")
-    assert denied == await costs(still, token, f"/files?folderId={missing}")
+    assert denied == await costs(readonly, token, f"/files?folderId={missing}")
 
 
-async def test_what_is_allowed_is_read_once(still):
-    """Costs are evened out on what is denied alone."""
-    token = await still.selecting(("folder", still.id("boats"), "allow"))
-    still.forget_calls()
+async def test_an_allowed_file_is_read_once(readonly):
+    """Only denied resources get padding calls."""
+    token = await readonly.block_all_token(("folder", readonly.id("boats"), "allow"))
+    readonly.forget_calls()
 
-    answer = await still.get(f"/files/{still.id('plan')}/permissions", token)
+    response = await readonly.get(f"/files/{readonly.id('plan')}/permissions", token)
 
-    assert answer.status_code == 200
-    assert [call[-1] for call in kinds(still)] == ["*", "$batch", "permissions"]
+    assert response.status_code == 200
+    assert [call[-1] for call in kinds(readonly)] == ["*", "$batch", "permissions"]
 
 
-@pytest.mark.asyncio(loop_scope="function")  # in the loop of its own world
-async def test_several_connections_do_not_tell_which_of_them_sees_a_file(content):
+@pytest.mark.asyncio(loop_scope="function")  # in the event loop of its world
+async def test_the_cost_does_not_reveal_which_connection_sees_a_file(content):
     """The second account has a personal site that the first one cannot see."""
     make = content.make
     other = make.site(content_world.PEOPLE, "/personal/bob", "Bob Stone", owner=BOB)
-    content.things["bobs"] = make.library(other, "OneDrive", segment="Documents")
-    content.things["diary"] = make.file(content.things["bobs"], "diary.docx", ("docx", "x"))
+    content.resources["bobs"] = make.library(other, "OneDrive", segment="Documents")
+    content.resources["diary"] = make.file(content.resources["bobs"], "diary.docx", ("docx", "x"))
     make.keep()
     await content_world.connect(content.world, resource=MAIN, scopes=WRITE, account=BOB)
     seen = []
     for rules in ([FOLDERS], [LABELS], [FOLDERS, LABELS, PLACES]):
-        token = await content.selecting(*[written(content, rule) for rule in rules])
+        token = await content.block_all_token(*[written(content, rule) for rule in rules])
         ids = [*files(content), content.id("diary"), content.id("letter")]
         if FOLDERS in rules:
             ids.remove(content.id("letter"))
-        seen = [await costs(content, token, f"/files/{one}") for one in ids]
-        assert {answer for answer, _ in seen} == {(404, "BLOCKED")}
+        seen = [await costs(content, token, f"/files/{file_id}") for file_id in ids]
+        assert {response for response, _ in seen} == {(404, "BLOCKED")}
         assert [calls for _, calls in seen] == [seen[0][1]] * len(seen), rules
-    assert content.things["diary"].author == ANN
+    assert content.resources["diary"].author == ANN

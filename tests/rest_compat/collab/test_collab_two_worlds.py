@@ -1,9 +1,9 @@
 """
-Worlds that differ only in what a token may not see give it byte-identical answers.
+Worlds that differ only in what a token may not see give it byte-identical responses.
 
-First what a mask hides: every word, on every read of REST and in a GraphQL document that selects
-all of it. Then what rules block: there or not, under other names, with other bytes. Page tokens are
-sealed anew each time; their lengths must not differ.
+First masks: every word, on every read of REST and in a GraphQL document that selects everything.
+Then rules: blocked resources are missing, renamed, or have other bytes. Page tokens are sealed anew
+each time; their lengths must not differ.
 """
 
 import dataclasses
@@ -34,33 +34,33 @@ number = count(1)
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def worlds(content_template, tmp_path_factory):
-    """A world whose content the tests of this module change and put back."""
+    """A world whose content the tests of this module change and restore."""
     folder = tmp_path_factory.mktemp("two")
     async with content_world.opened(content_template, folder) as content:
         make = content.make
         make.people({CAT: "Cat Hill"})
-        content.things["moorings"] = make.list_in(
-            content.things["yard"],
+        content.resources["moorings"] = make.list_in(
+            content.resources["yard"],
             "Moorings",
             (column("Depth", "number", is_indexed=True),),
             [{"Title": f"Mooring {n}", "Depth": n} for n in range(1, 4)],
             content_types=TYPES,
             description="Deep",
         )
-        make.share(content.things["plan"], "user", "read", to=(BOB,))
+        make.share(content.resources["plan"], "user", "read", to=(BOB,))
         make.keep()
         yield content
 
 
 @asynccontextmanager
 async def changed(worlds, *changes):
-    """Change everything of some kinds until the end: (kind, record -> other values)."""
+    """Change every record of some kinds inside the context: (kind, record -> other values)."""
     shelf = worlds.world.sandbox.ground.shelf
-    before = [one for kind, _ in changes for one in kept(shelf, kind)]
+    before = [record for kind, _ in changes for record in kept(shelf, kind)]
     after = [
-        msgspec.structs.replace(one, **other(one))
+        msgspec.structs.replace(record, **other(record))
         for kind, other in changes
-        for one in kept(shelf, kind)
+        for record in kept(shelf, kind)
     ]
     assert all(one != two for one, two in zip(before, after, strict=True))
     shelf.put_many(after)
@@ -71,19 +71,19 @@ async def changed(worlds, *changes):
 
 
 def kept(shelf, kind):
-    """Return every record of a kind, the tops of libraries aside."""
-    items = [one for drive in shelf.every(r.Library) for one in shelf.items(drive.id)]
+    """Return every record of a kind except the roots of libraries."""
+    items = [file for drive in shelf.every(r.Library) for file in shelf.items(drive.id)]
     if kind is r.Item:
-        return [one for one in items if one.parent_id]
+        return [item for item in items if item.parent_id]
     if kind is r.Row:
-        return [one for of in shelf.every(r.SiteList) for one in shelf.rows(of.id)]
+        return [item for of in shelf.every(r.SiteList) for item in shelf.rows(of.id)]
     if kind is r.Share:
-        return [one for item in items for one in shelf.shares(item)]
+        return [share for item in items for share in shelf.shares(item)]
     return shelf.every(kind)
 
 
 async def reader(worlds, *rules, **settings):
-    """Make a token over a connection of its own, so that nothing is remembered from before."""
+    """Make a token over a new connection, so that nothing is cached for it."""
     async with worlds.client(ADMIN) as admin:
         body = {"name": f"r{next(number)}", "operatorIds": [worlds.world.operator_id]}
         resource = (await admin.post("/api/resources", json=body)).json()["id"]
@@ -116,9 +116,9 @@ fragment F on DriveFile {{ called: name ... on DriveFile {{ weighs: size at: mod
 
 async def answers(worlds, token):
     """
-    Return every answer to every read, as bytes, with the headers that tell of content.
+    Return the response to every read, as bytes, with the headers that depend on content.
 
-    "walked" has listings to their ends, a thing a page; "calls" what upstream was asked.
+    "walked" holds listings of one entry a page up to their ends, "calls" the upstream calls.
     """
     worlds.forget_calls()
     site = worlds.id("yard")
@@ -143,7 +143,7 @@ async def answers(worlds, token):
     for name in ("documents", "boats"):
         of = f"/files?folderId={worlds.id(name)}"
         paths += [of, f"{of}&limit=1", f"{of}&q=keel"]
-    # Side doors: refused, or blind to what is hidden.
+    # Filters and orders: refused, or independent of masked fields.
     items = worlds.path("moorings", 0)
     paths += [f"{items}?orderBy=Depth desc", f"{items}?filter=Depth gt 1", "/files?q=keel"]
     paths += [f"{items}?filter=Title eq 'Mooring 2'", "/sites?q=yard", "/files?mimeType=text/*"]
@@ -151,43 +151,45 @@ async def answers(worlds, token):
     paths += ["/search?q=title:plan", "/search?q=author:ann&limit=100", "/search?q=size>10"]
     found = {}
     for path in paths:
-        answer = await worlds.call("GET", path, token, headers={"x-request-id": "same"})
-        body = TOKEN.sub(lambda one: b'"nextPageToken":%d' % len(one[1]), answer.content)
-        found[path] = (answer.status_code, answer.headers.get("etag"), LINK.sub(rb'"\1"', body))
+        response = await worlds.call("GET", path, token, headers={"x-request-id": "same"})
+        body = TOKEN.sub(lambda one: b'"nextPageToken":%d' % len(one[1]), response.content)
+        found[path] = (response.status_code, response.headers.get("etag"), LINK.sub(rb'"\1"', body))
     ids = {"file": "plan", "folder": "boats", "site": "yard", "list": "moorings"}
-    asked = await worlds.ask(EVERYTHING, token, **{key: worlds.id(one) for key, one in ids.items()})
-    for one in asked.get("errors", ()):
-        one["extensions"].pop("requestId", None)
+    asked = await worlds.graphql(
+        EVERYTHING, token, **{key: worlds.id(name) for key, name in ids.items()}
+    )
+    for error in asked.get("errors", ()):
+        error["extensions"].pop("requestId", None)
     asked["data"]["hits"]["hits"].sort(key=lambda hit: hit["id"])
     found["graphql"] = (200, None, asked)
     ends = ["/files", f"/files?folderId={worlds.id('boats')}", f"/sites/{site}/lists"]
     ends += ["/sites", f"/sites/{site}/drives", items]
     found["walked"] = (200, None, [await walked(worlds, path, token) for path in ends])
-    found["calls"] = (200, None, [calling(one) for one in worlds.calls()])
+    found["calls"] = (200, None, [calling(call) for call in worlds.calls()])
     return found
 
 
 async def walked(worlds, path, token):
-    """Return the bodies of all pages of a listing, their tokens aside."""
+    """Return the bodies of all pages of a listing, without their tokens."""
     pages, query = [], {"limit": 1}
     async with worlds.client(token) as client:
         while not pages or query["pageToken"] is not None:
-            answer = await client.get(
+            response = await client.get(
                 worlds.prefix + path, params=query, headers={"x-request-id": "same"}
             )
-            pages.append(answer.json())
+            pages.append(response.json())
             query["pageToken"] = pages[-1].pop("nextPageToken", None)
     return pages
 
 
 def calling(call):
-    """Return the shape of a call: what it asks for, places in listings aside."""
+    """Return the shape of an upstream call, without its position in a listing."""
     query = {name: call["query"][name] for name in call["query"] if "token" not in name.lower()}
     return (call["method"], call["path"], query)
 
 
 def another(text):
-    """Return another text, with the same words in it for searches."""
+    """Return a different text that contains the same search words."""
     return f"other {text}"
 
 
@@ -198,8 +200,8 @@ NAMES = (
     (r.Item, lambda one: {"name": "other " + one.name}),
     (r.Row, lambda one: {"fields": {**one.fields, "Title": another(one.fields["Title"])}}),
 )
-# What is hidden -> what differs. Names are in addresses, in the folder's, list's and site's name
-# and in the names of a site's groups too, each of which has a word of its own.
+# Hidden words -> what differs. Names also appear in addresses, in the names of the folder, list and
+# site, and in the names of a site's groups; each of these has a mask word of its own.
 DIFFERENCES = {
     ("name", "web_view_link", "parent_folder", "site_name", "list_name", "shared_with"): NAMES,
     ("mime_type",): ((r.Item, lambda one: {"mime": "text/x-other"}),),
@@ -236,13 +238,13 @@ EXTRA = r.ContentType(id="0x0777", name="Extra")
 
 @pytest.fixture(autouse=True)
 async def library(worlds):
-    """The list behind the library of documents."""
+    """The list of the library "Documents"."""
     shelf = worlds.world.sandbox.ground.shelf
-    worlds.library = shelf.get(r.Library, worlds.things["documents"].drive_id).list_id
+    worlds.library = shelf.get(r.Library, worlds.resources["documents"].drive_id).list_id
 
 
 @pytest.mark.parametrize("hidden", DIFFERENCES, ids=" ".join)
-async def test_what_a_mask_hides_changes_nothing(worlds, hidden):
+async def test_masked_differences_do_not_change_any_response(worlds, hidden):
     shown = [word for word in EVERY if word not in (*hidden, "all")]
     before = await answers(worlds, await reader(worlds, visibleCollabFields=shown))
     whole = await glance(worlds)
@@ -250,7 +252,7 @@ async def test_what_a_mask_hides_changes_nothing(worlds, hidden):
         after = await answers(worlds, await reader(worlds, visibleCollabFields=shown))
         assert await glance(worlds) != whole
 
-    if "name" in hidden:  # upstream ranks what it finds by names too (decisions 16)
+    if "name" in hidden:  # upstream ranks hits by names too
         before, after = unranked(before), unranked(after)
     assert [path for path in before if before[path] != after[path]] == []
 
@@ -264,7 +266,7 @@ FOUND = "query ($q: String!) { collabFiles(q: $q) { files { name } } }"
 
 
 @pytest.mark.parametrize("hidden", WORDED)
-async def test_words_that_only_hidden_fields_have_find_nothing(worlds, hidden):
+async def test_searches_do_not_match_masked_fields(worlds, hidden):
     shown = [word for word in EVERY if word not in (hidden, "all")]
     token = await reader(worlds, visibleCollabFields=shown)
     whole = await reader(worlds)
@@ -275,20 +277,22 @@ async def test_words_that_only_hidden_fields_have_find_nothing(worlds, hidden):
             for path in (f"/files?q={word}", f"/files?q={word}&folderId={worlds.id('documents')}"):
                 worlds.forget_calls()
                 pages = await walked(worlds, path, token)
-                asked = [(one["method"], one["path"].replace(word, "")) for one in worlds.calls()]
+                asked = [
+                    (call["method"], call["path"].replace(word, "")) for call in worlds.calls()
+                ]
                 told[word].append((pages, asked))
-            found = await worlds.ask(FOUND, token, q=word)
-            told[word].append([one["name"] for one in found["data"]["collabFiles"]["files"]])
+            found = await worlds.graphql(FOUND, token, q=word)
+            told[word].append([file["name"] for file in found["data"]["collabFiles"]["files"]])
         seen = (await worlds.get("/files?q=amber&limit=100", whole)).json()["files"]
 
     assert told["amber"] == told["nowhere"]
     assert told["plan"][-1] == ["plan.docx"]
-    assert told["la"][-1] == told["plan 🎉"][-1] == []  # not where a word of the name begins
-    assert (seen != []) is (hidden != "owners")  # the sandbox looks into no names of people
+    assert told["la"][-1] == told["plan 🎉"][-1] == []  # not at the beginning of a word of the name
+    assert (seen != []) is (hidden != "owners")  # the sandbox does not search the names of people
 
 
 def unranked(found):
-    """Put the hits of searches in the order of their ids."""
+    """Sort the hits of searches by id."""
     ordered = dict(found)
     for path, (status, etag, text) in found.items():
         if path.startswith("/search") and status == 200:
@@ -300,7 +304,7 @@ def unranked(found):
 
 # -- rules
 
-# What rules hide, and how it may differ: not there at all, or with other values.
+# What rules hide, and how it differs: missing, or with other values.
 BOATS = [("file_id", "boats", "block"), ("folder", "boats", "block")]
 HIDDEN = {
     "a file by its id": ([("file_id", "sketch", "block")], ("sketch",)),
@@ -316,17 +320,17 @@ def written(worlds, rule):
     kind, name, action = rule
     patterns = {
         "sensitivity_label_id": lambda: worlds.labels[name].id,
-        "drive_id": lambda: worlds.things[name].drive_id,
+        "drive_id": lambda: worlds.resources[name].drive_id,
         "list_item_id": lambda: worlds.row(name, 2),
     }
     return (kind, patterns.get(kind, lambda: worlds.id(name))(), action)
 
 
 def total_aside(found):
-    """Leave out of searches what counts hits that are not shown (contract)."""
+    """Remove from searches the total, which counts hidden hits by contract."""
     kept = {}
-    for path, (status, etag, answer) in found.items():
-        body = json.loads(answer) if path.startswith("/search") else answer
+    for path, (status, etag, response) in found.items():
+        body = json.loads(response) if path.startswith("/search") else response
         told = body["data"]["hits"] if path == "graphql" else body
         if path == "graphql" or (path.startswith("/search") and status == 200):
             del told["total"]
@@ -344,48 +348,55 @@ CASES = [
 
 
 @pytest.mark.parametrize(("case", "way"), CASES)
-async def test_what_a_rule_blocks_changes_nothing(worlds, case, way):
+async def test_blocked_differences_do_not_change_any_response(worlds, case, way):
     rules, names = HIDDEN[case]
     shelf = worlds.world.sandbox.ground.shelf
     given = [written(worlds, rule) for rule in rules]
     allow_all = all(action == "block" for _, _, action in rules)
-    hidden = [shelf.item(worlds.things[one].drive_id, worlds.things[one].id) for one in names]
-    hidden = hidden or [shelf.row(worlds.things["moorings"].id, 2)]
+    hidden = [
+        shelf.item(worlds.resources[name].drive_id, worlds.resources[name].id) for name in names
+    ]
+    hidden = hidden or [shelf.row(worlds.resources["moorings"].id, 2)]
     before = await answers(worlds, await reader(worlds, *given, collabAllowAllDefault=allow_all))
     try:
         if way == "gone":
-            for one in hidden:
-                shelf.drop(one)
+            for word in hidden:
+                shelf.drop(word)
         else:
-            shelf.put_many([other(one) for one in hidden])
+            shelf.put_many([other(word) for word in hidden])
         token = await reader(worlds, *given, collabAllowAllDefault=allow_all)
         after = await answers(worlds, token)
     finally:
         shelf.put_many(hidden)
 
-    # By its id, what is blocked is told from what is missing where everything else is allowed.
+    # In allow-all mode a read by id tells a blocked resource from a missing one.
     starts = tuple(by_id(worlds, name) for name in names or ("moorings",))
     told = {path for path in before if path.startswith(starts)}
     if allow_all and way == "gone":
         assert {before[path][0] for path in told} <= {404}
-        before, after = ({p: one[p] for p in one if p not in told} for one in (before, after))
-        for one in (before, after):
-            one.pop("graphql")  # asks for "plan" by its id
-    for one in (before, after):  # what is hidden is read to be passed over (decisions 0)
-        del one["calls"]
+        before, after = (
+            {p: responses[p] for p in responses if p not in told} for responses in (before, after)
+        )
+        for responses in (before, after):
+            responses.pop("graphql")  # reads "plan" by its id
+    for responses in (
+        before,
+        after,
+    ):  # hidden entries are read and skipped: docs/spec/paging.md#page-filling
+        del responses["calls"]
     before, after = total_aside(before), total_aside(after)
     assert [path for path in before if before[path] != after[path]] == []
 
 
 def by_id(worlds, name):
-    """Return how the paths about a thing begin."""
+    """Return the prefixes of the paths about a resource."""
     if name == "moorings":
         return worlds.path(name, 2)
     return f"/files/{worlds.id(name)}"
 
 
 def other(one):
-    """Return a record with other values, in the same place."""
+    """Return a record with other values in the same folder or list."""
     if isinstance(one, r.Row):
         return msgspec.structs.replace(one, fields={**one.fields, "Depth": 99}, modified=MUCH_LATER)
     more = {} if one.is_folder else {"size": one.size + 5000}
@@ -398,7 +409,7 @@ MUCH_LATER = "2027-01-01T00:00:00Z"
 
 
 async def glance(worlds):
-    """Look at a few things with a token that sees everything: it must see the difference."""
+    """Read a few resources with an unrestricted token, which must see the difference."""
     token = await reader(worlds)
     paths = [f"/files/{worlds.id('plan')}", f"/files/{worlds.id('plan')}/permissions", "/sites"]
     return [(await worlds.get(path, token)).json() for path in (*paths, worlds.path("moorings", 2))]

@@ -1,4 +1,4 @@
-"""What may have been made although its answer is lost or cannot be read is made once."""
+"""Creation whose response is lost or unreadable happens once."""
 
 import pytest
 
@@ -9,10 +9,10 @@ KEYED = {"headers": {"Idempotency-Key": "k"}}
 
 class Making:
     """
-    Something that can be made, by REST (*path* and *sent*) and by GraphQL (*document*).
+    A creation, by REST (*path* and *sent*) and by GraphQL (*document*).
 
-    Words with ``#`` stand for ids. *call* is the upstream call that makes it: the method, and a
-    part of the path.
+    Words with ``#`` stand for ids. *call* is the upstream call that creates: its method and a part
+    of its path.
     """
 
     def __init__(self, path, sent, document, *call):
@@ -29,11 +29,11 @@ class Making:
 
 
 def named(content, value):
-    """Put ids where words with ``#`` stand."""
+    """Replace words with ``#`` by ids."""
     if isinstance(value, dict):
-        return {name: named(content, one) for name, one in value.items()}
+        return {name: named(content, entry) for name, entry in value.items()}
     if isinstance(value, str):
-        for name in content.things:
+        for name in content.resources:
             value = value.replace(f"#{name}#", content.id(name))
     return value
 
@@ -81,21 +81,26 @@ MAKINGS = [
     pytest.param(LETTER, id="a letter"),
     pytest.param(LINK, id="a link"),
     pytest.param(FOLDER, id="a folder"),
-    *(pytest.param(upload(one), id=f"a file or {one}") for one in ("fail", "rename", "replace")),
+    *(
+        pytest.param(upload(behavior), id=f"a file or {behavior}")
+        for behavior in ("fail", "rename", "replace")
+    ),
 ]
 
 
 def there(content):
-    """Count all that may be made."""
+    """Count all resources that the creations may add."""
     shelf = content.world.sandbox.ground.shelf
-    rows = shelf.rows(content.things["berths"].id)
-    return len(rows) + len(shelf.shares(content.things["sketch"])) + len(content.names("documents"))
+    rows = shelf.rows(content.resources["berths"].id)
+    return (
+        len(rows) + len(shelf.shares(content.resources["sketch"])) + len(content.names("documents"))
+    )
 
 
 def made_by(content, making):
-    """Count the upstream calls that make it."""
+    """Count the upstream calls of the creation."""
     method, part = making.call
-    return sum(one["method"] == method and part in one["path"] for one in content.calls())
+    return sum(call["method"] == method and part in call["path"] for call in content.calls())
 
 
 async def fail(content, making, kind):
@@ -104,17 +109,17 @@ async def fail(content, making, kind):
     content.forget_calls()
 
 
-def failed(answer, message):
-    """Return the whole body of a failed call of REST."""
-    told = {"error": None, "message": message, "requestId": answer.headers["x-request-id"]}
-    if "/lists/" in answer.request.url.path:
+def failed(response, message):
+    """Return the complete body of a failed REST call."""
+    told = {"error": None, "message": message, "requestId": response.headers["x-request-id"]}
+    if "/lists/" in response.request.url.path:
         return told
     return {**told, "success": False, "errorCode": "PROVIDER_ERROR", "errorMessage": message}
 
 
 @pytest.mark.parametrize("kind", ["spoiltAnswer", "lostAnswer"])
 @pytest.mark.parametrize("making", MAKINGS)
-async def test_it_is_told_by_rest_and_made_once(content, making, kind):
+async def test_an_unreadable_response_is_an_unknown_outcome_over_rest(content, making, kind):
     before = there(content)
     await fail(content, making, kind)
 
@@ -128,7 +133,7 @@ async def test_it_is_told_by_rest_and_made_once(content, making, kind):
 
 @pytest.mark.parametrize("kind", ["spoiltAnswer", "lostAnswer"])
 @pytest.mark.parametrize("making", MAKINGS)
-async def test_it_is_told_by_graphql_and_made_once(content, making, kind):
+async def test_an_unreadable_response_is_an_unknown_outcome_over_graphql(content, making, kind):
     before = there(content)
     await fail(content, making, kind)
 
@@ -157,7 +162,7 @@ async def test_it_is_told_by_graphql_and_made_once(content, making, kind):
 
 
 @pytest.mark.parametrize("making", MAKINGS)
-async def test_what_upstream_says_has_failed_is_made_by_the_retry(content, making):
+async def test_a_definite_upstream_failure_can_be_retried(content, making):
     before = there(content)
     await fail(content, making, "500")
 
@@ -177,7 +182,7 @@ async def test_what_upstream_says_has_failed_is_made_by_the_retry(content, makin
         pytest.param("row", {"fields": {"Title": "Other"}}, id="a list item"),
     ],
 )
-async def test_a_change_whose_answer_cannot_be_read_is_502_and_may_be_repeated(content, path, sent):
+async def test_a_change_with_an_unreadable_response_is_502_and_repeatable(content, path, sent):
     path = content.path("berths", 1) if path == "row" else named(content, path)
     await content.fail(kind="spoiltAnswer", count=1, method="PATCH")
     content.forget_calls()
@@ -186,4 +191,4 @@ async def test_a_change_whose_answer_cannot_be_read_is_502_and_may_be_repeated(c
 
     assert (first.status_code, first.json()) == (502, failed(first, UNUSABLE))
     assert second.status_code == 200, second.text
-    assert sum(one["method"] == "PATCH" for one in content.calls()) == 2
+    assert sum(call["method"] == "PATCH" for call in content.calls()) == 2

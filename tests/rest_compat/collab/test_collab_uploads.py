@@ -1,4 +1,4 @@
-"""Uploads end to end: nothing is held as a whole, and what breaks off leaves nothing."""
+"""Uploads end to end: streamed in constant memory, and without traces when they break off."""
 
 import asyncio
 import tracemalloc
@@ -32,7 +32,7 @@ def scope(content, token, size, name="big.bin"):
 
 
 async def send(content, token, messages, size):
-    """Upload by hand: *messages* is what the server receives; return what it sends."""
+    """Upload over raw ASGI: *messages* are received by the server; return what it sends."""
     left, sent = list(messages), []
 
     async def receive():
@@ -40,10 +40,10 @@ async def send(content, token, messages, size):
             return left.pop(0)
         return await asyncio.Future()
 
-    async def answer(message):
+    async def send_message(message):
         sent.append(message)
 
-    await content.world.gateway(scope(content, token, size), receive, answer)
+    await content.world.gateway(scope(content, token, size), receive, send_message)
     return sent, left
 
 
@@ -51,8 +51,8 @@ def chunk(data, *, more=True):
     return {"type": "http.request", "body": data, "more_body": more}
 
 
-async def test_a_cut_connection_leaves_nothing_behind(content):
-    token = await content.selecting(
+async def test_a_closed_connection_leaves_nothing_behind(content):
+    token = await content.block_all_token(
         ("folder", content.id("boats"), "allow"), ("file_id", content.id("boats"), "allow")
     )
     piece = b"x" * 1024 * 1024
@@ -62,10 +62,10 @@ async def test_a_cut_connection_leaves_nothing_behind(content):
 
     assert sent == []
     assert "big.bin" not in content.names("documents")
-    assert [one["source"] for one in await content.rules(token)] == ["manual", "manual"]
+    assert [rule["source"] for rule in await content.rules(token)] == ["manual", "manual"]
 
 
-async def test_more_bytes_than_may_come_are_not_read_on(content, monkeypatch):
+async def test_reading_stops_at_the_upload_limit(content, monkeypatch):
     from rest_compat import uploads
 
     monkeypatch.setattr(uploads, "MAX_UPLOAD", 5 * 1024 * 1024)
@@ -78,10 +78,10 @@ async def test_more_bytes_than_may_come_are_not_read_on(content, monkeypatch):
     async def receive():
         return left.pop(0)
 
-    async def answer(message):
+    async def send_message(message):
         sent.append(message)
 
-    await content.world.gateway(one, receive, answer)
+    await content.world.gateway(one, receive, send_message)
 
     assert sent[0]["status"] == 413
     assert len(left) >= 13
@@ -89,7 +89,7 @@ async def test_more_bytes_than_may_come_are_not_read_on(content, monkeypatch):
 
 
 @pytest.mark.parametrize("announced", [SIZE - 1, SIZE + 1])
-async def test_other_bytes_than_announced_store_nothing(content, announced):
+async def test_a_wrong_content_length_stores_nothing(content, announced):
     token = await content.token()
     piece = b"x" * 1024 * 1024
 
@@ -107,15 +107,15 @@ async def test_a_refused_upload_is_not_read(content):
     sent, left = await send(content, token, [chunk(b"x" * 1024 * 1024)] * 12, SIZE)
 
     assert sent[0]["status"] == 404
-    assert len(left) >= 8  # what had come before the upload was admitted is all that was read
+    assert len(left) >= 8  # only the bytes that came before the upload was admitted were read
 
 
-async def test_an_upload_is_never_held_as_a_whole(content):
-    """The sandbox writes to disk, in this very process; what is left is one slice or two."""
+async def test_an_upload_is_streamed_in_constant_memory(content):
+    """The sandbox writes to disk in this process, so memory holds a chunk or two."""
     token = await content.token()
     piece = b"x" * 64 * 1024
     messages = [*[chunk(piece)] * (SIZE // len(piece) - 1), chunk(piece, more=False)]
-    await content.get("/sites", token)  # what is made once is made
+    await content.get("/sites", token)  # a finished creation stays
     tracemalloc.start()
     try:
         sent, left = await send(content, token, messages, SIZE)
@@ -132,14 +132,14 @@ async def test_an_upload_is_never_held_as_a_whole(content):
 
 
 async def keyed(content, data, **more):
-    """Upload under one key; return status, error and whether it is a replay."""
+    """Upload under one key; return the status, the error and whether it is a replay."""
     path = f"/files/upload?fileName=key.txt&folderId={content.id('boats')}"
     headers = {"idempotency-key": "k", "content-type": "text/plain"}
-    answer = await content.call("POST", path, content=data, headers=headers, **more)
+    response = await content.call("POST", path, content=data, headers=headers, **more)
     return (
-        answer.status_code,
-        answer.json().get("error"),
-        answer.headers.get("idempotent-replayed"),
+        response.status_code,
+        response.json().get("error"),
+        response.headers.get("idempotent-replayed"),
     )
 
 
@@ -166,7 +166,7 @@ async def test_other_bytes_under_a_key_are_refused(content, other):
     assert content.calls() == []
 
 
-async def test_bytes_of_no_announced_size_are_told_apart_as_well(content):
+async def test_chunked_uploads_under_a_key_are_compared_by_digest(content):
     await keyed(content, parts(b"hel", b"lo"))
     content.forget_calls()
 
@@ -175,7 +175,7 @@ async def test_bytes_of_no_announced_size_are_told_apart_as_well(content):
     assert content.calls() == []
 
 
-async def test_a_refusal_that_looked_at_no_byte_is_kept_for_all_of_them(content):
+async def test_a_refusal_before_the_body_is_replayed_for_any_body(content):
     token = await content.token(("file_id", content.id("boats"), "block"))
 
     assert await keyed(content, b"hello", token=token) == (404, "BLOCKED", None)

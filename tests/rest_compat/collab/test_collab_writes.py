@@ -1,12 +1,12 @@
-"""Changing files and list items: whole bodies, and what is there afterwards."""
+"""Changes of files and list items: complete bodies, and the content afterwards."""
 
 import pytest
 from content_world import column
 
 
-def done(answer):
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+def done(response):
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
 async def upload(content, data, folder="boats", token=None, **query):
@@ -46,13 +46,13 @@ async def test_an_upload_stores_the_bytes(content, size):
         pytest.param({"mimeType": "image/PNG"}, "text/csv", "image/png", id="as named"),
     ],
 )
-async def test_an_upload_is_of_the_type_that_is_told(content, query, announced, sent):
+async def test_an_upload_gets_the_declared_mime_type(content, query, announced, sent):
     params = {"fileName": "new.txt", "folderId": content.id("boats"), **query}
     headers = {"content-type": announced.encode("latin-1")}
 
     done(await content.call("POST", "/files/upload", params=params, content=b"x", headers=headers))
 
-    (call,) = [one for one in content.calls() if one["method"] == "PUT"]
+    (call,) = [call for call in content.calls() if call["method"] == "PUT"]
     assert call["headers"]["content-type"] == sent
 
 
@@ -66,9 +66,9 @@ async def test_an_upload_in_chunks_of_unknown_size_is_stored(content):
     assert (await read(content, body["fileId"]))["size"] == 70_000
 
 
-async def test_an_announced_upload_that_is_too_large_is_413_and_asks_nothing(content):
+async def test_a_declared_size_above_the_limit_is_413_without_upstream_calls(content):
     params = {"fileName": "big.bin", "folderId": content.id("boats")}
-    answer = await content.call(
+    response = await content.call(
         "POST",
         "/files/upload",
         params=params,
@@ -76,8 +76,8 @@ async def test_an_announced_upload_that_is_too_large_is_413_and_asks_nothing(con
         headers={"content-length": "104857601"},
     )
 
-    body = answer.json()
-    assert answer.status_code == 413
+    body = response.json()
+    assert response.status_code == 413
     assert (body["error"], body["errorCode"]) == ("PAYLOAD_TOO_LARGE", "TOO_LARGE")
     assert content.calls() == []
 
@@ -99,25 +99,25 @@ async def test_an_announced_upload_that_is_too_large_is_413_and_asks_nothing(con
         pytest.param({"mimeType": "text/a\r\nb: c"}, "VALIDATION_ERROR", id="a header in a type"),
     ],
 )
-async def test_what_is_no_upload_is_refused(content, query, error):
-    answer = await upload(content, b"x", **query)
+async def test_an_invalid_upload_is_refused(content, query, error):
+    response = await upload(content, b"x", **query)
 
-    body = answer.json()
-    assert (answer.status_code, body["error"]) == (400, error)
+    body = response.json()
+    assert (response.status_code, body["error"]) == (400, error)
     assert (body["success"], body["errorCode"]) == (False, "INVALID_REQUEST")
     assert content.calls() == []
 
 
 @pytest.mark.parametrize("missing", ["fileName", "folderId"])
-async def test_an_upload_without_name_or_place_names_what_is_missing(content, missing):
+async def test_missing_upload_parameters_are_named(content, missing):
     query = {"fileName": "a.txt", "folderId": content.id("boats")}
     del query[missing]
 
-    answer = await content.call("POST", "/files/upload", params=query, content=b"x")
+    response = await content.call("POST", "/files/upload", params=query, content=b"x")
 
-    body = answer.json()
+    body = response.json()
     sentence = f"{missing} is required."
-    assert answer.status_code == 400
+    assert response.status_code == 400
     assert body == {
         "error": "VALIDATION_ERROR",
         "message": sentence,
@@ -130,11 +130,11 @@ async def test_an_upload_without_name_or_place_names_what_is_missing(content, mi
     assert content.calls() == []
 
 
-async def test_a_taken_name_is_a_conflict_unless_told_otherwise(content):
+async def test_a_taken_name_is_a_conflict_by_default(content):
     taken = {"fileName": "sketch.pdf"}
 
-    answer = await upload(content, b"x", **taken)
-    assert (answer.status_code, answer.json()["error"]) == (409, "NAME_CONFLICT")
+    response = await upload(content, b"x", **taken)
+    assert (response.status_code, response.json()["error"]) == (409, "NAME_CONFLICT")
     renamed = done(await upload(content, b"x", conflictBehavior="rename", **taken))
     assert renamed["fileId"] != content.id("sketch")
     replaced = done(await upload(content, b"xy", conflictBehavior="replace", **taken))
@@ -146,14 +146,14 @@ async def test_a_small_file_is_uploaded_by_graphql(content):
     document = """mutation ($folder: String!, $bytes: FileContent!) {
       uploadFile(fileName: "g.txt", folderId: $folder, input: $bytes) { success fileId } }"""
 
-    body = await content.ask(document, folder=content.id("boats"), bytes="aGVsbG8=")
+    body = await content.graphql(document, folder=content.id("boats"), bytes="aGVsbG8=")
 
     made = body["data"]["uploadFile"]
     assert made["success"] is True
     assert (await read(content, made["fileId"]))["size"] == 5
 
 
-async def test_a_folder_is_made(content):
+async def test_a_folder_is_created(content):
     written = {"name": "New", "parentFolderId": content.id("boats")}
 
     body = done(await content.call("POST", "/folders", json=written))
@@ -168,7 +168,7 @@ async def test_a_folder_is_made(content):
     assert (again.status_code, again.json()["errorCode"]) == (409, "NAME_CONFLICT")
 
 
-async def test_without_a_parent_a_folder_goes_to_the_default_library(content):
+async def test_a_folder_without_parent_is_created_in_the_default_library(content):
     body = done(await content.call("POST", "/folders", json={"name": "Top"}))
 
     assert (await read(content, body["fileId"]))["parentFolderId"] == content.id("own")
@@ -183,18 +183,18 @@ async def test_a_file_is_renamed(content):
     assert (await read(content, content.id("notes")))["name"] == "later.txt"
 
 
-async def test_the_top_of_a_library_is_neither_renamed_nor_deleted(content):
+async def test_the_root_of_a_library_is_neither_renamed_nor_deleted(content):
     path = f"/files/{content.id('documents')}"
     content.forget_calls()
 
     renamed = await content.call("PATCH", f"{path}/rename", json={"newName": "Other"})
     deleted = await content.call("DELETE", path)
 
-    for answer, word in ((renamed, "renamed"), (deleted, "deleted")):
-        body = answer.json()
-        assert (answer.status_code, body["error"]) == (400, "INVALID_REQUEST")
+    for response, word in ((renamed, "renamed"), (deleted, "deleted")):
+        body = response.json()
+        assert (response.status_code, body["error"]) == (400, "INVALID_REQUEST")
         assert body["message"] == f"The top of a library cannot be {word}."
-    assert {one["method"] for one in content.calls()} == {"GET"}
+    assert {call["method"] for call in content.calls()} == {"GET"}
 
 
 @pytest.mark.parametrize("name", ["ends with a dot.", "CON", "~$notes.txt"])
@@ -202,10 +202,10 @@ async def test_a_name_that_the_provider_reserves_is_400_and_changes_nothing(cont
     path = f"/files/{content.id('notes')}/rename"
     before = (await read(content, content.id("notes")))["name"]
 
-    answer = await content.call("PATCH", path, json={"newName": name})
+    response = await content.call("PATCH", path, json={"newName": name})
 
-    body = answer.json()
-    assert (answer.status_code, body["error"]) == (400, "VALIDATION_ERROR")
+    body = response.json()
+    assert (response.status_code, body["error"]) == (400, "VALIDATION_ERROR")
     assert body["errorCode"] == "INVALID_REQUEST"
     assert body["message"] == "The provider does not take this name here."
     assert (await read(content, content.id("notes")))["name"] == before
@@ -231,30 +231,30 @@ async def test_a_file_is_moved(content):
         pytest.param("notes", "drawings", id="another library"),
     ],
 )
-async def test_what_is_no_destination_is_refused(content, what, where):
-    answer = await content.call(
+async def test_an_invalid_destination_is_refused(content, what, where):
+    response = await content.call(
         "PATCH",
         f"/files/{content.id(what)}/move",
         json={"destinationFolderId": content.id(where)},
     )
 
-    body = answer.json()
-    assert (answer.status_code, body["error"]) == (400, "INVALID_DESTINATION")
+    body = response.json()
+    assert (response.status_code, body["error"]) == (400, "INVALID_DESTINATION")
     assert (body["success"], body["errorCode"]) == (False, "INVALID_DESTINATION")
 
 
 async def test_a_malformed_id_in_a_body_is_an_invalid_id(content):
-    answer = await content.call(
+    response = await content.call(
         "PATCH", f"/files/{content.id('notes')}/move", json={"destinationFolderId": "boats"}
     )
 
-    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_ID")
+    assert (response.status_code, response.json()["error"]) == (400, "INVALID_ID")
 
 
-async def test_a_deleted_folder_is_gone_with_its_content(content):
-    answer = await content.call("DELETE", f"/files/{content.id('boats')}")
+async def test_deleting_a_folder_deletes_its_contents(content):
+    response = await content.call("DELETE", f"/files/{content.id('boats')}")
 
-    assert (answer.status_code, answer.content) == (204, b"")
+    assert (response.status_code, response.content) == (204, b"")
     for name in ("boats", "plan"):
         assert (await content.get(f"/files/{content.id(name)}")).status_code == 404
 
@@ -264,13 +264,13 @@ async def test_a_stale_etag_changes_nothing(content):
     tag = (await content.get(path)).headers["etag"]
     done(await content.call("PATCH", f"{path}/rename", json={"newName": "one.txt"}))
 
-    answer = await content.call("DELETE", path, headers={"if-match": tag})
+    response = await content.call("DELETE", path, headers={"if-match": tag})
 
-    assert (answer.status_code, answer.json()["error"]) == (412, "PRECONDITION_FAILED")
+    assert (response.status_code, response.json()["error"]) == (412, "PRECONDITION_FAILED")
     assert (await content.get(path)).status_code == 200
 
 
-async def test_a_file_is_shared_and_the_permission_changed_and_taken_away(content):
+async def test_a_permission_is_created_changed_and_deleted(content):
     path = f"/files/{content.id('house')}"
     written = {"type": "user", "role": "reader", "emailAddress": "bob@x.example"}
 
@@ -292,8 +292,10 @@ async def test_a_file_is_shared_and_the_permission_changed_and_taken_away(conten
         pytest.param({"type": "group", "role": "reader"}, id="a group without an address"),
         pytest.param({"type": "domain", "role": "reader"}, id="a domain without its name"),
         *(
-            pytest.param({"type": "user", "role": "reader", "emailAddress": one}, id=one[:12])
-            for one in (
+            pytest.param(
+                {"type": "user", "role": "reader", "emailAddress": address}, id=address[:12]
+            )
+            for address in (
                 "nobody",
                 "@x.example",
                 "ann@",
@@ -308,29 +310,29 @@ async def test_a_file_is_shared_and_the_permission_changed_and_taken_away(conten
         pytest.param({}, id="nothing"),
     ],
 )
-async def test_what_is_no_share_is_refused(content, written):
+async def test_an_invalid_share_is_refused(content, written):
     content.forget_calls()
 
-    answer = await content.call("POST", f"/files/{content.id('house')}/share", json=written)
+    response = await content.call("POST", f"/files/{content.id('house')}/share", json=written)
 
-    body = answer.json()
-    assert (answer.status_code, body["error"]) == (400, "VALIDATION_ERROR")
+    body = response.json()
+    assert (response.status_code, body["error"]) == (400, "VALIDATION_ERROR")
     assert (body["success"], body["errorCode"]) == (False, "INVALID_REQUEST")
     assert body["details"]
     assert content.calls() == []
 
 
-async def test_the_owners_permission_stays(content):
+async def test_the_owners_permission_cannot_be_changed(content):
     path = f"/files/{content.id('house')}/permissions"
     listed = (await content.get(path)).json()["permissions"]
-    owner = next(one for one in listed if one["role"] == "owner")
+    owner = next(item for item in listed if item["role"] == "owner")
 
-    answer = await content.call("DELETE", f"{path}/{owner['id']}")
+    response = await content.call("DELETE", f"{path}/{owner['id']}")
 
-    assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
+    assert (response.status_code, response.json()["error"]) == (400, "VALIDATION_ERROR")
 
 
-async def test_a_list_item_is_made_changed_and_deleted(content):
+async def test_a_list_item_is_created_changed_and_deleted(content):
     path = content.path("berths", 0)
 
     made = await content.call("POST", path, json={"fields": {"Title": "New", "Length": 9}})
@@ -361,20 +363,20 @@ async def test_a_list_item_is_made_changed_and_deleted(content):
 )
 async def test_fields_that_cannot_be_written_are_refused(content, fields, error):
     for method, path in (("POST", content.path("berths", 0)), ("PATCH", content.path("berths", 1))):
-        answer = await content.call(method, path, json={"fields": fields})
-        assert (answer.status_code, answer.json()["error"]) == (400, error)
+        response = await content.call(method, path, json={"fields": fields})
+        assert (response.status_code, response.json()["error"]) == (400, error)
 
 
-async def test_a_required_column_must_be_there_on_creation(content):
-    answer = await content.call("POST", content.path("crew", 0), json={"fields": {"Title": "x"}})
+async def test_a_required_column_must_have_a_value_on_creation(content):
+    response = await content.call("POST", content.path("crew", 0), json={"fields": {"Title": "x"}})
 
-    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
-    assert [one["field"] for one in answer.json()["details"]] == ["fields.Phone"]
+    assert (response.status_code, response.json()["error"]) == (400, "INVALID_FIELDS")
+    assert [detail["field"] for detail in response.json()["details"]] == ["fields.Phone"]
 
 
-async def test_a_calculated_column_is_named_as_one_that_cannot_be_written(content):
-    content.things["tolls"] = content.make.list_in(
-        content.things["yard"],
+async def test_a_calculated_column_is_rejected_by_name(content):
+    content.resources["tolls"] = content.make.list_in(
+        content.resources["yard"],
         "Tolls",
         (column("Fee", "number"), column("Twice", "calculated", facet={"formula": "=Fee*2"})),
         [{"Title": "T", "Fee": 1}],
@@ -382,34 +384,36 @@ async def test_a_calculated_column_is_named_as_one_that_cannot_be_written(conten
     content.make.keep()
     content.forget_calls()
 
-    answer = await content.call("PATCH", content.path("tolls", 1), json={"fields": {"Twice": 4}})
+    response = await content.call("PATCH", content.path("tolls", 1), json={"fields": {"Twice": 4}})
 
-    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
-    assert answer.json()["details"] == [
+    assert (response.status_code, response.json()["error"]) == (400, "INVALID_FIELDS")
+    assert response.json()["details"] == [
         {"field": "fields.Twice", "message": "The column is read-only."}
     ]
-    assert {one["method"] for one in content.calls()} == {"GET"}
+    assert {call["method"] for call in content.calls()} == {"GET"}
 
 
-async def test_an_item_of_a_library_is_no_list_item_to_be_made(content):
+async def test_library_items_cannot_be_created_as_list_items(content):
     lists = (await content.get(f"/sites/{content.id('yard')}/lists")).json()["lists"]
-    library = next(one["id"] for one in lists if one["displayName"] == "Documents")
+    library = next(
+        list_entry["id"] for list_entry in lists if list_entry["displayName"] == "Documents"
+    )
     path = f"/sites/{content.id('yard')}/lists/{library}/items"
     content.forget_calls()
 
-    answer = await content.call("POST", path, json={"fields": {"Title": "x"}})
+    response = await content.call("POST", path, json={"fields": {"Title": "x"}})
 
-    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
-    assert answer.json()["message"] == "The items of a library are made by uploading files."
-    assert {one["method"] for one in content.calls()} == {"GET"}
+    assert (response.status_code, response.json()["error"]) == (400, "INVALID_FIELDS")
+    assert response.json()["message"] == "The items of a library are made by uploading files."
+    assert {call["method"] for call in content.calls()} == {"GET"}
 
 
-async def test_a_value_that_the_provider_does_not_take_is_refused(content):
+async def test_a_value_that_the_provider_rejects_is_refused(content):
     fields = {"Title": "x", "Length": "long"}
-    answer = await content.call("POST", content.path("berths", 0), json={"fields": fields})
+    response = await content.call("POST", content.path("berths", 0), json={"fields": fields})
 
-    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_FIELDS")
-    assert [one["field"] for one in answer.json()["details"]] == ["fields"]
+    assert (response.status_code, response.json()["error"]) == (400, "INVALID_FIELDS")
+    assert [detail["field"] for detail in response.json()["details"]] == ["fields"]
 
 
 async def test_if_match_protects_a_list_item(content):
@@ -423,13 +427,13 @@ async def test_if_match_protects_a_list_item(content):
     )
     third = await content.call("DELETE", path, headers={"if-match": tag})
 
-    assert [one.status_code for one in (first, second, third)] == [200, 412, 412]
+    assert [response.status_code for response in (first, second, third)] == [200, 412, 412]
     assert first.headers["etag"] != tag
     assert second.json()["error"] == "PRECONDITION_FAILED"
     assert (await content.get(path)).json()["fields"]["Length"] == 1
 
 
-async def test_who_may_not_read_items_gets_the_id_alone(content):
+async def test_a_write_without_the_read_flag_returns_the_id_only(content):
     token = await content.token(allowedCollabOperations=["write_list_item"])
 
     made = await content.call(
@@ -442,8 +446,8 @@ async def test_who_may_not_read_items_gets_the_id_alone(content):
     assert set(body.values()) == {None}
 
 
-async def test_hidden_values_are_not_echoed(content):
-    token = await content.seeing("name")
+async def test_a_write_does_not_return_masked_values(content):
+    token = await content.token_with_fields("name")
 
     made = await content.call(
         "POST", content.path("berths", 0), token, json={"fields": {"Title": "New"}}
@@ -452,7 +456,7 @@ async def test_hidden_values_are_not_echoed(content):
     assert (made.json()["name"], made.json()["fields"]) == ("New", None)
 
 
-async def test_a_connection_that_only_reads_changes_nothing(content):
+async def test_a_read_only_connection_changes_nothing(content):
     from world import READ_ONLY
 
     token = await content.token(resources=(READ_ONLY,))
@@ -462,25 +466,25 @@ async def test_a_connection_that_only_reads_changes_nothing(content):
         ("DELETE", f"/files/{content.id('notes')}", {}),
         ("POST", content.path("berths", 0), {"json": {"fields": {"Title": "x"}}}),
     ):
-        answer = await content.call(method, path, token, **more)
-        assert (answer.status_code, answer.json()["error"]) == (403, "READ_ONLY")
+        response = await content.call(method, path, token, **more)
+        assert (response.status_code, response.json()["error"]) == (403, "READ_ONLY")
     assert content.calls() == []
 
 
-async def test_upstreams_throttling_is_forwarded(content):
+async def test_upstream_throttling_is_forwarded(content):
     token = await content.token()
     await content.fail(kind="429", count=50, retryAfter=7)
 
-    answer = await content.get(f"/files/{content.id('notes')}", token)
+    response = await content.get(f"/files/{content.id('notes')}", token)
 
-    assert (answer.status_code, answer.json()["error"]) == (429, None)
-    assert answer.headers["retry-after"] == "7"
+    assert (response.status_code, response.json()["error"]) == (429, None)
+    assert response.headers["retry-after"] == "7"
 
 
-async def test_upstreams_failure_has_no_code(content):
+async def test_an_upstream_failure_has_no_code(content):
     token = await content.token()
     await content.fail(kind="500", count=50)
 
-    answer = await content.get(f"/files/{content.id('notes')}", token)
+    response = await content.get(f"/files/{content.id('notes')}", token)
 
-    assert (answer.status_code, answer.json()["error"]) == (502, None)
+    assert (response.status_code, response.json()["error"]) == (502, None)
