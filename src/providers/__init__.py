@@ -10,7 +10,7 @@ read as one.
     first_holder, fanout
                  calls to several connections: the first that holds an object, or all at once
     connectors   one package per upstream; `registry` lists them
-    batches, paging, columnar, odata, timestamps
+    batches, paging, columnar, odata, timestamps, bounded_map
                  what connectors share
     outcomes     writes whose outcome is unknown
     dry_run      requests that stop before their first write

@@ -442,9 +442,9 @@ async def test_a_failing_upstream_is_left_alone_and_asked_again_by_one_call(stub
     )
 
     assert seen <= 20
-    assert (
-        sorted(type(result).__name__ for result in results) == ["CircuitOpen"] * 19 + ["Response"]
-    )
+    assert sorted(type(result).__name__ for result in results) == ["CircuitOpen"] * 19 + [
+        "Response"
+    ]
     assert len(stub.asked) == seen + 1
     assert (await upstream.call("GET", "a")).status == 200
 

@@ -7,7 +7,6 @@ kept, under (token id, policy revision).
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,6 +23,7 @@ from policy.grants import Grant
 from policy.refusals import Unauthenticated
 from policy.rules import Rule, RuleSet
 from policy.vocabulary import RuleAction, RuleType, UnauthorizedReason
+from providers.bounded_map import BoundedMap
 from providers.ports.connection import ConnectionInfo
 
 _HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
@@ -106,7 +106,7 @@ class Authenticator:
         self._reconnect = reconnect
         self._record_use = record_use
         self._clock = clock
-        self._compiled: OrderedDict[tuple[int, int], _Compiled] = OrderedDict()
+        self._compiled: BoundedMap[tuple[int, int], _Compiled] = BoundedMap(_MAX_COMPILED)
         # Equal rows make equal connections: the row is read every time, but decoded once.
         self._decoded = lru_cache(_MAX_CONNECTIONS)(self._connection)
 
@@ -180,8 +180,6 @@ class Authenticator:
         rules = await self._rules(token, grant)
         compile_rules = _Compiled(grant=grant, settings=settings, rules=rules)
         self._compiled[(token, read_rev)] = compile_rules
-        while len(self._compiled) > _MAX_COMPILED:
-            self._compiled.popitem(last=False)
         return compile_rules
 
     async def _rules(self, token: int, grant: Grant) -> RuleSet:

@@ -19,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateway.store import sqlite
 from gateway.store.database import Database, StorageUnavailable
+from providers.bounded_map import BoundedMap
 
 Row = tuple[Any, ...]
 _PATIENCE = 0.2  # seconds: the event loop stands still meanwhile; readers rarely wait in WAL
@@ -48,7 +49,7 @@ class SqliteRowReader:
         self._uri = f"{path.absolute().as_uri()}?mode=ro"
         self._connection: sqlite.Connection | None = None
         self._version: Row | None = None
-        self._known: dict[Row, Sequence[Row]] = {}
+        self._known = BoundedMap[Row, Sequence[Row]](_KEPT)
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
         """Run *query* unless nothing has changed since; see `RowReader`."""
@@ -69,8 +70,6 @@ class SqliteRowReader:
     ) -> Sequence[Row]:
         found: Sequence[Row] = connection.execute(key[0], values).fetchall()
         if len(found) <= _SHORT:
-            if len(self._known) >= _KEPT:
-                self._known.clear()
             self._known[key] = found
         return found
 

@@ -16,6 +16,7 @@ from gateway.store.event_ids import EventIds
 from gateway.store.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
+from providers.bounded_map import BoundedMap
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.merged_content import MergedContent
 from providers.failures import NeedsReauth, ProviderFailure
@@ -61,15 +62,13 @@ class _Ports(Generic[Port_co]):
     ) -> None:
         self._registry = registry
         self._way = way
-        self._ports: dict[ConnectionInfo, Port_co] = {}
+        self._ports = BoundedMap[ConnectionInfo, Port_co](_MAX_PORTS)
 
     def open(self, connection: ConnectionInfo) -> Port_co:
         """Return the port of *connection*."""
         known = self._ports.get(connection)
         if known is not None:
             return known
-        if len(self._ports) >= _MAX_PORTS:
-            self._ports.clear()
         self._ports[connection] = made = self._registry.open(connection, self._way(connection))
         return made
 

@@ -6,7 +6,6 @@ import and in another process, and is never reused. An event's UUID is computed 
 row maps the UUID back to the event, for reads by id.
 """
 
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ from sqlmodel import SQLModel, col, select
 from gateway.errors import Overloaded
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import CalendarRow, EventRow
+from providers.bounded_map import BoundedMap
 from providers.ports.calendar import CalendarKey, EventKey
 
 MAX_CACHED_EVENTS = 200_000  # known to have a row; about 20 MB
@@ -27,8 +27,6 @@ MAX_CACHED_CALENDARS = 20_000
 _BATCH = 500  # rows of a statement
 
 T = TypeVar("T")
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class EventIds:
@@ -36,8 +34,8 @@ class EventIds:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._calendars = _BoundedDict[CalendarKey, int](MAX_CACHED_CALENDARS)
-        self._events = _BoundedDict[bytes, None](MAX_CACHED_EVENTS)
+        self._calendars = BoundedMap[CalendarKey, int](MAX_CACHED_CALENDARS)
+        self._events = BoundedMap[bytes, None](MAX_CACHED_EVENTS)
 
     async def calendar_ids(self, places: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
         """Return the id of each calendar; see `PublicIdStore.calendar_ids`."""
@@ -126,19 +124,6 @@ class EventIds:
                 yield session
         except StorageUnavailable as failure:
             raise Overloaded from failure
-
-
-class _BoundedDict(OrderedDict[Key, Value]):
-    """A dictionary that drops its oldest entry when it is full."""
-
-    def __init__(self, max_size: int) -> None:
-        super().__init__()
-        self._max_size = max_size
-
-    def __setitem__(self, key: Key, value: Value) -> None:
-        super().__setitem__(key, value)
-        if len(self) > self._max_size:
-            self.popitem(last=False)
 
 
 def _batches(rows: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -6,7 +6,6 @@ from limits. Callers' documents come through `graph.request_execution`; they and
 kept in bounded caches.
 """
 
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -28,6 +27,7 @@ from graph.execution.plan.program import Program
 from graph.masking.guards import requirements
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
+from providers.bounded_map import BoundedMap
 
 CACHED = 128  # documents
 CACHED_LENGTH = 8_192  # characters; longer documents are parsed every time, to bound memory
@@ -66,7 +66,7 @@ class Graph:
         self.schema = schema
         self.limits = CostLimits(schema)
         self.requirements = requirements(schema)
-        self._documents: OrderedDict[str, Document] = OrderedDict()
+        self._documents: BoundedMap[str, Document] = BoundedMap(CACHED)
         self._internal_plans = PlanCache(INTERNAL_PLANS)
         self._plans = PlanCache(PLANS)
 
@@ -140,8 +140,6 @@ class Graph:
         validated = Document(document.node, document.costs, tuple(errors), cached)
         if cached:
             self._documents[text] = validated
-            if len(self._documents) > CACHED:
-                self._documents.popitem(last=False)
         return validated
 
     def operation(self, document: Document, name: str | None) -> Operation:

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from providers.bounded_map import BoundedMap
 from providers.http.events import CallListener
 from providers.http.resilience import Clock, Health, SystemClock
 from providers.http.transport import MAX_CONNECTIONS, PooledTransport
@@ -50,15 +51,13 @@ class Origins:
         self.allow_private = allow_private
         self._apps = apps
         self.listener = listener
-        self._clients: dict[str, httpx.AsyncClient] = {}
+        self._clients = BoundedMap[str, httpx.AsyncClient](_MAX_CLIENTS)
         self._health: dict[tuple[object, str], Health] = {}
 
     def client(self, origin: str) -> httpx.AsyncClient:
         """Return the client of *origin*, written ``scheme://host:port``."""
         client = self._clients.get(origin)
         if client is None:
-            if len(self._clients) >= _MAX_CLIENTS:
-                self._clients.clear()  # cheap to make again: the transport is shared
             client = self._clients[origin] = _Client(
                 transport=self._transport_for(origin),
                 trust_env=False,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
+from providers.bounded_map import BoundedMap
 from providers.content.ids import ListKey
 from providers.records import collab as records
 
@@ -19,11 +20,11 @@ _MAX_ENTRIES = 4096  # of each cache
 
 
 class TtlCache(Generic[K, V]):
-    """A cache whose entries expire after *ttl_seconds*, None: never; it is cleared when full."""
+    """Cache whose entries expire after *ttl_seconds* (None: never); the oldest makes room."""
 
     def __init__(self, ttl_seconds: float | None) -> None:
         self._ttl_seconds = ttl_seconds
-        self._entries: dict[K, tuple[float, V]] = {}
+        self._entries = BoundedMap[K, tuple[float, V]](_MAX_ENTRIES)
 
     def get(self, key: K) -> V | None:
         """Return the cached value, None when there is none or it has expired."""
@@ -38,8 +39,6 @@ class TtlCache(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """Cache *value*."""
-        if len(self._entries) >= _MAX_ENTRIES:
-            self._entries.clear()
         self._entries[key] = (time.monotonic(), value)
 
     def drop(self, key: K) -> None:
