@@ -1,1 +1,18 @@
-"""What may be done: decides, and does no I/O."""
+"""
+Decides what an access token may do, without any I/O.
+
+Modules, in reading order:
+
+    vocabulary  every word of the API: surfaces, operations, mask words, codes, layers
+    settings    default and reader of each token setting
+    grants      `Grant`: the settings of one token, parsed
+    gates       the checks that need no parameters: surface, connection, operation
+    rules       `RuleSet`: which collab resources a token may reach
+    patterns    accepted and stored forms of rule patterns
+    timeframe   the calendar window of a token and the range of a call
+    quota       rate windows, and the port of the counter
+    refusals    exceptions for what a caller may not do
+    describe    the `accessInfo` sentences
+    caller      `Caller`: the authenticated token, asked by every resolver
+    remedies    changes of a token that would let a refused call pass
+"""

@@ -1,4 +1,4 @@
-"""Caller: who is asking, and the one object every resolver puts its policy questions to."""
+"""`Caller`: the authenticated access token, which every resolver asks for permission."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ NOTHING_ALLOWED = RuleSet.compile((), allow_by_default=False)
 @dataclass(frozen=True, kw_only=True)
 class Caller:
     """
-    An authenticated access token, with what it may do and the connections on its resources.
+    An authenticated access token, its permissions and the connections on its resources.
 
-    Built once per request, at authentication. It is never changed and never outlives its request.
+    Authentication builds it once per request; it never outlives the request.
 
     Attributes:
-        key_id: The token's displayable beginning; not a secret.
-        policy_rev: Grows with every change that matters; compiled policy is kept under it.
-        settings: The stored settings object, for display alone. Decisions read *grant*.
-        rules: Layer 3 of the collab surface, compiled; without them nothing there is allowed.
+        key_id: The displayable start of the token; not a secret.
+        policy_rev: Grows with every change of the policy; compiled policy is cached under it.
+        settings: The stored settings, for display only. Decisions read *grant*.
+        rules: The compiled collab rules; without rules nothing on that surface is allowed.
         connections: Every connection on the token's resources, in any status, lowest id first.
     """
 
@@ -42,10 +42,10 @@ class Caller:
 
     def admit(self, surface: Surface, *operations: Operation) -> None:
         """
-        Run the layers that need no parameters; *operations* are alternatives.
+        Run the gates that need no parameters; *operations* are alternatives.
 
         Raises:
-            Refusal: The first layer that refuses (decisions 2, steps 4 to 6).
+            Refusal: The first gate refuses (docs/spec/requests.md#order-of-checks).
         """
         gates.admit(gates.AccessRequest(surface, operations), self.grant, self.connections)
 
@@ -55,21 +55,21 @@ class Caller:
 
     def usable_connections(self, surface: Surface) -> tuple[Connection, ...]:
         """
-        Return the connections that may be used, lowest id first (decisions 2, step 8).
+        Return the connections that may be used, lowest id first.
 
         Raises:
             NoUsableConnection: Every one is inactive, or excluded by `allowedConnectionIds`.
         """
-        found = tuple(
+        usable = tuple(
             connection
             for connection in self.connections
             if connection.kind == surface
             and connection.status == "active"
             and not self.excludes(connection)
         )
-        if not found:
+        if not usable:
             raise NoUsableConnection(surface)
-        return found
+        return usable
 
     def excludes(self, connection: Connection) -> bool:
         """Say whether `allowedConnectionIds` leaves *connection* out."""
@@ -77,28 +77,28 @@ class Caller:
         return allowed is not None and connection.id not in allowed
 
     def hides(self, field: Field) -> bool:
-        """Say whether the token may not see what *field*, a mask word of its surface, controls."""
+        """Say whether the mask word *field* is hidden from the token."""
         return not self.grant.sees(field)
 
     @property
     def strict(self) -> bool:
-        """Whether the side doors of decisions 5.2 are closed."""
+        """Whether filters may not reveal hidden fields (docs/spec/masks.md#mask-mode)."""
         return self.grant.mask_mode is MaskMode.STRICT
 
-    def require_visible(self, wanted: str, *fields: Field) -> None:
+    def require_visible(self, feature: str, *fields: Field) -> None:
         """
-        Refuse what would reveal a hidden field; `maskMode: basic` lets it pass.
+        Refuse a feature that would reveal a hidden field, unless `maskMode` is `basic`.
 
         Args:
-            wanted: What the caller asked for, as the subject of a sentence: "The filter from".
-            fields: Every mask word it would reveal.
+            feature: The subject of a sentence: "The filter from".
+            fields: Every mask word that the feature would reveal.
 
         Raises:
-            FieldNotVisible: One of them is hidden.
+            FieldNotVisible: One of the fields is hidden.
         """
         hidden = [field for field in fields if self.hides(field)]
         if hidden and self.strict:
-            raise FieldNotVisible(wanted, *hidden)
+            raise FieldNotVisible(feature, *hidden)
 
     def access_info(self, surface: Surface) -> str | None:
         """Describe the token's restrictions on *surface*; None when there are none."""

@@ -1,7 +1,7 @@
 """
-The `accessInfo` sentences: what a token may not do, in words. Source: decisions 12 and 16.
+The `accessInfo` sentences, which describe a token's restrictions (docs/spec/tokens.md#access-info).
 
-Built from settings alone: no content, no patterns, no ids.
+They are built from settings alone: no content, no patterns, no ids.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -25,7 +25,7 @@ from policy.vocabulary import (
 )
 
 
-@lru_cache(maxsize=4096)  # equal grants, equal words
+@lru_cache(maxsize=4096)  # equal grants have equal sentences
 def access_info(surface: Surface, grant: Grant, *, has_block_rules: bool = False) -> str | None:
     """Describe the restrictions on *surface* in the fixed order; None when there are none."""
     sentences = _SENTENCES[surface](grant)
@@ -41,9 +41,7 @@ def _email(grant: Grant) -> Iterable[str]:
             "Read-only email access: sending, replying, forwarding, deleting and changing "
             "messages are not allowed."
         )
-        missing = [
-            op for op in missing if op in EMAIL_READS
-        ]  # the sentence above has said the rest
+        missing = [op for op in missing if op in EMAIL_READS]  # the sentence covers the others
     if missing:
         yield f"Not allowed on email: {', '.join(missing)}."
     yield from _mask("Hidden email fields", EmailField, grant.visible_email_fields)
@@ -64,7 +62,7 @@ def _calendar(grant: Grant) -> Iterable[str]:
 
 
 def _tasks(grant: Grant) -> Iterable[str]:
-    # `manage_groups` is reserved for future use: holding it alone lets nothing be written.
+    # `manage_groups` is reserved for future use: alone it allows no write.
     if not grant.task_operations - {*TASK_READS, TaskOp.MANAGE_GROUPS}:
         yield "Read-only task access."
     if grant.task_boards is not None:

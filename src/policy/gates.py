@@ -1,8 +1,8 @@
 """
-The enforcement layers that need no parameters, in the order of decisions 2, steps 4 to 6.
+The gates that need no parameters, in the order of docs/spec/requests.md#order-of-checks.
 
     4  the surface's switch            422 …_NOT_ENABLED
-    5  any connection at all           422 NO_…_PROVIDER
+    5  any connection of its kind      422 NO_…_PROVIDER
     6  the operation's flag or level   403, on collab 422
 
 The first refusal wins, so a token without the flag learns nothing about parameters.
@@ -27,7 +27,7 @@ from policy.vocabulary import (
 
 
 class Connection(Protocol):
-    """What policy needs to know of a connection; *kind* is the surface's word."""
+    """The attributes of a connection that policy reads; *kind* is the word of its surface."""
 
     @property
     def id(self) -> int: ...
@@ -46,7 +46,7 @@ class Connection(Protocol):
 
 
 class AccessRequest(NamedTuple):
-    """What is asked: *operations* are alternatives, one suffices; none means none is needed."""
+    """*operations* are alternatives, one suffices; empty when the surface alone is needed."""
 
     surface: Surface
     operations: tuple[Operation, ...]
@@ -67,41 +67,41 @@ def allows(grant: Grant, operation: Operation) -> bool:
             return True
 
 
-def admit(call: AccessRequest, grant: Grant, connections: Sequence[Connection]) -> None:
+def admit(request: AccessRequest, grant: Grant, connections: Sequence[Connection]) -> None:
     """
-    Run the layers in order.
+    Run the gates in order.
 
     Raises:
-        Refusal: The first layer that refuses.
+        Refusal: The first gate that refuses.
     """
-    for layer in GATES:
-        layer(call, grant, connections)
+    for gate in GATES:
+        gate(request, grant, connections)
 
 
-def require_surface(call: AccessRequest, grant: Grant, _: Sequence[Connection]) -> None:
-    """Layer 1. Tasks have no switch: their flags alone open them (decisions 2)."""
-    if not _SWITCH[call.surface](grant):
-        raise SurfaceNotEnabled(call.surface)
+def require_surface(request: AccessRequest, grant: Grant, _: Sequence[Connection]) -> None:
+    """Require the surface's switch (docs/spec/requests.md#surface-switches)."""
+    if not _SWITCH[request.surface](grant):
+        raise SurfaceNotEnabled(request.surface)
 
 
-def require_connection(call: AccessRequest, _: Grant, connections: Sequence[Connection]) -> None:
-    """Some connection of the surface's kind exists, whatever its state."""
+def require_connection(request: AccessRequest, _: Grant, connections: Sequence[Connection]) -> None:
+    """Require a connection of the surface's kind, whatever its state."""
     for connection in connections:
-        if connection.kind == call.surface:
+        if connection.kind == request.surface:
             return
-    raise NoSuchProvider(call.surface)
+    raise NoSuchProvider(request.surface)
 
 
-def require_operation(call: AccessRequest, grant: Grant, _: Sequence[Connection]) -> None:
-    """Layer 2: one of the operations is allowed."""
-    if not call.operations:
+def require_operation(request: AccessRequest, grant: Grant, _: Sequence[Connection]) -> None:
+    """Require the flag or access level of one of the operations."""
+    if not request.operations:
         return
-    for operation in call.operations:
+    for operation in request.operations:
         if allows(grant, operation):
             return
-    if call.surface is Surface.CALENDAR:
+    if request.surface is Surface.CALENDAR:
         raise AccessDenied("This token may see free and busy times only.", layer=Layer.OPERATION)
-    raise OperationNotAllowed(*call.operations)
+    raise OperationNotAllowed(*request.operations)
 
 
 GATES: tuple[Callable[[AccessRequest, Grant, Sequence[Connection]], None], ...] = (
@@ -114,7 +114,7 @@ _SWITCH: Mapping[Surface, Callable[[Grant], bool]] = MappingProxyType(
     {
         Surface.EMAIL: lambda grant: grant.email_enabled,
         Surface.CALENDAR: lambda grant: grant.calendar_enabled,
-        Surface.TASKS: lambda _: True,
+        Surface.TASKS: lambda _: True,  # no switch: the operation flags alone open tasks
         Surface.COLLAB: lambda grant: grant.collab_enabled,
     }
 )

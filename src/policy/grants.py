@@ -1,10 +1,9 @@
 """
-Grant: one token's settings, parsed and frozen.
+`Grant`: the settings of one token, parsed and frozen (docs/spec/tokens.md#settings).
 
-Two readers, on purpose. `validate` and `merge` serve the management API: an unknown word is an
-error, because a setting we do not understand must not be silently dropped. `Grant.read` serves
-requests: what cannot be read grants nothing, hides everything and reaches nothing. Source:
-decisions 3.
+There are two readers. `validate` and `merge` serve the management API: an unknown word is an error,
+because a setting must not be dropped silently. `Grant.read` serves requests: an unreadable setting
+grants nothing, hides everything and reaches nothing (docs/spec/tokens.md#unreadable-settings).
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +38,7 @@ Word = TypeVar("Word", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardScope:
-    """One entry of `taskBoards`; *provider* None means whichever provider has the board."""
+    """An entry of `taskBoards`; *provider* None means any provider that has the board."""
 
     board_id: str
     provider: str | None = None
@@ -48,7 +47,7 @@ class BoardScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenQuota:
-    """Requests per rolling window for this token alone; None is no limit."""
+    """Requests of the token per rolling window; None means no limit."""
 
     per_minute: int | None = None
     per_hour: int | None = None
@@ -58,14 +57,14 @@ class TokenQuota:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """
-    What one token may do. Field for field the settings of decisions 3, read for use.
+    The permissions of one token, one attribute per setting.
 
     Attributes:
         email_operations, task_operations, collab_operations: Single flags, composites expanded.
         visible_*: The mask words that are visible; all others are hidden.
-        calendar_ids, task_boards, connection_ids: None is no restriction, empty is none at all.
+        calendar_ids, task_boards, connection_ids: None means no restriction, empty means none.
         writable_task_fields: Column ids, or None for all.
-        default_task_provider: What `auto` means; None when the connections decide.
+        default_task_provider: The meaning of `auto`; None when the connections decide.
     """
 
     email_enabled: bool
@@ -92,16 +91,16 @@ class Grant:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        values = tuple([getattr(self, one.name) for one in fields(self) if one.compare])
+        values = tuple([getattr(self, field.name) for field in fields(self) if field.compare])
         object.__setattr__(self, "_hash", hash(values))
 
     def __hash__(self) -> int:
-        """Return what was worked out once: every request looks several things up by its grant."""
+        """Return the precomputed hash: every request uses its grant as a key several times."""
         return self._hash
 
     @classmethod
     def read(cls, settings: Mapping[str, object]) -> "Grant":
-        """Read stored *settings*; each one that cannot be read takes its closed value."""
+        """Read stored *settings*; an unreadable setting takes its closed value."""
         value = MappingProxyType({name: _stored(settings, name) for name in DEFAULTS})
         return cls(
             email_enabled=value["emailAccessEnabled"] is True,
@@ -133,10 +132,10 @@ class Grant:
 
     def sees(self, field: Field) -> bool:
         """
-        Say whether what *field* controls is visible.
+        Say whether the mask word *field* is visible.
 
-        Words are looked up within their surface: `labels` of mail and `labels` of the calendar
-        are equal as text.
+        Words are looked up within their surface: the `labels` of mail and of the calendar are
+        equal as text.
         """
         match field:
             case EmailField():
@@ -154,7 +153,7 @@ def validate(settings: Mapping[str, object]) -> dict[str, object]:
     Check the settings object of the management API and fill in the defaults.
 
     Returns:
-        Every setting, in the order of decisions 3: lists without duplicates, order kept.
+        Every setting, in the order of the specification; lists without duplicates, order kept.
 
     Raises:
         InvalidInput: `VALIDATION_ERROR` with one detail per unknown key or unreadable value.
@@ -167,7 +166,7 @@ def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str
     Change *stored* settings key by key; null resets a key to its default.
 
     Raises:
-        InvalidInput: As `validate`; nothing is changed then.
+        InvalidInput: As `validate`.
     """
     details = [
         Detail(f"settings.{name}", "There is no setting of this name.")
@@ -179,16 +178,18 @@ def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str
         if name in DEFAULTS:
             try:
                 merged[name] = DEFAULTS[name] if value is None else READERS[name](value)
-            except InvalidSetting as problem:
-                details.append(Detail(f"settings.{name}", str(problem)))
+            except InvalidSetting as error:
+                details.append(Detail(f"settings.{name}", str(error)))
     if details:
-        message = "The settings cannot be read: " + ", ".join(d.field for d in details) + "."
+        message = (
+            "The settings cannot be read: " + ", ".join(detail.field for detail in details) + "."
+        )
         raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)
     return merged
 
 
 class EffectiveOperations(TypedDict):
-    """Single operations, each kind in the contract's order."""
+    """Single operations, in the order of the specification."""
 
     effectiveEmailOperations: list[str]
     effectiveTaskOperations: list[str]
@@ -205,7 +206,7 @@ def effective_operations(settings: Mapping[str, object]) -> EffectiveOperations:
     }
 
 
-# A setting that is stored but unreadable takes this value: it opens nothing and hides everything.
+# Values of unreadable settings: they grant nothing and hide everything.
 _CLOSED: Mapping[str, object] = MappingProxyType(
     {
         "emailAccessEnabled": False,
@@ -221,7 +222,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "taskBoards": (),
         "visibleTaskFields": (),
         "writableTaskFields": (),
-        "defaultTaskProvider": "",  # no provider's code, so `auto` finds none
+        "defaultTaskProvider": "",  # not a provider code, so `auto` finds no provider
         "collabAccessEnabled": False,
         "allowedCollabOperations": (),
         "collabAllowAllDefault": False,

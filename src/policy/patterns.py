@@ -1,7 +1,7 @@
 """
-Patterns of collab rules: what each rule type accepts, and the raw form that is stored and matched.
+Patterns of collab rules: the forms that are accepted and the raw form that is stored and matched.
 
-Source: contract, Layer 3; decisions 4, "Pattern normalisation", and 8.1.
+Specified in docs/spec/rules.md#patterns.
 """
 
 import re
@@ -12,7 +12,7 @@ from policy.refusals import InvalidInput
 from policy.rules import ROOT
 from policy.vocabulary import Code, RuleAction, RuleType
 
-MAX_PATTERN_LENGTH = 1024  # characters; decisions 4
+MAX_PATTERN_LENGTH = 1024  # characters; docs/spec/rules.md#patterns
 
 _GUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _PART = r"[A-Za-z0-9!_.\-]{1,256}"
@@ -38,7 +38,7 @@ def normalise(rule_type: RuleType, pattern: object, action: RuleAction) -> str:
     Return the raw form of *pattern*: trimmed, prefixes decoded, GUIDs and MIME in lower case.
 
     Raises:
-        InvalidInput: `INVALID_PATTERN`, with the form that the rule type takes.
+        InvalidInput: `INVALID_PATTERN`, with the form that the rule type accepts.
     """
     text = pattern.strip() if isinstance(pattern, str) else ""
     if not text or len(text) > MAX_PATTERN_LENGTH:
@@ -56,35 +56,35 @@ def _invalid(message: str) -> InvalidInput:
 
 
 def _file(text: str) -> str | None:
-    """Read what names one item; the root folder has an id of its own, which this would not meet."""
+    """Read an item; `root` is refused, because facts hold the root folder's real item id."""
     raw = _folder(text)
     return None if raw is None or raw.rpartition(":")[2] == ROOT else raw
 
 
 def _folder(text: str) -> str | None:
-    found = _ITEM.match(text)
-    if not found:
+    match = _ITEM.match(text)
+    if not match:
         return None
-    drive, item = found[1] or found[3], found[2] or found[4]
+    drive, item = match[1] or match[3], match[2] or match[4]
     return f"{drive}:{item}" if drive else item
 
 
 def _group(pattern: re.Pattern[str], *, fold: bool) -> Callable[[str], str | None]:
     def read(text: str) -> str | None:
-        found = pattern.match(text)
-        if not found:
+        match = pattern.match(text)
+        if not match:
             return None
-        return found[1].lower() if fold else found[1]
+        return match[1].lower() if fold else match[1]
 
     return read
 
 
 def _list_item(text: str) -> str | None:
-    found = _LIST_ITEM.match(text)
-    if not found:
+    match = _LIST_ITEM.match(text)
+    if not match:
         return None
-    guid = found[1] or found[2]
-    number = str(int(found[3]))
+    guid = match[1] or match[2]
+    number = str(int(match[3]))
     return f"{guid.lower()}:{number}" if guid else number
 
 
@@ -96,7 +96,7 @@ def _content_type(text: str) -> str | None:
     return text
 
 
-# Rule type -> the form it takes, for messages and for the docs.
+# Rule type -> the accepted forms, for messages and for the docs.
 ACCEPTED_FORMS: Mapping[RuleType, str] = MappingProxyType(
     {
         RuleType.FILE_ID: "an item id, {driveId}:{itemId}, or collab:drive:{driveId}:item:{itemId}",

@@ -1,4 +1,4 @@
-"""Which rolling windows a call is charged to; counting is a port. Source: decisions 10."""
+"""Rolling windows that calls are charged to, and the port of the counter (docs/spec/limits.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ class Window:
     seconds: int
 
 
-# Bucket -> its windows, per client IP. `graphql` holds callers of POST /graphql whose token is
-# refused, who name no surface yet.
+# Bucket -> its windows, per client IP (docs/spec/limits.md#rate-limits). `graphql` counts calls of
+# POST /graphql with a refused token, which belong to no surface.
 SURFACE_WINDOWS: Mapping[str, tuple[Window, ...]] = MappingProxyType(
     {
         "email": (Window(60, MINUTE), Window(300, HOUR)),
@@ -44,7 +44,7 @@ class Charge:
 @dataclass(frozen=True, slots=True)
 class RateLimitResult:
     """
-    What the counter says, about the window with the fewest requests left.
+    Result of a charge, for the window with the fewest requests left.
 
     Attributes:
         reset: Unix seconds at which that window next frees a slot.
@@ -62,10 +62,10 @@ class RequestCounter(Protocol):
     """Counts requests in true sliding windows, in one process or across many."""
 
     async def take(self, charges: Sequence[Charge]) -> RateLimitResult:
-        """Check every charge, then count them all; a refused request is not counted."""
+        """Count all charges, or none when one of them exceeds a window."""
 
 
 def token_windows(quota: TokenQuota) -> tuple[Window, ...]:
-    """Return the windows of a token's own quota, on top of those of its IP."""
+    """Return the windows of a token's own quota, which count in addition to those of its IP."""
     limits = ((quota.per_minute, MINUTE), (quota.per_hour, HOUR), (quota.per_day, DAY))
     return tuple(Window(limit, seconds) for limit, seconds in limits if limit is not None)

@@ -1,28 +1,28 @@
 """
-What the caller may not do, as exceptions.
+Exceptions for what a caller may not do.
 
     Refusal
-    ├── Unauthenticated        401  the bearer token is missing, malformed, unknown or dead
-    ├── TooManyRequests        429  a window of the caller's is full
+    ├── Unauthenticated        401  the bearer token is missing or not valid
+    ├── TooManyRequests        429  a rate window of the caller is full
     ├── SurfaceNotEnabled      422  the surface's switch is off
     ├── NoSuchProvider         422  no connection of this kind on the token's resources
     ├── OperationNotAllowed    403  a flag is missing (422 on collab)
-    ├── InvalidInput           400  parameters or body; the code says which kind
-    ├── NoUsableConnection     403  connections exist, none may be used
+    ├── InvalidInput           400  wrong parameters or body; the code says which
+    ├── NoUsableConnection     403  connections exist, but none may be used
     ├── ReadOnlyConnection     403  the connection has read scopes only
-    ├── AccessDenied           403  outside the token's scope; the code says which kind
+    ├── AccessDenied           403  outside the token's scope; the code says which
     │   ├── OutsideTimeframe         an event
     │   ├── OutsideBoards            a board, or an item of it
-    │   └── NoWritableFields         of an item, no column that was named
+    │   └── NoWritableFields         no named column of an item may be written
     ├── FieldNotVisible        403  a filter, sort or forward that would reveal a masked field
     ├── Blocked                404  a collab rule, or the block-all default
-    ├── NotFound               404  nothing there for this token
-    │   └── OutsideCalendars         a calendar that does not exist for it, or its event
-    └── Conflict               409, 412, 413, 422: the state of things forbids it
+    ├── NotFound               404  the token sees no such resource
+    │   └── OutsideCalendars         a calendar that the token does not see, or its event
+    └── Conflict               409, 412, 413, 422: the current state forbids it
 
-A refusal is an answer, not a fault: it carries its code word, a sentence that is safe to show, and
-never reaches the error log. What it was about is kept beside that, for `policy.remedies.settings`.
-Statuses are decided in `graph.errors` alone. Source: decisions 1, 2.
+A refusal is a normal response, not a fault (ADR 0003): it carries a code, a sentence that is
+safe to show, and what `policy.remedies` needs; it never reaches the error log. Only `graph.errors`
+decides the status. Codes are specified in docs/spec/errors.md#codes-and-statuses.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,7 +44,7 @@ from policy.vocabulary import (
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One reason of a 400: the dotted path of the field ("to[0].email") and what is wrong."""
+    """A detail of a 400: the dotted path of the field ("to[0].email") and what is wrong with it."""
 
     field: str
     message: str
@@ -52,10 +52,9 @@ class Detail:
 
 class Refusal(Exception):
     """
-    Root of the tree. *details*, *operation* and *reason* are shown when set.
+    Base class. `details`, `required_operation` and `reason` are shown when set.
 
-    *rule_id* is of the collab rule that decided. It and `layer` are for the operator's side alone:
-    nothing that callers see holds them.
+    `rule_id` is the collab rule that decided. Only operators see it and `layer`; callers never do.
     """
 
     code: Code
@@ -63,7 +62,7 @@ class Refusal(Exception):
     def __init__(
         self, message: str, *, code: Code | None = None, layer: Layer | None = None
     ) -> None:
-        """*layer* is given where another layer than the code's own answers with it."""
+        """*layer* overrides the layer of the code."""
         super().__init__(message)
         self.message = message
         if code is not None:
@@ -74,11 +73,11 @@ class Refusal(Exception):
         self.required_operation: str | None = None
         self.reason: str | None = None
         self.connected_providers: tuple[str, ...] = ()
-        self.created: Mapping[str, str] = {}  # ids of what was made all the same, by member
+        self.created: Mapping[str, str] = {}  # ids of resources created all the same, by member
 
     @property
     def layer(self) -> Layer:
-        """The layer that refuses."""
+        """The layer of docs/spec/errors.md#layers-of-codes that refuses."""
         return self._layer or LAYER_BY_CODE[self.code]
 
 
@@ -142,19 +141,19 @@ _NO_SUCH_PROVIDER = {
 
 
 class OperationNotAllowed(Refusal):
-    """The token lacks a flag the field demands; *operations* are the alternatives, one suffices."""
+    """The token lacks a required flag; one of *operations* would suffice."""
 
     code = Code.OPERATION_NOT_ALLOWED
 
     def __init__(self, *operations: Operation) -> None:
-        wanted = " or ".join(operations)
-        super().__init__(f"This token does not allow {wanted}.")
-        self.required_operation = wanted
+        required = " or ".join(operations)
+        super().__init__(f"This token does not allow {required}.")
+        self.required_operation = required
         self.operations = operations
 
 
 class InvalidInput(Refusal):
-    """Parameters or body are wrong. *code* says which kind; `INVALID_PARAMETER` by default."""
+    """Parameters or body are wrong; *code* is `INVALID_PARAMETER` by default."""
 
     code = Code.INVALID_PARAMETER
 
@@ -186,7 +185,7 @@ class AccessDenied(Refusal):
 
 
 class OutsideTimeframe(AccessDenied):
-    """An event that takes place from *start* to *end*, UTC."""
+    """The event from *start* to *end* (UTC) lies outside the token's window."""
 
     code = Code.TIMEFRAME_DENIED
 
@@ -197,7 +196,7 @@ class OutsideTimeframe(AccessDenied):
 
 
 class OutsideBoards(AccessDenied):
-    """*board_ids* of *provider*, of which one would do; *to_create* asks for more than seeing."""
+    """None of *board_ids* of *provider* is in scope; *to_create*: for creating items."""
 
     def __init__(
         self, provider: str, board_ids: Iterable[str] = (), *, to_create: bool = False
@@ -213,7 +212,7 @@ class OutsideBoards(AccessDenied):
 
 
 class NoWritableFields(AccessDenied):
-    """*columns* are those that only the token's settings keep from being written."""
+    """*columns* are those that only the token's settings forbid to write."""
 
     code = Code.NO_WRITABLE_FIELDS
 
@@ -224,22 +223,23 @@ class NoWritableFields(AccessDenied):
 
 class FieldNotVisible(Refusal):
     """
-    *wanted* is what the caller asked ("the filter from"), *fields* the masks that hide it.
+    A feature would reveal hidden fields.
 
-    With *any_of*, one of them would have to be visible; otherwise all.
+    *feature* is the subject of the message ("The filter from"), *fields* are the hidden mask
+    words. With *any_of*, one visible field would suffice; otherwise all must be visible.
     """
 
     code = Code.FIELD_NOT_VISIBLE
 
-    def __init__(self, wanted: str, *fields: Field, any_of: bool = False) -> None:
+    def __init__(self, feature: str, *fields: Field, any_of: bool = False) -> None:
         hidden = ", ".join(fields)
-        super().__init__(f"{wanted} would reveal a field this token may not see: {hidden}.")
+        super().__init__(f"{feature} would reveal a field this token may not see: {hidden}.")
         self.fields = fields
         self.any_of = any_of
 
 
 class BlockedAction(Enum):
-    """What was to be done with what is blocked."""
+    """What the caller tried to do with the blocked resource."""
 
     READ = auto()
     LIST_CHILDREN = auto()
@@ -249,10 +249,12 @@ class BlockedAction(Enum):
 
 class Blocked(Refusal):
     """
-    *rule_id* is of the block rule that decided; None: no rule allows it.
+    A collab rule, or the lack of an allow rule, hides a resource.
 
-    *facts* are what was known of it, as far as anything was, and *child* what was known of
-    something new in it.
+    Attributes:
+        rule_id: The block rule that decided; None when no rule allows the resource.
+        facts: What was known of it; None when nothing was.
+        child: What was known of a resource to be created in it.
     """
 
     code = Code.BLOCKED
@@ -277,7 +279,7 @@ class NotFound(Refusal):
 
 
 class OutsideCalendars(NotFound):
-    """*calendar_id* does not exist for the token; *code* says what was asked for."""
+    """The token sees no calendar *calendar_id*; *code* says whether an event was asked for."""
 
     def __init__(self, message: str, *, code: Code, calendar_id: int) -> None:
         super().__init__(message, code=code, layer=Layer.SCOPE)

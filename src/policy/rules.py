@@ -1,10 +1,10 @@
 """
-Layer 3: which collab resources a token may reach.
+`RuleSet`: which collab resources a token may reach (docs/spec/rules.md).
 
-A token's rules are compiled once into dictionaries keyed by what they match, so that a decision
-costs the same at 10 rules and at 100,000. Every fact has three states: known, known to be absent,
-unknown. An unknown fact matches block rules and never allow rules, so losing a fact never grants
-more. Source: contract, Layer 3; decisions 4 and 16, "Collaboration content".
+The rules of a token are compiled once into dictionaries keyed by what they match, so that a
+decision costs the same at 10 rules and at 100,000. Every fact has three states: known, known to be
+absent, unknown. An unknown fact matches block rules and never allow rules, so a missing fact never
+grants more.
 """
 
 import re
@@ -19,7 +19,7 @@ from policy.vocabulary import RuleAction, RuleType
 
 
 class UnknownFact(Enum):
-    """The state of a fact that upstream could not tell."""
+    """Marker of a fact that upstream did not report."""
 
     UNKNOWN = auto()
 
@@ -27,8 +27,8 @@ class UnknownFact(Enum):
 UNKNOWN: Final = UnknownFact.UNKNOWN
 TextFact: TypeAlias = str | Literal[UnknownFact.UNKNOWN] | None
 
-ROOT = "root"  # stands for a library's root folder where a folder is named; decisions 16
-GLOB_CACHE_SIZE = 4096  # upstream invents types; what was compared is not remembered without end
+ROOT = "root"  # a library's root folder in folder rules; docs/spec/rules.md#library-roots
+GLOB_CACHE_SIZE = 4096  # upstream may send any number of MIME types
 
 # An item id within its drive; item ids are unique only there.
 ItemKey = tuple[str, str]
@@ -36,7 +36,7 @@ ItemKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule as stored: *pattern* in raw form (see `policy.patterns`)."""
+    """A stored rule; *pattern* is in raw form (see `policy.patterns`)."""
 
     id: int
     rule_type: RuleType
@@ -47,22 +47,22 @@ class Rule:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """
-    What is known of one resource. None or empty: surely has none. UNKNOWN: could not be told.
+    Facts about one resource. None or empty: it has none. UNKNOWN: upstream did not report it.
 
-    A library's file and its list item are one resource with two faces; where upstream tells both,
-    both are filled in, and a rule about either face counts.
+    A library's file and its list item are the same resource; where upstream reports both, both are
+    filled in, and rules about either apply (docs/spec/rules.md#file-and-list-item).
 
     Attributes:
-        item: Drive and item id of a file or folder; UNKNOWN of a list item whose file, if it has
-            one, was not told.
-        drive_id: The library it lies in, or is.
+        item: Drive and item id of a file or folder; UNKNOWN for a list item whose file was not
+            reported.
+        drive_id: The library that contains it, or that it is.
         ancestors: Every folder above it, the library's root included.
-        site_id: Composite id of the site it belongs to, or is; lower case.
-        list_id: GUID of the list it belongs to, or is; lower case.
-        list_item_id: Its number in that list.
-        mime_type: Lower case, without parameters; None for what is no file.
+        site_id: Composite id of the site that contains it, or that it is; lower case.
+        list_id: GUID of the list that contains it, or that it is; lower case.
+        list_item_id: Its number in the list.
+        mime_type: Lower case, without parameters; None for anything but a file.
         label_ids: Sensitivity labels; lower case.
-        content_type_id: Of a list item; compared without regard to case.
+        content_type_id: Of a list item; compared case-insensitively.
     """
 
     item: ItemKey | Literal[UnknownFact.UNKNOWN] | None = None
@@ -77,7 +77,7 @@ class Facts:
 
 
 class Reason(Enum):
-    """Why a decision fell as it did."""
+    """Ground of a decision."""
 
     RULE = auto()
     UNKNOWN_FACT = auto()
@@ -86,11 +86,11 @@ class Reason(Enum):
 
 class Disclosure(Enum):
     """
-    What is known of a resource before upstream is asked, from its ids alone.
+    Whether the existence of a resource may be disclosed, decided from its ids alone.
 
-    CLOSED: blocked, whatever upstream says, so it is not asked. OPEN: whether it is there may be
-    told. VEILED: only what upstream knows could allow it, so that missing and blocked look alike.
-    Source: reference, reliability 4.3.
+    DENIED: blocked whatever upstream reports, so upstream is not asked. DISCLOSED: the caller may
+    learn whether it exists. UNDISCLOSED: only facts from upstream could allow it, so *missing* and
+    *blocked* must look alike (docs/spec/reliability.md#existence).
     """
 
     DENIED = auto()
@@ -101,7 +101,7 @@ class Disclosure(Enum):
 @dataclass(frozen=True, slots=True)
 class Decision:
     """
-    The verdict, and what decided it.
+    Result of matching a resource against the rules.
 
     Attributes:
         rule_id: The rule that matched; None when the default decided.
@@ -114,7 +114,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class RuleSet:
-    """A token's rules, compiled. *allow_by_default* is `collabAllowAllDefault`."""
+    """The compiled rules of a token. *allow_by_default* is `collabAllowAllDefault`."""
 
     allow_by_default: bool
     allow: "RuleIndex"
@@ -122,20 +122,20 @@ class RuleSet:
 
     @classmethod
     def compile(cls, rules: Iterable[Rule], *, allow_by_default: bool) -> "RuleSet":
-        """Compile *rules*; the order they come in does not matter."""
+        """Compile *rules*, given in any order."""
         allow, block = RuleIndex(), RuleIndex()
         for rule in sorted(rules, key=lambda rule: rule.id):
             (allow if rule.action is RuleAction.ALLOW else block).add(rule)
         return cls(allow_by_default=allow_by_default, allow=allow, block=block)
 
     def decide(self, facts: Facts) -> Decision:
-        """Block wins; else the default; else a sure match of an allow rule."""
+        """Block rules win; then the default applies; then allow rules that certainly match."""
         blocked = self.block.match(facts)
         if blocked is not None:
             return Decision(allowed=False, reason=Reason.RULE, rule_id=blocked)
-        suspect = self.block.might_match(facts)
-        if suspect is not None:
-            return Decision(allowed=False, reason=Reason.UNKNOWN_FACT, rule_id=suspect)
+        possible = self.block.might_match(facts)
+        if possible is not None:
+            return Decision(allowed=False, reason=Reason.UNKNOWN_FACT, rule_id=possible)
         if self.allow_by_default:
             return Decision(allowed=True, reason=Reason.DEFAULT)
         allowed = self.allow.match(facts)
@@ -145,9 +145,10 @@ class RuleSet:
 
     def disclosure(self, ids: Facts, *, listing: bool = False) -> Disclosure:
         """
-        Say what may be told of a resource of which *ids* are known and the rest is not yet.
+        Return what a caller may learn about a resource before its facts are read.
 
-        *listing* asks about listing what lies inside of it.
+        *ids* hold what its id says; all other facts are UNKNOWN. *listing* asks about listing its
+        contents.
         """
         if self.block.match(ids) is not None:
             return Disclosure.DENIED
@@ -160,10 +161,10 @@ class RuleSet:
 
     def may_contain_visible(self, container: Facts) -> bool:
         """
-        Say whether something below *container* can be visible, so that listing inside it is fine.
+        Say whether something below *container* can be visible, so that it may be listed.
 
         True when the container itself is allowed, or in block-all mode when an allow rule can
-        match below it although it does not match the container (decisions 4, 16).
+        match below it (docs/spec/rules.md#containers).
         """
         if self.blocking_rule(container) is not None:
             return False
@@ -173,8 +174,8 @@ class RuleSet:
         """
         Say whether a new *child* may be created below *parent*.
 
-        The parent must be allowed, or a rule about places must allow the child-to-be; no block
-        rule may match either of them (decisions 4, "Creation").
+        The parent must be allowed, or a container rule must allow the child; no block rule may
+        match either of them (docs/spec/rules.md#creating-and-moving).
         """
         if self.blocking_rule(child) is not None or self.blocking_rule(parent) is not None:
             return False
@@ -182,34 +183,34 @@ class RuleSet:
 
     def allows_contents(self, facts: Facts) -> bool:
         """
-        Say whether everything in the place of what has these facts is allowed, blocks aside.
+        Say whether everything in the containers of *facts* is allowed, block rules aside.
 
         True by default, or by a rule about a folder, library, site or list.
         """
         if self.allow_by_default:
             return True
-        return any(MATCHERS[place](self.allow, facts) is not None for place in CONTAINER_TYPES)
+        return any(MATCHERS[kind](self.allow, facts) is not None for kind in CONTAINER_TYPES)
 
     def blocking_rule(self, facts: Facts) -> int | None:
-        """Return the id of the block rule that keeps out what has these facts; None: none does."""
-        surely = self.block.match(facts)
-        return self.block.might_match(facts) if surely is None else surely
+        """Return the id of the rule that blocks a resource with these facts, or None."""
+        matching = self.block.match(facts)
+        return self.block.might_match(facts) if matching is None else matching
 
     @property
     def has_block_rules(self) -> bool:
-        """Whether there are block rules at all."""
+        """Whether there are any block rules."""
         return bool(self.block.lowest_ids)
 
     @cached_property
     def rule_types(self) -> frozenset[RuleType]:
-        """The rule types in use: a fact that no rule asks about is not worth an upstream call."""
+        """The rule types in use: facts for other types are not worth an upstream call."""
         return frozenset({*self.allow.lowest_ids, *self.block.lowest_ids})
 
 
 @dataclass
 class RuleIndex:
     """
-    The rules of one action, by what they match; each key names the lowest rule id that has it.
+    The rules of one action, by what they match; each value is the lowest matching rule id.
 
     Keyed patterns (`{drive}:{item}`, `{list}:{number}`) are pairs; bare ones match in any drive or
     list. `keyed_drives` and `keyed_lists` are the drives and lists that pairs name,
@@ -236,17 +237,19 @@ class RuleIndex:
     glob_cache: dict[str, int | None] = field(default_factory=dict, repr=False)
 
     def add(self, rule: Rule) -> None:
-        """File *rule* under what it matches; rules come with rising ids."""
+        """Add *rule*; rules must come in ascending order of id."""
         pattern = rule.pattern
         self.lowest_ids.setdefault(rule.rule_type, rule.id)
         match rule.rule_type:
             case RuleType.FILE_ID:
-                _file(self.items, self.item_keys, self.keyed_drives, pattern, rule.id)
+                _add_pattern(self.items, self.item_keys, self.keyed_drives, pattern, rule.id)
             case RuleType.FOLDER:
-                _file(self.folders, self.folder_keys, self.keyed_drives, pattern, rule.id)
+                _add_pattern(self.folders, self.folder_keys, self.keyed_drives, pattern, rule.id)
             case RuleType.LIST_ITEM_ID:
                 keyed_lists = self.keyed_lists
-                _file(self.item_numbers, self.list_items, keyed_lists, pattern.lower(), rule.id)
+                _add_pattern(
+                    self.item_numbers, self.list_items, keyed_lists, pattern.lower(), rule.id
+                )
                 self.numbers_in_lists.setdefault(pattern.rpartition(":")[2], rule.id)
             case RuleType.DRIVE_ID:
                 self.drives.setdefault(pattern, rule.id)
@@ -263,28 +266,27 @@ class RuleIndex:
                 self.content_types.setdefault(pattern.casefold(), rule.id)
 
     def match(self, facts: Facts) -> int | None:
-        """Return the id of a rule that surely matches *facts*; None when none does."""
+        """Return the id of a rule that certainly matches *facts*, or None."""
         for matcher in MATCHERS.values():
-            found = matcher(self, facts)
-            if found is not None:
-                return found
+            rule_id = matcher(self, facts)
+            if rule_id is not None:
+                return rule_id
         return None
 
     def might_match(self, facts: Facts) -> int | None:
-        """Return the id of a rule that a lost fact keeps from being ruled out; None when none."""
-        for rule_type, suspect in POSSIBLE_MATCHERS.items():
+        """Return the id of a rule that may match because a fact is unknown, or None."""
+        for rule_type, matcher in POSSIBLE_MATCHERS.items():
             if rule_type in self.lowest_ids:
-                found = suspect(self, facts)
-                if found is not None:
-                    return found
+                rule_id = matcher(self, facts)
+                if rule_id is not None:
+                    return rule_id
         return None
 
     def can_match_below(self, container: Facts) -> bool:
         """
-        Say whether a rule here may match something inside *container*, a site, list or library.
+        Say whether a rule may match something inside *container*, a site, list or library.
 
-        What cannot be excluded from the container's own ids counts as possible: the listing that
-        follows shows only true matches.
+        True unless the container's own ids exclude it; the listing itself shows only matches.
         """
         if self.can_match_file_below(container):
             return True
@@ -302,7 +304,7 @@ class RuleIndex:
         )
 
     def can_match_file_below(self, container: Facts) -> bool:
-        """Say whether a rule about files may match something inside a library or folder."""
+        """Say whether a rule may match a file inside a library or folder."""
         drive = container.drive_id
         if container.item is not None and container.item is not UNKNOWN:
             drive = container.item[0]
@@ -312,8 +314,8 @@ class RuleIndex:
             return True
         if self.content_types or self.item_numbers:
             return True
-        lost_site = container.site_id is UNKNOWN and bool(self.sites)
-        return lost_site or (
+        unknown_site = container.site_id is UNKNOWN and bool(self.sites)
+        return unknown_site or (
             bool(self.keyed_drives) if drive is UNKNOWN else drive in self.keyed_drives
         )
 
@@ -321,8 +323,8 @@ class RuleIndex:
 def _item(index: RuleIndex, facts: Facts) -> int | None:
     if facts.item is None or facts.item is UNKNOWN:
         return None
-    found = index.item_keys.get(facts.item)
-    return index.items.get(facts.item[1]) if found is None else found
+    rule_id = index.item_keys.get(facts.item)
+    return index.items.get(facts.item[1]) if rule_id is None else rule_id
 
 
 def _folder(index: RuleIndex, facts: Facts) -> int | None:
@@ -331,13 +333,13 @@ def _folder(index: RuleIndex, facts: Facts) -> int | None:
     if not index.folders and not index.folder_keys:
         return None
     drive = next(iter(facts.ancestors))[0]
-    found = [
+    rule_ids = [
         rule_id
-        for ancestor in (*facts.ancestors, (drive, ROOT))  # the root by either of its ids
+        for ancestor in (*facts.ancestors, (drive, ROOT))  # the root by its real id and by alias
         for rule_id in (index.folder_keys.get(ancestor), index.folders.get(ancestor[1]))
         if rule_id is not None
     ]
-    return min(found, default=None)
+    return min(rule_ids, default=None)
 
 
 def _drive(index: RuleIndex, facts: Facts) -> int | None:
@@ -353,11 +355,11 @@ def _list(index: RuleIndex, facts: Facts) -> int | None:
 
 
 def _list_item(index: RuleIndex, facts: Facts) -> int | None:
-    number, of = facts.list_item_id, facts.list_id
+    number, list_id = facts.list_item_id, facts.list_id
     if number is UNKNOWN or number is None:
         return None
-    if of is not UNKNOWN and of is not None and (of, number) in index.list_items:
-        return index.list_items[of, number]
+    if list_id is not UNKNOWN and list_id is not None and (list_id, number) in index.list_items:
+        return index.list_items[list_id, number]
     return index.item_numbers.get(number)
 
 
@@ -368,19 +370,19 @@ def _mime(index: RuleIndex, facts: Facts) -> int | None:
     if mime in index.mime_types:
         return index.mime_types[mime]
     if mime not in index.glob_cache:
-        # Few distinct types exist, so each is compared with all patterns once.
+        # There are few distinct types, so each is compared with all patterns once.
         if len(index.glob_cache) >= GLOB_CACHE_SIZE:
             index.glob_cache.clear()
-        met = [rule for glob, rule in index.mime_globs.items() if _glob(glob, mime)]
-        index.glob_cache[mime] = min(met, default=None)
+        matching = [rule for glob, rule in index.mime_globs.items() if _matches_glob(glob, mime)]
+        index.glob_cache[mime] = min(matching, default=None)
     return index.glob_cache[mime]
 
 
 def _label(index: RuleIndex, facts: Facts) -> int | None:
     if facts.label_ids is UNKNOWN:
         return None
-    found = [index.labels[label] for label in facts.label_ids if label in index.labels]
-    return min(found, default=None)
+    rule_ids = [index.labels[label] for label in facts.label_ids if label in index.labels]
+    return min(rule_ids, default=None)
 
 
 def _content_type(index: RuleIndex, facts: Facts) -> int | None:
@@ -390,7 +392,7 @@ def _content_type(index: RuleIndex, facts: Facts) -> int | None:
     return index.content_types.get(content_type.casefold())
 
 
-# Rule type -> how it matches, cheapest first. Total over RuleType, by test.
+# Rule type -> its matcher, cheapest first; a test requires every rule type.
 MATCHERS: Mapping[RuleType, Callable[[RuleIndex, Facts], int | None]] = MappingProxyType(
     {
         RuleType.FILE_ID: _item,
@@ -406,47 +408,47 @@ MATCHERS: Mapping[RuleType, Callable[[RuleIndex, Facts], int | None]] = MappingP
 )
 
 
-def _list_item_suspect(index: RuleIndex, facts: Facts) -> int | None:
-    """Both parts must agree: one that is known and differs rules a pair out."""
-    number, of = facts.list_item_id, facts.list_id
+def _possible_list_item(index: RuleIndex, facts: Facts) -> int | None:
+    """Match list id and number; a known part that differs excludes the pair."""
+    number, list_id = facts.list_item_id, facts.list_id
     if number is None:
         return None
     if number is not UNKNOWN:
-        return index.numbers_in_lists.get(number) if of is UNKNOWN else None
-    if of is UNKNOWN:
+        return index.numbers_in_lists.get(number) if list_id is UNKNOWN else None
+    if list_id is UNKNOWN:
         return index.lowest_ids[RuleType.LIST_ITEM_ID]
-    bare = next(iter(index.item_numbers.values()), None)  # rules come with rising ids
-    return bare if of is None or bare is not None else index.keyed_lists.get(of)
+    bare = next(iter(index.item_numbers.values()), None)  # the lowest id comes first
+    return bare if list_id is None or bare is not None else index.keyed_lists.get(list_id)
 
 
-def _lost(rule_type: RuleType, fact: str) -> Callable[[RuleIndex, Facts], int | None]:
-    def suspect(index: RuleIndex, facts: Facts) -> int | None:
+def _if_unknown(rule_type: RuleType, fact: str) -> Callable[[RuleIndex, Facts], int | None]:
+    def matcher(index: RuleIndex, facts: Facts) -> int | None:
         return index.lowest_ids[rule_type] if getattr(facts, fact) is UNKNOWN else None
 
-    return suspect
+    return matcher
 
 
-# The rule types that are about places, so that they can be asked about what is not there yet.
+# Rule types about containers, which can be matched before a resource exists.
 CONTAINER_TYPES = (RuleType.FOLDER, RuleType.DRIVE_ID, RuleType.SITE_ID, RuleType.LIST_ID)
 
-# Rule type -> the rule that cannot be ruled out because a fact it asks about is lost. Asked only
-# when there are rules of the type. Total over RuleType, by test.
+# Rule type -> the rule that an unknown fact does not exclude; called only when there are rules of
+# the type. A test requires every rule type.
 POSSIBLE_MATCHERS: Mapping[RuleType, Callable[[RuleIndex, Facts], int | None]] = MappingProxyType(
     {
-        RuleType.FILE_ID: _lost(RuleType.FILE_ID, "item"),
-        RuleType.FOLDER: _lost(RuleType.FOLDER, "ancestors"),
-        RuleType.DRIVE_ID: _lost(RuleType.DRIVE_ID, "drive_id"),
-        RuleType.SITE_ID: _lost(RuleType.SITE_ID, "site_id"),
-        RuleType.LIST_ID: _lost(RuleType.LIST_ID, "list_id"),
-        RuleType.LIST_ITEM_ID: _list_item_suspect,
-        RuleType.MIME_TYPE: _lost(RuleType.MIME_TYPE, "mime_type"),
-        RuleType.SENSITIVITY_LABEL_ID: _lost(RuleType.SENSITIVITY_LABEL_ID, "label_ids"),
-        RuleType.CONTENT_TYPE_ID: _lost(RuleType.CONTENT_TYPE_ID, "content_type_id"),
+        RuleType.FILE_ID: _if_unknown(RuleType.FILE_ID, "item"),
+        RuleType.FOLDER: _if_unknown(RuleType.FOLDER, "ancestors"),
+        RuleType.DRIVE_ID: _if_unknown(RuleType.DRIVE_ID, "drive_id"),
+        RuleType.SITE_ID: _if_unknown(RuleType.SITE_ID, "site_id"),
+        RuleType.LIST_ID: _if_unknown(RuleType.LIST_ID, "list_id"),
+        RuleType.LIST_ITEM_ID: _possible_list_item,
+        RuleType.MIME_TYPE: _if_unknown(RuleType.MIME_TYPE, "mime_type"),
+        RuleType.SENSITIVITY_LABEL_ID: _if_unknown(RuleType.SENSITIVITY_LABEL_ID, "label_ids"),
+        RuleType.CONTENT_TYPE_ID: _if_unknown(RuleType.CONTENT_TYPE_ID, "content_type_id"),
     }
 )
 
 
-def _file(
+def _add_pattern(
     bare: dict[str, int],
     keyed: dict[ItemKey, int],
     seen: dict[str, int],
@@ -465,6 +467,6 @@ def _look_up(rules: Mapping[str, int], fact: TextFact) -> int | None:
     return None if fact is UNKNOWN or fact is None else rules.get(fact)
 
 
-def _glob(pattern: str, text: str) -> bool:
+def _matches_glob(pattern: str, text: str) -> bool:
     parts = (re.escape(part) for part in pattern.split("*"))
     return re.fullmatch(".*".join(parts), text, re.DOTALL) is not None

@@ -1,5 +1,5 @@
 """
-The table of token settings: default and reader of each. Source: decisions 3.
+Table of the token settings: default and reader of each (docs/spec/tokens.md#settings).
 
 A reader returns the stored form (JSON values only) or raises `InvalidSetting` with a sentence that
 is safe to show.
@@ -27,37 +27,37 @@ from policy.vocabulary import (
     TaskProvider,
 )
 
-MAX_WORDS = 1000  # entries of one list: far above any real setting, far below a burden
-MAX_DAYS = 36_500  # a century either way, so that no date computation can overflow
+MAX_WORDS = 1000  # entries of a list: far above any real setting
+MAX_DAYS = 36_500  # a century, so that date arithmetic cannot overflow
 MAX_LONG = 2**63 - 1
 MAX_TEXT = 255  # characters
-MAX_REQUESTS = 1_000_000_000  # of one window of a quota
+MAX_REQUESTS = 1_000_000_000  # per quota window
 
 
 class InvalidSetting(ValueError):
-    """The value is not what the setting takes; the message says what it takes."""
+    """The value does not fit the setting; the message says what is accepted."""
 
 
 def boolean(value: object) -> bool:
-    """Read true or false, and nothing that merely looks like it."""
+    """Read a JSON boolean."""
     if not isinstance(value, bool):
         raise InvalidSetting("It must be true or false.")
     return value
 
 
-def whole_number(most: int) -> Callable[[object], int]:
-    """Build a reader of whole numbers from 0 to *most*."""
+def whole_number(maximum: int) -> Callable[[object], int]:
+    """Build a reader of whole numbers from 0 to *maximum*."""
 
     def read(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-            raise InvalidSetting(f"It must be a whole number from 0 to {most}.")
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= maximum:
+            raise InvalidSetting(f"It must be a whole number from 0 to {maximum}.")
         return value
 
     return read
 
 
 def one_of(words: type[StrEnum]) -> Callable[[object], str]:
-    """Build a reader of one of *words*."""
+    """Build a reader of a single word of an enum."""
     known = {word.value for word in words}
 
     def read(value: object) -> str:
@@ -102,14 +102,14 @@ def longs(value: object) -> list[int]:
 
 
 def text(value: object) -> str:
-    """Read a short text that is not blank."""
+    """Read a text of at most 255 characters that is not blank."""
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT:
         raise InvalidSetting(f"It must be a text of 1 to {MAX_TEXT} characters.")
     return value
 
 
 def task_provider(value: object) -> str:
-    """Read a task provider's code, in any case as calls give it (decisions 7.1)."""
+    """Read a task provider's code; case does not matter, as in calls."""
     return _CODE(value.strip().upper() if isinstance(value, str) else value)
 
 
@@ -117,7 +117,7 @@ _CODE = one_of(TaskProvider)
 
 
 def boards(value: object) -> list[dict[str, object]]:
-    """Read `taskBoards`; `allowCreate` is true unless said."""
+    """Read `taskBoards`; `allowCreate` is true by default."""
     if not isinstance(value, list | tuple) or len(value) > MAX_WORDS:
         raise InvalidSetting(f"It must be a list of at most {MAX_WORDS} objects with a boardId.")
     return [_board(entry) for entry in value]
@@ -134,7 +134,7 @@ def _board(value: object) -> dict[str, object]:
 
 
 def quota(value: object) -> dict[str, object]:
-    """Read `quota`; a window that is null is no limit."""
+    """Read `quota`; null means no limit."""
     windows = ("perMinute", "perHour", "perDay")
     if not isinstance(value, Mapping) or set(value) - set(windows):
         raise InvalidSetting("It takes perMinute, perHour and perDay, nothing else.")
@@ -143,11 +143,11 @@ def quota(value: object) -> dict[str, object]:
 
 
 def _part(name: str, read: Callable[[object], object], value: object) -> object:
-    """Read one member of a setting, and name it when it cannot be read."""
+    """Read a member of a setting; an error message names the member."""
     try:
         return read(value)
-    except InvalidSetting as problem:
-        raise InvalidSetting(f"{name}: {problem}") from None
+    except InvalidSetting as error:
+        raise InvalidSetting(f"{name}: {error}") from None
 
 
 _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (

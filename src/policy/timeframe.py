@@ -1,8 +1,8 @@
 """
-Calendar bounds: the window a token may look into, and the range a call means.
+The calendar window of a token and the time range of a call.
 
-All times are aware, UTC. Ranges are half-open. Source: contract, "Smart default window"; decisions
-6.1, 6.2 and 16.
+All times are aware, UTC; ranges are half-open. Specified in docs/spec/calendar.md#token-window and
+docs/spec/calendar.md#default-range.
 """
 
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 
 WEEK = timedelta(days=7)
-EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day from the edge: room for zone arithmetic
+EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # one day of room for time zone arithmetic
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """From *start* up to, not including, *end*. Empty when *end* is not after *start*."""
+    """Half-open range from *start* to *end*; empty when *end* is not after *start*."""
 
     start: datetime
     end: datetime
@@ -29,17 +29,17 @@ class TimeRange:
         return self.end <= self.start
 
     def clamp(self, bounds: "TimeRange") -> "TimeRange":
-        """Return what both have in common; empty when that is nothing."""
+        """Return the intersection, which may be empty."""
         return TimeRange(max(self.start, bounds.start), min(self.end, bounds.end))
 
     def whole_days(self) -> "TimeRange":
-        """Widen to whole UTC days, so that the edges reveal no time of day (decisions 16)."""
+        """Widen to whole UTC days (docs/spec/calendar.md#ranges-with-hidden-times)."""
         end = _midnight(self.end)
         return TimeRange(_midnight(self.start), end if end == self.end else _shift(end, days=1))
 
 
 def allowed_range(grant: Grant, now: datetime) -> TimeRange:
-    """Return [00:00 today - past, 24:00 today + future]; an unset side is as far as dates go."""
+    """Return [00:00 today - past days, 24:00 today + future days]; an unset side is unbounded."""
     today = _midnight(now)
     past, future = grant.past_days, grant.future_days
     return TimeRange(
@@ -49,7 +49,7 @@ def allowed_range(grant: Grant, now: datetime) -> TimeRange:
 
 
 def is_restricted(grant: Grant) -> bool:
-    """Say whether the token has any timeframe at all."""
+    """Say whether the token's window is bounded on any side."""
     return grant.past_days is not None or grant.future_days is not None
 
 
@@ -57,7 +57,7 @@ def requested_range(
     start: datetime | None, end: datetime | None, *, grant: Grant, now: datetime
 ) -> TimeRange:
     """
-    Fill in the ends a caller left out, then keep what the token's window allows.
+    Fill in the missing ends of a requested range and clamp it to the token's window.
 
     Returns:
         The range to read; `empty` when an explicit range lies outside the window.
@@ -67,23 +67,23 @@ def requested_range(
     """
     bounds = allowed_range(grant, now)
     if start is None and end is None and is_restricted(grant):
-        return _smart(bounds, _midnight(now))
-    filled = _filled(start, end, _midnight(now))
-    if filled.empty:
+        return _smart_window(bounds, _midnight(now))
+    period = _fill_missing_ends(start, end, _midnight(now))
+    if period.empty:
         raise InvalidInput("'to' must be after 'from'.", code=Code.INVALID_RANGE)
-    return filled.clamp(bounds)
+    return period.clamp(bounds)
 
 
-def _filled(start: datetime | None, end: datetime | None, today: datetime) -> TimeRange:
+def _fill_missing_ends(start: datetime | None, end: datetime | None, today: datetime) -> TimeRange:
     if start is None and end is None:
         return TimeRange(today, today + WEEK)
     if start is None and end is not None:
         return TimeRange(today if today < end else _shift(end, days=-7), end)
-    assert start is not None  # noqa: S101 - the two cases above leave only this one
+    assert start is not None  # noqa: S101 - the other cases returned above
     return TimeRange(start, _shift(start, days=7) if end is None else end)
 
 
-def _smart(bounds: TimeRange, today: datetime) -> TimeRange:
+def _smart_window(bounds: TimeRange, today: datetime) -> TimeRange:
     start = max(bounds.start, today - timedelta(days=3))
     end = start + WEEK
     if end > bounds.end:
@@ -97,7 +97,7 @@ def _midnight(moment: datetime) -> datetime:
 
 
 def _shift(moment: datetime, *, days: int) -> datetime:
-    """Move by *days*, stopping at the edges of what a date can be."""
+    """Move by *days*, at most to the earliest or latest date."""
     try:
         return min(max(moment + timedelta(days=days), EARLIEST), LATEST)
     except OverflowError:

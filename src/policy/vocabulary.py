@@ -1,7 +1,8 @@
-"""Every word of the API: surfaces, operations, composites, masks, rule types, codes, layers.
+"""
+Every word of the API: surfaces, operations, composites, mask words, rule types, codes, layers.
 
-The words live here and nowhere else as text. Source: contract, "Authentication" and "Errors";
-decisions 1, 2, 3, 5.1, 6.1, 7.2 and 8.13.
+No other module spells these words as text. They are specified in docs/spec/tokens.md,
+docs/spec/masks.md, docs/spec/rules.md and docs/spec/errors.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +14,7 @@ Op = TypeVar("Op", bound=StrEnum)
 
 
 class Surface(StrEnum):
-    """What an access token can open, one switch or flag set each."""
+    """The four parts of the API, each with its own switch or flags."""
 
     EMAIL = "email"
     CALENDAR = "calendar"
@@ -30,14 +31,14 @@ class Provider(StrEnum):
 
 
 class TaskProvider(StrEnum):
-    """The `provider` codes of tasks. Decisions 7.1."""
+    """The `provider` codes of tasks (docs/spec/tasks.md#choosing-the-provider)."""
 
     BOARDS = "BOARDS"
     PROJECTS = "PROJECTS"
 
 
 class EmailOp(StrEnum):
-    """`allowedEmailOperations`. Contract, Authentication 3."""
+    """`allowedEmailOperations` (docs/spec/tokens.md#email-operations)."""
 
     SEARCH_EMAILS = "search_emails"
     VIEW_EMAIL = "view_email"
@@ -51,7 +52,7 @@ class EmailOp(StrEnum):
 
 
 class CalendarOp(StrEnum):
-    """What the calendar surface does; opened by `calendarAccessLevel`, not by flags (6.1)."""
+    """Operations of the calendar, allowed by `calendarAccessLevel` rather than flags."""
 
     VIEW_EVENTS = "view_events"
     VIEW_FREE_BUSY = "view_free_busy"
@@ -59,7 +60,7 @@ class CalendarOp(StrEnum):
 
 
 class TaskOp(StrEnum):
-    """`allowedTaskOperations`. Contract, Authentication 4."""
+    """`allowedTaskOperations` (docs/spec/tokens.md#task-operations)."""
 
     VIEW_BOARDS = "view_boards"
     VIEW_ITEMS = "view_items"
@@ -72,7 +73,7 @@ class TaskOp(StrEnum):
 
 
 class CollabOp(StrEnum):
-    """`allowedCollabOperations`. Contract, "Collaboration operation flags"."""
+    """`allowedCollabOperations` (docs/spec/tokens.md#collaboration-operations)."""
 
     LIST_FILES = "list_files"
     SEARCH_FILES = "search_files"
@@ -113,7 +114,7 @@ COLLAB_READS = (
     CollabOp.SEARCH_CONTENT,
 )
 
-# Shorthand -> the flags it stands for, in the contract's order.
+# Composite -> the flags that it stands for, in the order of the specification.
 EMAIL_COMPOSITES: Mapping[str, tuple[EmailOp, ...]] = MappingProxyType(
     {READ_ONLY: EMAIL_READS, ALL: tuple(EmailOp)}
 )
@@ -132,7 +133,7 @@ COLLAB_COMPOSITES: Mapping[str, tuple[CollabOp, ...]] = MappingProxyType(
 
 
 class EmailField(StrEnum):
-    """`visibleEmailFields`. Decisions 5.1."""
+    """`visibleEmailFields` (docs/spec/masks.md#email-fields)."""
 
     SUBJECT = "subject"
     FROM = "from"
@@ -149,7 +150,7 @@ class EmailField(StrEnum):
 
 
 class CalendarField(StrEnum):
-    """`visibleCalendarFields`. Decisions 6.1."""
+    """`visibleCalendarFields` (docs/spec/masks.md#calendar-fields)."""
 
     TITLE = "title"
     DESCRIPTION = "description"
@@ -164,7 +165,7 @@ class CalendarField(StrEnum):
 
 
 class TaskField(StrEnum):
-    """`visibleTaskFields`. Decisions 7.2."""
+    """`visibleTaskFields` (docs/spec/masks.md#task-fields)."""
 
     NAME = "name"
     STATUS = "status"
@@ -182,7 +183,7 @@ class TaskField(StrEnum):
 
 
 class CollabField(StrEnum):
-    """`visibleCollabFields`. Contract, "Field mask"."""
+    """`visibleCollabFields` (docs/spec/masks.md#collab-fields)."""
 
     NAME = "name"
     MIME_TYPE = "mime_type"
@@ -227,7 +228,7 @@ WORD_TYPES: Mapping[type, WordType] = MappingProxyType(
 
 
 class CalendarAccessLevel(StrEnum):
-    """`calendarAccessLevel`. Decisions 6.1."""
+    """`calendarAccessLevel` (docs/spec/calendar.md#access-levels)."""
 
     FREE_BUSY_ONLY = "free_busy_only"
     VIEW_FILTERED = "view_filtered"
@@ -236,14 +237,14 @@ class CalendarAccessLevel(StrEnum):
 
 
 class MaskMode(StrEnum):
-    """`maskMode`: `strict` also closes the side doors of decisions 5.2."""
+    """`maskMode`: `strict` also forbids inference (docs/spec/masks.md#no-inference)."""
 
     STRICT = "strict"
     BASIC = "basic"
 
 
 class RuleType(StrEnum):
-    """`ruleType` of a collab rule. Contract, Layer 3."""
+    """`ruleType` of a collab rule (docs/spec/rules.md#rule-types)."""
 
     FILE_ID = "file_id"
     FOLDER = "folder"
@@ -262,7 +263,7 @@ class RuleAction(StrEnum):
 
 
 class UnauthorizedReason(StrEnum):
-    """`reason` of a 401. Decisions 1."""
+    """`reason` of a 401 (docs/spec/errors.md#reasons-of-a-401)."""
 
     MISSING_HEADER = "MISSING_HEADER"
     MALFORMED_HEADER = "MALFORMED_HEADER"
@@ -272,7 +273,7 @@ class UnauthorizedReason(StrEnum):
 
 
 class Code(StrEnum):
-    """Every `error` code, and the four GraphQL words for a REST `error: null`. Decisions 1, 13."""
+    """Every error code of REST and GraphQL (docs/spec/errors.md#codes-and-statuses)."""
 
     VALIDATION_ERROR = "VALIDATION_ERROR"
     INVALID_PARAMETER = "INVALID_PARAMETER"
@@ -340,7 +341,7 @@ class Code(StrEnum):
 
 
 class Layer(StrEnum):
-    """What decides on a call, in the order in which it is asked. Decisions 2."""
+    """The layers that decide on a call, in order (docs/spec/requests.md#order-of-checks)."""
 
     ADDRESS_LIMIT = "address_limit"
     TOKEN = "token"  # noqa: S105 - the name of a layer, not a secret
@@ -358,7 +359,7 @@ class Layer(StrEnum):
 _CODES: Mapping[Layer, tuple[Code, ...]] = {
     Layer.ADDRESS_LIMIT: (Code.RATE_LIMITED, Code.OVERLOADED),
     Layer.TOKEN: (Code.UNAUTHENTICATED, Code.ADMIN_REQUIRED),
-    Layer.QUOTA: (),  # answers as the address's limits do
+    Layer.QUOTA: (),  # has the codes of the address limits
     Layer.SURFACE: (
         Code.EMAIL_NOT_ENABLED,
         Code.CALENDAR_NOT_ENABLED,
@@ -394,7 +395,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.GRAPHQL_PARSE_FAILED,
         Code.GRAPHQL_VALIDATION_FAILED,
         Code.QUERY_TOO_COSTLY,
-        # of the management API, which has no later layers
+        # The management API has no later layers.
         Code.TOKEN_NOT_FOUND,
         Code.OPERATOR_NOT_FOUND,
         Code.RESOURCE_NOT_FOUND,
@@ -432,8 +433,8 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
     Layer.MASK: (Code.FIELD_NOT_VISIBLE, Code.NO_WRITABLE_FIELDS),
 }
 
-# Which layer answers with a code. `RATE_LIMITED` is also what `QUOTA` and `UPSTREAM` answer with:
-# who has the refusal or the failure itself can tell, and here it is the first that would.
+# Code -> the layer that answers with it. `QUOTA` and `UPSTREAM` answer with `RATE_LIMITED` too; the
+# table names the first layer, and the exception itself knows its own.
 LAYER_BY_CODE: Mapping[Code, Layer] = MappingProxyType(
     {code: layer for layer, codes in _CODES.items() for code in codes}
 )
@@ -446,8 +447,8 @@ def expand(
     Expand *flags* with their composites into single operations.
 
     Returns:
-        Each operation once, in the contract's order. A word that is neither
-        an operation nor a composite grants nothing.
+        Each operation once, in the order of the specification. A word that is neither an operation
+        nor a composite grants nothing.
     """
     by_word = {op.value: op for op in operations}
     granted = set[Op]()

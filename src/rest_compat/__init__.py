@@ -1,1 +1,24 @@
-"""The documented paths: a table of endpoints and the documents they run."""
+"""
+The documented REST paths, answered through GraphQL documents.
+
+Modules, in reading order:
+
+    table        one row per endpoint
+    operations/  the GraphQL document of each row
+    router       finds the row of a request
+    endpoint     handles one call: admission, gates, idempotency, operation, response
+    request      the HTTP request as sent
+    preferences  the `Prefer` header
+    binding      path, query and headers to variables
+    readers      request bodies, by kind
+    body         reads and parses JSON bodies
+    inputs       checks a JSON body against the type of `$input`
+    uploads      streamed upload bodies
+    documents    loads documents with their fragments
+    idempotency  runs a POST once per key
+    ledger       port of the idempotency ledger
+    ports        protocols of the services that the REST layer calls
+    responses    the response and how it is sent
+    errors       builds error responses
+    openapi      describes the paths as OpenAPI 3.1
+"""

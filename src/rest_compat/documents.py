@@ -1,4 +1,4 @@
-"""The GraphQL documents of the documented calls, one file each, fragments beside them."""
+"""Loads the GraphQL documents of the endpoints, with the fragments they use."""
 
 import re
 from functools import cache
@@ -13,18 +13,18 @@ def document(name: str) -> str:
     """
     Return the text of "email/list_emails", with the fragments it uses.
 
-    The fragment `EmailParts` stands in the file `_email_parts.graphql` of the same folder.
+    The fragment `EmailParts` is in the file `_email_parts.graphql` of the same folder.
     """
     folder, _, file = name.rpartition("/")
     texts = [_text(folder, file)]
-    wanted = _SPREAD.findall(texts[0])
+    pending = _SPREAD.findall(texts[0])
     included = set[str]()
-    while wanted:
-        fragment = wanted.pop(0)
+    while pending:
+        fragment = pending.pop(0)
         if fragment not in included:
             included.add(fragment)
             texts.append(_text(folder, "_" + _WORD.sub("_", fragment).lower()))
-            wanted += _SPREAD.findall(texts[-1])
+            pending += _SPREAD.findall(texts[-1])
     return "\n".join(texts)
 
 

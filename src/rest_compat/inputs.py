@@ -1,9 +1,9 @@
 """
-A JSON body, checked against the GraphQL type of `$input` and named in REST words.
+Checks a JSON body against the GraphQL type of `$input`.
 
-The graph would refuse the same values; checked here, every wrong member is named at once, by the
-path a REST caller wrote (`to[0].email`). A null for a member that is not required counts as absent.
-Source: decisions 0 and 1.
+The graph would refuse the same values; this check names every wrong member at once, by its REST
+path (`to[0].email`). Null for an optional member counts as absent
+(docs/spec/requests.md#json-bodies).
 """
 
 from collections.abc import Mapping
@@ -28,36 +28,34 @@ from graphql import (
 from rest_compat.body import invalid_body
 from rest_compat.errors import WHOLE_BODY
 
-DROP = object()  # stands for a member that is to be left out
-
 
 def coerce_input(value: Any, kind: GraphQLInputType, *, strict: bool) -> Any:
     """
-    Return *value* with only the members that *kind* knows, ready to be the variable `$input`.
+    Return *value* with only the members that *kind* has, to be the variable `$input`.
 
     Raises:
-        Problem: 400 `VALIDATION_ERROR` with one detail per wrong member; with *strict* also per
-            unknown one, at every level.
+        Problem: 400 `VALIDATION_ERROR` with a detail per wrong member, at every level; with
+            *strict* also per unknown member.
     """
     check = _Check(strict=strict)
-    conformed = check.value(value, kind, WHOLE_BODY)
-    if check.wrong:
-        raise invalid_body(check.wrong)
-    return conformed
+    coerced = check.value(value, kind, WHOLE_BODY)
+    if check.problems:
+        raise invalid_body(check.problems)
+    return coerced
 
 
 @dataclass(slots=True)
 class _Check:
-    """One pass over a body, gathering what is wrong with it."""
+    """Walk over a body that collects (path, what is wrong) of every wrong member."""
 
     strict: bool
-    wrong: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
 
     def value(self, value: Any, kind: GraphQLInputType, path: str) -> Any:
         if isinstance(kind, GraphQLNonNull):
             kind = kind.of_type
             if value is None:
-                return self.complain(path, "is required")
+                return self.add(path, "is required")
         if value is None:
             return None
         if isinstance(kind, GraphQLList):
@@ -68,45 +66,45 @@ class _Check:
 
     def items(self, value: Any, kind: GraphQLInputType, path: str) -> Any:
         if not isinstance(value, list):
-            return self.complain(path, "must be a list")
-        return [self.value(item, kind, f"{path}[{at}]") for at, item in enumerate(value)]
+            return self.add(path, "must be a list")
+        return [self.value(item, kind, f"{path}[{index}]") for index, item in enumerate(value)]
 
     def members(self, value: Any, kind: GraphQLInputObjectType, path: str) -> Any:
         if not isinstance(value, dict):
-            return self.complain(path, "must be an object")
+            return self.add(path, "must be an object")
         start = "" if path == WHOLE_BODY else f"{path}."
         if self.strict:
             for name in value.keys() - kind.fields.keys():
-                self.complain(start + name, "is not known")
-        given: dict[str, Any] = {}
+                self.add(start + name, "is not known")
+        members: dict[str, Any] = {}
         for name, member in kind.fields.items():
             required = isinstance(member.type, GraphQLNonNull) and (
                 member.default_value is Undefined
             )
             if value.get(name) is not None:
-                given[name] = self.value(value[name], member.type, start + name)
+                members[name] = self.value(value[name], member.type, start + name)
             elif required:
-                self.complain(start + name, "is required")
-        return given
+                self.add(start + name, "is required")
+        return members
 
     def leaf(self, value: Any, kind: GraphQLInputType, path: str) -> Any:
-        wanted = _WANTED.get(kind.name) if hasattr(kind, "name") else None
-        if wanted is not None:
-            types, why = wanted
+        expected = _PYTHON_TYPES.get(kind.name) if hasattr(kind, "name") else None
+        if expected is not None:
+            types, reason = expected
             fits = isinstance(value, types) and not (isinstance(value, bool) and bool not in types)
             if not fits:
-                return self.complain(path, why)
+                return self.add(path, reason)
         try:
             kind.parse_value(value)  # type: ignore[union-attr]  # lists and objects are done
         except (GraphQLError, ValueError, TypeError):
-            return self.complain(path, _refusal(kind))
+            return self.add(path, _expectation(kind))
         return value
 
-    def complain(self, path: str, why: str) -> None:
-        self.wrong.append((path, why))
+    def add(self, path: str, reason: str) -> None:
+        self.problems.append((path, reason))
 
 
-_WANTED: Mapping[str, tuple[tuple[type, ...], str]] = {
+_PYTHON_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     GraphQLString.name: ((str,), "must be a string"),
     GraphQLID.name: ((str,), "must be a string"),
     GraphQLBoolean.name: ((bool,), "must be true or false"),
@@ -116,8 +114,8 @@ _WANTED: Mapping[str, tuple[tuple[type, ...], str]] = {
 }
 
 
-def _refusal(kind: GraphQLInputType) -> str:
-    """Say what a value of this type must be."""
+def _expectation(kind: GraphQLInputType) -> str:
+    """Return what a value of this type must be, as the end of a sentence."""
     if isinstance(kind, GraphQLEnumType):
         return f"must be one of {', '.join(kind.values)}"
     return _MUST_BE.get(str(kind), "has a value that is not allowed")

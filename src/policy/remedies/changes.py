@@ -1,8 +1,7 @@
 """
-Changes to one token's policy, in parts that cannot be parted further.
+Atomic changes of a token's policy: a setting, a list entry, a rule, the lifetime.
 
-A part is what an operator would tick in one place: a switch, one word more in a list, a rule more
-or less. Applied to stored settings and rules, parts give others; nothing is stored here.
+The functions apply changes to copies of stored settings and rules; nothing is stored here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,12 +11,12 @@ from typing import TypeAlias
 from policy.rules import Rule
 from policy.vocabulary import RuleAction, RuleType
 
-NEW_RULE_ID = -1  # the id of rules that are not stored
+NEW_RULE_ID = -1  # id of rules that are not stored
 
 
 @dataclass(frozen=True, slots=True)
 class SetValue:
-    """A setting takes another value."""
+    """Give a setting another value."""
 
     setting: str
     value: object
@@ -28,7 +27,7 @@ class SetValue:
 
 @dataclass(frozen=True, slots=True)
 class AddEntry:
-    """A list of the settings gets one entry more; null, which means all, stays."""
+    """Add an entry to a list setting; a null list, which means all, stays null."""
 
     setting: str
     entry: object
@@ -39,7 +38,7 @@ class AddEntry:
 
 @dataclass(frozen=True, slots=True)
 class AddAllowRule:
-    """An allow rule more; *pattern* in raw form."""
+    """Add an allow rule; *pattern* is in raw form."""
 
     rule_type: RuleType
     pattern: str
@@ -50,7 +49,7 @@ class AddAllowRule:
 
 @dataclass(frozen=True, slots=True)
 class RemoveRule:
-    """A rule less."""
+    """Remove a rule."""
 
     rule: Rule
 
@@ -61,7 +60,7 @@ class RemoveRule:
 
 @dataclass(frozen=True, slots=True)
 class ExtendLifetime:
-    """The token ends at another time: *expires_at*, milliseconds since the epoch."""
+    """Move the end of the token to *expires_at*, in milliseconds since the epoch."""
 
     expires_at: int
 
@@ -73,12 +72,12 @@ PolicyChange: TypeAlias = SetValue | AddEntry | AddAllowRule | RemoveRule | Exte
 
 
 def apply_to_settings(
-    stored: Mapping[str, object], parts: Iterable[PolicyChange]
+    stored: Mapping[str, object], changes: Iterable[PolicyChange]
 ) -> dict[str, object]:
-    """Return *stored* settings as *parts* change them."""
+    """Return a copy of the *stored* settings with *changes* applied."""
     changed = dict(stored)
-    for part in parts:
-        match part:
+    for change in changes:
+        match change:
             case SetValue(setting, value):
                 changed[setting] = value
             case AddEntry(setting, entry):
@@ -88,28 +87,30 @@ def apply_to_settings(
     return changed
 
 
-def apply_to_rules(stored: Sequence[Rule], parts: Sequence[PolicyChange]) -> Sequence[Rule]:
-    """Return *stored* rules as *parts* change them; the same object when they do not."""
-    gone = {part.rule.id for part in parts if isinstance(part, RemoveRule)}
-    new = [part for part in parts if isinstance(part, AddAllowRule)]
-    if not gone and not new:
+def apply_to_rules(stored: Sequence[Rule], changes: Sequence[PolicyChange]) -> Sequence[Rule]:
+    """Return *stored* rules with *changes* applied; the same object when no rule changes."""
+    removed = {change.rule.id for change in changes if isinstance(change, RemoveRule)}
+    new = [change for change in changes if isinstance(change, AddAllowRule)]
+    if not removed and not new:
         return stored
-    added = [Rule(NEW_RULE_ID, part.rule_type, part.pattern, RuleAction.ALLOW) for part in new]
-    return [*(rule for rule in stored if rule.id not in gone), *added]
+    added = [
+        Rule(NEW_RULE_ID, change.rule_type, change.pattern, RuleAction.ALLOW) for change in new
+    ]
+    return [*(rule for rule in stored if rule.id not in removed), *added]
 
 
 def settings_patch(
-    stored: Mapping[str, object], parts: Iterable[PolicyChange]
+    stored: Mapping[str, object], changes: Iterable[PolicyChange]
 ) -> dict[str, object]:
-    """Return the settings that *parts* change, as the management API takes them."""
-    changed = apply_to_settings(stored, parts)
+    """Return the settings that *changes* alter, as a patch for the management API."""
+    changed = apply_to_settings(stored, changes)
     return {name: value for name, value in changed.items() if value != stored.get(name)}
 
 
-def describe(parts: Sequence[PolicyChange]) -> str:
-    """Say what *parts* change."""
-    said = "; ".join(map(str, parts))
-    return said[:1].upper() + said[1:] + "."
+def describe(changes: Sequence[PolicyChange]) -> str:
+    """Describe *changes* in one sentence."""
+    text = "; ".join(map(str, changes))
+    return text[:1].upper() + text[1:] + "."
 
 
 def _json(value: object) -> str:
@@ -119,6 +120,6 @@ def _json(value: object) -> str:
         case str():
             return value
         case Mapping():
-            return ", ".join(f"{name} {_json(one)}" for name, one in value.items())
+            return ", ".join(f"{name} {_json(member)}" for name, member in value.items())
         case _:
             return str(value)

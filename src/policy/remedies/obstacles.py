@@ -1,4 +1,4 @@
-"""Why no change of a token lets a call pass, and what an operator can do instead, in words."""
+"""Sentences for refusals that no change of the token remedies, with what an operator can do."""
 
 from collections.abc import Iterable
 
@@ -21,12 +21,12 @@ def describe_obstacle(
     problem: BaseException | None, connections: Iterable[Connection], surface: Surface | None
 ) -> str:
     """
-    Say why no change of the token lets pass what *problem* stopped.
+    Explain why no change of the token lets the refused call pass.
 
-    None is a request whose words are wrong, before anything is asked of it.
+    *problem* is the exception that stopped it; None for a request that could not be parsed.
     """
     if problem is None:
-        return _WRONG
+        return _WRONG_REQUEST
     if not isinstance(problem, Refusal):
         return "The provider failed or refused the call; no setting of the token is the reason."
     if isinstance(problem, NoSuchProvider):
@@ -43,15 +43,15 @@ def describe_obstacle(
     if problem.code is Code.CONNECTION_NOT_FOUND:
         return "The connection that was named is not on the token's resources: name another."
     if problem.layer is Layer.INPUT:
-        return _WRONG
+        return _WRONG_REQUEST
     return next(
-        (words for kind, words in _WORDS if isinstance(problem, kind)),
+        (sentence for kind, sentence in _SENTENCES if isinstance(problem, kind)),
         "No setting of the token is the reason.",
     )
 
 
-_WRONG = "The request itself is wrong; no setting of the token is the reason."
-_WORDS: tuple[tuple[type[Refusal], str], ...] = (
+_WRONG_REQUEST = "The request itself is wrong; no setting of the token is the reason."
+_SENTENCES: tuple[tuple[type[Refusal], str], ...] = (
     (Unauthenticated, "The token is revoked and stays so: make another."),
     (TooManyRequests, "Too many requests came in a short time: wait."),
     (NotFound, "The token's connections see nothing under this id."),
@@ -67,8 +67,11 @@ _WORDS: tuple[tuple[type[Refusal], str], ...] = (
 
 
 def _states(connections: Iterable[Connection], surface: Surface | None) -> str:
-    mine = [one for one in connections if one.kind == surface]
-    return ", ".join(f"{one.id} is {_state(one)}" for one in mine)
+    return ", ".join(
+        f"{connection.id} is {_state(connection)}"
+        for connection in connections
+        if connection.kind == surface
+    )
 
 
 def _state(connection: Connection) -> str:

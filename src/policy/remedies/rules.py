@@ -1,4 +1,4 @@
-"""What would let pass what collab rules block: rules less, or the narrowest rule more."""
+"""Remedies for what collab rules block: remove the block rules, or add the narrowest allow rule."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -11,85 +11,87 @@ from policy.vocabulary import RuleAction, RuleType
 
 def rule_remedies(refusal: Blocked, rules: Sequence[Rule]) -> Iterable[tuple[PolicyChange, ...]]:
     """
-    Return what may let pass what *refusal* stopped, the narrowest first.
+    Return alternative changes that may lift *refusal*, the narrowest first.
 
-    A block wins over every allow, so all that block must go; without any, one allow must come.
+    A block rule wins over every allow rule, so all blocking rules must be removed; when there are
+    none, one allow rule must be added.
     """
-    about = [facts for facts in (refusal.child, refusal.facts) if facts is not None]
-    blocking = _blocking(rules, about) if refusal.rule_id is not None else ()
+    targets = [facts for facts in (refusal.child, refusal.facts) if facts is not None]
+    blocking = _blocking_rules(rules, targets) if refusal.rule_id is not None else ()
     if blocking:
         return (tuple(RemoveRule(rule) for rule in blocking),)
     if refusal.facts is None:
         return ()
-    return tuple((rule,) for rule in _NARROWEST[refusal.action](refusal.facts))
+    return tuple((rule,) for rule in _ALLOW_RULES[refusal.action](refusal.facts))
 
 
-def _blocking(rules: Sequence[Rule], about: Sequence[Facts]) -> list[Rule]:
-    """Return the block rules each of which keeps out what one of these facts is of."""
+def _blocking_rules(rules: Sequence[Rule], targets: Sequence[Facts]) -> list[Rule]:
+    """Return every rule that blocks one of *targets*, lowest id first."""
     blocks = [rule for rule in rules if rule.action is RuleAction.BLOCK]
-    whole = RuleIndex()
+    index = RuleIndex()
     for rule in blocks:
-        whole.add(rule)
-    found = dict[int, Rule]()
-    for facts in about:
-        sure = {one for one in whole.lowest_ids if MATCHERS[one](whole, facts) is not None}
-        lost = {one for one in whole.lowest_ids if POSSIBLE_MATCHERS[one](whole, facts) is not None}
-        named = _named(facts)
+        index.add(rule)
+    types = index.lowest_ids
+    blocking = dict[int, Rule]()
+    for facts in targets:
+        matching = {kind for kind in types if MATCHERS[kind](index, facts) is not None}
+        possible = {kind for kind in types if POSSIBLE_MATCHERS[kind](index, facts) is not None}
+        patterns = _exact_patterns(facts)
         for rule in blocks:
             kind, pattern = rule.rule_type, rule.pattern
-            # There may be 100,000 of them: few are looked at closely.
-            near = kind in sure and ("*" in pattern or pattern.casefold() in named)
-            if (near or kind in lost) and _blocks(rule, facts):
-                found[rule.id] = rule
-    return [found[rule_id] for rule_id in sorted(found)]
+            # There may be 100,000 rules: a cheap check comes before the exact one.
+            likely = kind in matching and ("*" in pattern or pattern.casefold() in patterns)
+            if (likely or kind in possible) and _blocks(rule, facts):
+                blocking[rule.id] = rule
+    return [blocking[rule_id] for rule_id in sorted(blocking)]
 
 
-def _named(facts: Facts) -> set[str]:
-    """Return every pattern without an asterisk that can be about these facts."""
-    found = [facts.drive_id, facts.site_id, facts.list_id, facts.list_item_id, facts.mime_type]
-    found += [facts.content_type_id, f"{facts.list_id}:{facts.list_item_id}"]
+def _exact_patterns(facts: Facts) -> set[str]:
+    """Return every pattern without an asterisk that can match *facts*, case-folded."""
+    patterns = [facts.drive_id, facts.site_id, facts.list_id, facts.list_item_id, facts.mime_type]
+    patterns += [facts.content_type_id, f"{facts.list_id}:{facts.list_item_id}"]
     items = [] if facts.ancestors is UNKNOWN else list(facts.ancestors)
     if facts.item is not UNKNOWN and facts.item is not None:
         items.append(facts.item)
-    found += [text for drive, item in items for text in (item, f"{drive}:{item}")]
-    found += [] if facts.label_ids is UNKNOWN else facts.label_ids
-    return {text.casefold() for text in found if isinstance(text, str)}
+    patterns += [text for drive, item in items for text in (item, f"{drive}:{item}")]
+    patterns += [] if facts.label_ids is UNKNOWN else facts.label_ids
+    return {text.casefold() for text in patterns if isinstance(text, str)}
 
 
 def _blocks(rule: Rule, facts: Facts) -> bool:
-    alone = RuleIndex()
-    alone.add(rule)
-    return alone.match(facts) is not None or alone.might_match(facts) is not None
+    index = RuleIndex()
+    index.add(rule)
+    return index.match(facts) is not None or index.might_match(facts) is not None
 
 
-def _seen(facts: Facts) -> Iterable[AddAllowRule]:
-    """Allow the thing itself, by what says most exactly which it is; then what it lies in."""
-    item, number, of = facts.item, facts.list_item_id, facts.list_id
+def _rules_for_resource(facts: Facts) -> Iterable[AddAllowRule]:
+    """Allow the resource by its most exact id; then its containers."""
+    item, number, list_id = facts.item, facts.list_item_id, facts.list_id
     if item is not UNKNOWN and item is not None:
         yield AddAllowRule(RuleType.FILE_ID, f"{item[0]}:{item[1]}")
-    if isinstance(number, str) and isinstance(of, str):
-        yield AddAllowRule(RuleType.LIST_ITEM_ID, f"{of}:{number}")
-    elif isinstance(of, str) and item is None:
-        yield AddAllowRule(RuleType.LIST_ID, of)
+    if isinstance(number, str) and isinstance(list_id, str):
+        yield AddAllowRule(RuleType.LIST_ITEM_ID, f"{list_id}:{number}")
+    elif isinstance(list_id, str) and item is None:
+        yield AddAllowRule(RuleType.LIST_ID, list_id)
     if isinstance(facts.drive_id, str):
         yield AddAllowRule(RuleType.DRIVE_ID, facts.drive_id)
     if isinstance(facts.site_id, str):
         yield AddAllowRule(RuleType.SITE_ID, facts.site_id)
 
 
-def _listed(facts: Facts) -> Iterable[AddAllowRule]:
-    """Allow what lies in it: a listing that shows nothing would be of no use."""
+def _rules_for_contents(facts: Facts) -> Iterable[AddAllowRule]:
+    """Allow the contents too: an empty listing would be no remedy."""
     item = facts.item
     if item is not UNKNOWN and item is not None:
         yield AddAllowRule(RuleType.FOLDER, f"{item[0]}:{item[1]}")
-    yield from _seen(facts)
+    yield from _rules_for_resource(facts)
 
 
-_NARROWEST: Mapping[BlockedAction, Callable[[Facts], Iterable[AddAllowRule]]] = MappingProxyType(
+_ALLOW_RULES: Mapping[BlockedAction, Callable[[Facts], Iterable[AddAllowRule]]] = MappingProxyType(
     {
-        BlockedAction.READ: _seen,
-        BlockedAction.LIST_CHILDREN: _listed,
-        BlockedAction.CREATE_CHILD: _seen,
-        BlockedAction.CHANGE_TREE: _listed,
+        BlockedAction.READ: _rules_for_resource,
+        BlockedAction.LIST_CHILDREN: _rules_for_contents,
+        BlockedAction.CREATE_CHILD: _rules_for_resource,
+        BlockedAction.CHANGE_TREE: _rules_for_contents,
     }
 )

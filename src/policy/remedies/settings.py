@@ -1,8 +1,8 @@
 """
-What would let a refused call pass: for every kind of refusal, the narrowest changes that may do.
+Remedies for a refused call: for every kind of refusal, the narrowest changes that may lift it.
 
-An opening is a set of parts that belong together; the openings of one refusal are alternatives,
-the narrowest first. Whether one really opens is not known here: who asks tries it.
+A remedy is a set of changes that belong together; the remedies of a refusal are alternatives, the
+narrowest first. Whether a remedy works is found out by a dry run of the call.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ from policy.vocabulary import (
 )
 
 Remedy: TypeAlias = tuple[PolicyChange, ...]
-MAX_REMEDIES = 6  # alternatives of one refusal: each is tried
+MAX_REMEDIES = 6  # alternatives per refusal: each costs a dry run
 DAY = timedelta(days=1)
 
 
@@ -57,10 +57,10 @@ class TokenState:
         settings: As stored.
         rules: As stored.
         connections: Every connection on the token's resources.
-        surface: Of what was refused; None when it has none.
+        surface: Of the refused call, if any.
         now: Aware, UTC.
         spent: Requests in each window of the token's quota: {"perMinute": 3}.
-        cost: What the call costs.
+        cost: Of the call, in requests.
     """
 
     settings: Mapping[str, object]
@@ -72,75 +72,75 @@ class TokenState:
     cost: int = 1
 
 
-def find_remedies(problem: BaseException, standing: TokenState) -> Sequence[Remedy]:
-    """Return what may let pass what *problem* stopped, the narrowest first; () when nothing may."""
+def find_remedies(problem: BaseException, state: TokenState) -> Sequence[Remedy]:
+    """Return at most six remedies for *problem*, the narrowest first."""
     for kind in type(problem).__mro__:
-        if kind in _OPENINGS:
-            return tuple(_OPENINGS[kind](problem, standing))[:MAX_REMEDIES]
+        if kind in _FINDERS:
+            return tuple(_FINDERS[kind](problem, state))[:MAX_REMEDIES]
     return ()
 
 
-def _alive(refusal: Unauthenticated, standing: TokenState) -> Iterable[Remedy]:
+def _extend_lifetime(refusal: Unauthenticated, state: TokenState) -> Iterable[Remedy]:
     if refusal.reason == UnauthorizedReason.EXPIRED:
-        yield (ExtendLifetime(int((standing.now + DAY).timestamp()) * 1000),)
+        yield (ExtendLifetime(int((state.now + DAY).timestamp()) * 1000),)
 
 
-def _within_quota(refusal: TooManyRequests, standing: TokenState) -> Iterable[Remedy]:
-    """Raise every window that is full to what this one call needs."""
-    quota = standing.settings.get("quota")
+def _raise_quota(refusal: TooManyRequests, state: TokenState) -> Iterable[Remedy]:
+    """Raise every full window by what this call needs."""
+    quota = state.settings.get("quota")
     if refusal.layer is Layer.QUOTA and isinstance(quota, Mapping):
         raised = {
-            name: max(limit, standing.spent.get(name, 0) + standing.cost)
+            name: max(limit, state.spent.get(name, 0) + state.cost)
             for name, limit in quota.items()
             if isinstance(limit, int)
         }
         yield (SetValue("quota", raised),)
 
 
-def _switched_on(refusal: SurfaceNotEnabled, _: TokenState) -> Iterable[Remedy]:
+def _open_surface(refusal: SurfaceNotEnabled, _: TokenState) -> Iterable[Remedy]:
     yield (SetValue(f"{refusal.surface}AccessEnabled", value=True),)
 
 
-def _flagged(refusal: OperationNotAllowed, _: TokenState) -> Iterable[Remedy]:
+def _allow_operation(refusal: OperationNotAllowed, _: TokenState) -> Iterable[Remedy]:
     for operation in refusal.operations:
         yield (AddEntry(WORD_TYPES[type(operation)].setting, operation.value),)
 
 
-def _levelled(refusal: AccessDenied, _: TokenState) -> Iterable[Remedy]:
+def _raise_access_level(refusal: AccessDenied, _: TokenState) -> Iterable[Remedy]:
     if refusal.layer is Layer.OPERATION:
         yield (SetValue("calendarAccessLevel", CalendarAccessLevel.VIEW_FILTERED.value),)
 
 
-def _provided(refusal: InvalidInput, _: TokenState) -> Iterable[Remedy]:
+def _set_default_provider(refusal: InvalidInput, _: TokenState) -> Iterable[Remedy]:
     if refusal.code is Code.PROVIDER_REQUIRED:
         for provider in refusal.connected_providers:
             yield (SetValue("defaultTaskProvider", provider),)
 
 
-def _visible(refusal: FieldNotVisible, _: TokenState) -> Iterable[Remedy]:
-    parts = [AddEntry(WORD_TYPES[type(field)].setting, field.value) for field in refusal.fields]
-    return [(part,) for part in parts] if refusal.any_of else [tuple(parts)]
+def _show_fields(refusal: FieldNotVisible, _: TokenState) -> Iterable[Remedy]:
+    changes = [AddEntry(WORD_TYPES[type(field)].setting, field.value) for field in refusal.fields]
+    return [(change,) for change in changes] if refusal.any_of else [tuple(changes)]
 
 
-def _in_reach(refusal: Blocked, standing: TokenState) -> Iterable[Remedy]:
-    return rules.rule_remedies(refusal, standing.rules)
+def _change_rules(refusal: Blocked, state: TokenState) -> Iterable[Remedy]:
+    return rules.rule_remedies(refusal, state.rules)
 
 
-def _in_time(refusal: OutsideTimeframe, standing: TokenState) -> Iterable[Remedy]:
-    """Widen the side on which the event lies by as few days as put it within."""
-    grant = Grant.read(standing.settings)
-    bounds = timeframe.allowed_range(grant, standing.now)
+def _widen_window(refusal: OutsideTimeframe, state: TokenState) -> Iterable[Remedy]:
+    """Widen the window by the fewest days that include the event."""
+    grant = Grant.read(state.settings)
+    bounds = timeframe.allowed_range(grant, state.now)
     if refusal.start >= bounds.end:
         missing = (refusal.start - bounds.end) // DAY + 1
         yield (SetValue("timeframeFutureDays", (grant.future_days or 0) + missing),)
         return
     missing = (bounds.start - refusal.end) // DAY + 1
-    if refusal.start == refusal.end:  # what has no length may lie on the edge
+    if refusal.start == refusal.end:  # an event without length may lie on the edge
         missing = -((refusal.start - bounds.start) // DAY)
     yield (SetValue("timeframePastDays", (grant.past_days or 0) + missing),)
 
 
-def _on_board(refusal: OutsideBoards, _: TokenState) -> Iterable[Remedy]:
+def _allow_board(refusal: OutsideBoards, _: TokenState) -> Iterable[Remedy]:
     for board in refusal.board_ids:
         entry = {
             "boardId": board,
@@ -150,51 +150,51 @@ def _on_board(refusal: OutsideBoards, _: TokenState) -> Iterable[Remedy]:
         yield (AddEntry("taskBoards", entry),)
 
 
-def _writable(refusal: NoWritableFields, _: TokenState) -> Iterable[Remedy]:
+def _allow_columns(refusal: NoWritableFields, _: TokenState) -> Iterable[Remedy]:
     for column in refusal.columns:
         yield (AddEntry("writableTaskFields", column),)
 
 
-def _in_calendars(refusal: OutsideCalendars, standing: TokenState) -> Iterable[Remedy]:
-    allowed = standing.settings.get("allowedCalendarIds")
+def _allow_calendar(refusal: OutsideCalendars, state: TokenState) -> Iterable[Remedy]:
+    allowed = state.settings.get("allowedCalendarIds")
     if isinstance(allowed, list) and refusal.calendar_id not in allowed:
         yield (AddEntry("allowedCalendarIds", refusal.calendar_id),)
-    yield from _connected(refusal, standing)
+    yield from _allow_connection(refusal, state)
 
 
-def _connected(refusal: BaseException, standing: TokenState) -> Iterable[Remedy]:
-    """Let in one of the connections that only the settings keep out, those that may write first."""
-    allowed = Grant.read(standing.settings).connection_ids
+def _allow_connection(refusal: BaseException, state: TokenState) -> Iterable[Remedy]:
+    """Allow one of the connections that only the settings exclude, writable ones first."""
+    allowed = Grant.read(state.settings).connection_ids
     needs_write = isinstance(refusal, ReadOnlyConnection)
     usable = [
-        one
-        for one in standing.connections
-        if one.kind == standing.surface
-        and one.status == "active"
-        and (one.can_write or not needs_write)
+        connection
+        for connection in state.connections
+        if connection.kind == state.surface
+        and connection.status == "active"
+        and (connection.can_write or not needs_write)
     ]
-    for one in sorted(usable, key=lambda one: not one.can_write):
-        if allowed is not None and one.id not in allowed:
-            yield (AddEntry("allowedConnectionIds", one.id),)
+    for connection in sorted(usable, key=lambda connection: not connection.can_write):
+        if allowed is not None and connection.id not in allowed:
+            yield (AddEntry("allowedConnectionIds", connection.id),)
 
 
-# Kind of refusal -> its openings; the nearest kind counts.
-_OPENINGS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = MappingProxyType(
+# Class of refusal -> finder of its remedies; the most derived class wins.
+_FINDERS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = MappingProxyType(
     {
-        Unauthenticated: _alive,
-        TooManyRequests: _within_quota,
-        SurfaceNotEnabled: _switched_on,
-        OperationNotAllowed: _flagged,
-        InvalidInput: _provided,
-        NoUsableConnection: _connected,
-        ReadOnlyConnection: _connected,
-        AccessDenied: _levelled,
-        OutsideTimeframe: _in_time,
-        OutsideBoards: _on_board,
-        NoWritableFields: _writable,
-        Blocked: _in_reach,
-        NotFound: _connected,
-        OutsideCalendars: _in_calendars,
-        FieldNotVisible: _visible,
+        Unauthenticated: _extend_lifetime,
+        TooManyRequests: _raise_quota,
+        SurfaceNotEnabled: _open_surface,
+        OperationNotAllowed: _allow_operation,
+        InvalidInput: _set_default_provider,
+        NoUsableConnection: _allow_connection,
+        ReadOnlyConnection: _allow_connection,
+        AccessDenied: _raise_access_level,
+        OutsideTimeframe: _widen_window,
+        OutsideBoards: _allow_board,
+        NoWritableFields: _allow_columns,
+        Blocked: _change_rules,
+        NotFound: _allow_connection,
+        OutsideCalendars: _allow_calendar,
+        FieldNotVisible: _show_fields,
     }
 )

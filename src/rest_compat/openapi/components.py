@@ -1,4 +1,4 @@
-"""What the descriptions of all documented paths share: errors, headers, request headers."""
+"""Components that the descriptions of all paths share: error responses, headers, parameters."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -29,39 +29,39 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
 )
 
 
-# Where query parameters name calendars, folders and the like, which may not exist.
-_NAMED_IN_QUERIES = frozenset({Surface.CALENDAR, Surface.COLLAB})
+# Surfaces whose query parameters name calendars or folders, which may not exist.
+_RESOURCES_IN_QUERIES = frozenset({Surface.CALENDAR, Surface.COLLAB})
 
 
 def error_statuses(endpoint: Endpoint) -> list[int]:
-    """Return the statuses of the errors that *endpoint* may answer."""
-    found = {400, 401, 429, 500, 503}
+    """Return the error statuses of *endpoint*, in order."""
+    statuses = {400, 401, 429, 500, 503}
     if endpoint.surface is not None:
-        found |= {403, 422, 502, 504}
-    names_things = "{" in endpoint.path or endpoint.surface in _NAMED_IN_QUERIES
-    if names_things or (endpoint.surface is not None and endpoint.method == "POST"):
-        found.add(404)
+        statuses |= {403, 422, 502, 504}
+    names_resource = "{" in endpoint.path or endpoint.surface in _RESOURCES_IN_QUERIES
+    if names_resource or (endpoint.surface is not None and endpoint.method == "POST"):
+        statuses.add(404)
     if endpoint.method == "POST" or (endpoint.method == "PATCH" and endpoint.headers):
-        found.add(409)
+        statuses.add(409)
     if "if-match" in endpoint.headers:
-        found.add(412)
+        statuses.add(412)
     if endpoint.method in {"POST", "PATCH"}:
-        found |= {408, 413}
-    return sorted(found)
+        statuses |= {408, 413}
+    return sorted(statuses)
 
 
 def error_name(endpoint: Endpoint) -> str:
-    """Return the component that describes the endpoint's error bodies."""
+    """Return the component name of the endpoint's error bodies."""
     return f"{endpoint.result}Error" if endpoint.result else "Error"
 
 
 def response_name(endpoint: Endpoint, status: int) -> str:
-    """Return the component that describes the endpoint's answer of *status*."""
+    """Return the component name of the endpoint's response of *status*."""
     return f"{error_name(endpoint)}{status}"
 
 
 def error_responses(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
-    """Describe every error answer once."""
+    """Describe every error response once."""
     return {
         response_name(endpoint, status): describe_error_response(status, error_name(endpoint))
         for endpoint in sorted(endpoints, key=error_name)
@@ -70,7 +70,7 @@ def error_responses(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
 
 
 def describe_error_response(status: int, schema: str) -> JsonSchema:
-    """Describe an error answer whose body is the component *schema*."""
+    """Describe an error response whose body is the component *schema*."""
     headers = dict(COMMON_HEADERS)
     for name in _ERROR_HEADERS.get(status, ()):
         headers[name] = header_ref(name.replace("-", "").removeprefix("X"))
@@ -83,7 +83,7 @@ def describe_error_response(status: int, schema: str) -> JsonSchema:
 
 
 def error_schemas(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
-    """Describe the error body, and its unions with the result objects in use."""
+    """Describe the error body, and its combinations with the result objects in use."""
     results = sorted({endpoint.result for endpoint in endpoints if endpoint.result})
     unions = {f"{name}Error": _union(name, RESULT_OBJECTS[name]) for name in results}
     return {"Error": _ERROR, **unions}

@@ -1,8 +1,8 @@
 """
-The documented paths as OpenAPI 3.1, from the table, the documents and the schema.
+Builds the OpenAPI 3.1 description of the documented paths from table, documents and schema.
 
-Nothing is written twice: parameters are a document's variables with the descriptions of the
-arguments they fill, answers are its selection, and the statuses follow from what a row is.
+Parameters are a document's variables with the descriptions of the arguments they fill, responses
+are its selection, and statuses follow from the row of the table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ from graphql import (
 from policy.vocabulary import Surface
 from rest_compat.binding import INPUT
 from rest_compat.documents import document
+from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 from rest_compat.openapi.components import (
     BEARER,
     COMMON_HEADERS,
@@ -37,8 +38,6 @@ from rest_compat.openapi.components import (
 )
 from rest_compat.openapi.json_schemas import Components, JsonSchema, parameter
 from rest_compat.table import Endpoint
-
-OMITTED_WHEN_EMPTY = frozenset({"accessInfo", "authWarnings"})  # decisions 0
 
 TAGS: Mapping[Surface | None, tuple[str, str]] = MappingProxyType(
     {
@@ -61,8 +60,8 @@ def build_openapi(
     """
     Describe *endpoints*.
 
-    *flags* says which operations a root field demands, one of which suffices; *version* is the
-    date of the contract.
+    *flags* maps a root field to the operations that it requires, one of which suffices; *version*
+    is the date of the API version.
 
     Raises:
         ValueError: Two different schemas would need one name.
@@ -100,7 +99,7 @@ def build_openapi(
 
 
 class OperationDescription:
-    """One row of the table with its document, read for description."""
+    """Describes one row of the table with its document."""
 
     def __init__(self, endpoint: Endpoint, schema: GraphQLSchema) -> None:
         self.endpoint = endpoint
@@ -163,14 +162,14 @@ class OperationDescription:
         return field
 
     def _parameters(self, field: GraphQLField) -> list[JsonSchema]:
-        found = []
+        parameters = []
         named_headers = set(self.endpoint.headers.values())
         for name, node in self.variables.items():
             if name == INPUT or name in named_headers:
                 continue
             in_path = f"{{{name}}}" in self.endpoint.path
             argument = field.args[name]
-            found.append(
+            parameters.append(
                 {
                     "name": name,
                     "in": "path" if in_path else "query",
@@ -179,7 +178,7 @@ class OperationDescription:
                     "schema": self._parameter(node, argument.description),
                 }
             )
-        return found
+        return parameters
 
     def _also(self, name: str) -> str:
         """Name the other spellings of a parameter."""
@@ -216,7 +215,7 @@ class OperationDescription:
             schema = {"type": "string", "format": "binary"}
             return {"required": True, "content": {"application/octet-stream": {"schema": schema}}}
         kind = type_from_ast(self.schema, self.variables[INPUT].type)
-        schema = components.taken(kind)  # type: ignore[arg-type]  # a variable's type
+        schema = components.input_schema(kind)  # type: ignore[arg-type]  # a variable's type
         return {"required": True, "content": {"application/json": {"schema": schema}}}
 
     def _success(self, field: GraphQLField, components: Components) -> JsonSchema:
@@ -228,14 +227,14 @@ class OperationDescription:
         if self.endpoint.status == 204:
             return {"description": "Done; the body is empty.", "headers": headers}
         name = self._name()
-        schema = components.answer(
+        schema = components.response_schema(
             field.type,
             self.root.selection_set,
             document=self.document,
-            place=f"{name[:1].upper()}{name[1:]}Response",
-            optional=OMITTED_WHEN_EMPTY,
+            name=f"{name[:1].upper()}{name[1:]}Response",
+            optional=frozenset(OMITTED_WHEN_EMPTY),
         )
-        schema = schema.get("anyOf", [schema])[0]  # a success is never null
+        schema = schema.get("anyOf", [schema])[0]  # a success body is never null
         return {
             "description": "Done.",
             "headers": headers,

@@ -1,4 +1,4 @@
-"""JSON Schemas of what documents select and what inputs take, as OpenAPI 3.1 components."""
+"""JSON Schemas of GraphQL selections and input types, as OpenAPI 3.1 components."""
 
 import re
 from collections.abc import Mapping
@@ -41,47 +41,47 @@ _RANGE = re.compile(r"(\d[\d,]*) to (\d[\d,]*)\b")
 
 class Components:
     """
-    The schemas of one description, each under one name.
+    The named schemas of one description.
 
-    A type that documents select in one way keeps its own name; another selection of the same type
-    is named after where it stands.
+    The first selection of a type has the type's name; other selections of the type are named after
+    the member that holds them.
     """
 
     def __init__(self) -> None:
         self.schemas: dict[str, JsonSchema] = {}
 
-    def answer(
+    def response_schema(
         self,
         kind: GraphQLOutputType,
         selection: SelectionSetNode | None,
         *,
         document: DocumentNode,
-        place: str,
+        name: str,
         optional: frozenset[str] = frozenset(),
     ) -> JsonSchema:
         """
-        Describe what *selection* of *kind* answers.
+        Describe the value of a *selection* of type *kind*.
 
-        *place* names the schema when the type's own name is taken by another selection;
-        *optional* are the members that may be absent.
+        *name* is used when another selection has the type's own name; *optional* are the members
+        that may be absent.
         """
         if isinstance(kind, GraphQLNonNull):
-            return self._answered(kind.of_type, selection, document, place, optional)
-        return nullable(self._answered(kind, selection, document, place, optional))
+            return self._non_null_schema(kind.of_type, selection, document, name, optional)
+        return nullable(self._non_null_schema(kind, selection, document, name, optional))
 
-    def _answered(
+    def _non_null_schema(
         self,
         kind: Any,
         selection: SelectionSetNode | None,
         document: DocumentNode,
-        place: str,
+        name: str,
         optional: frozenset[str],
     ) -> JsonSchema:
         if isinstance(kind, GraphQLList):
-            items = self.answer(kind.of_type, selection, document=document, place=place)
+            items = self.response_schema(kind.of_type, selection, document=document, name=name)
             return {"type": "array", "items": items}
         if isinstance(kind, GraphQLObjectType):
-            return self._object(kind, _fields(selection, document), document, place, optional)
+            return self._object(kind, _fields(selection, document), document, name, optional)
         return self._leaf(kind)
 
     def _object(
@@ -89,18 +89,18 @@ class Components:
         kind: GraphQLObjectType,
         selected: list[FieldNode],
         document: DocumentNode,
-        place: str,
+        name: str,
         optional: frozenset[str],
     ) -> JsonSchema:
         members = {}
         for node in selected:
             field = kind.fields[node.name.value]
             key = node.alias.value if node.alias else node.name.value
-            schema = self.answer(
+            schema = self.response_schema(
                 field.type,
                 node.selection_set,
                 document=document,
-                place=f"{kind.name}{key[0].upper()}{key[1:]}",
+                name=f"{kind.name}{key[0].upper()}{key[1:]}",
             )
             members[key] = with_description(schema, field.description)
         schema = {
@@ -109,19 +109,19 @@ class Components:
             "properties": members,
             "required": [key for key in members if key not in optional],
         }
-        return self.named(kind.name, schema, otherwise=place)
+        return self.register(kind.name, schema, otherwise=name)
 
-    def taken(self, kind: GraphQLInputType) -> JsonSchema:
-        """Describe what may be sent where *kind* is read."""
+    def input_schema(self, kind: GraphQLInputType) -> JsonSchema:
+        """Describe the input values of type *kind*."""
         if isinstance(kind, GraphQLNonNull):
             kind = kind.of_type
         if isinstance(kind, GraphQLList):
-            return {"type": "array", "items": self.taken(kind.of_type)}
+            return {"type": "array", "items": self.input_schema(kind.of_type)}
         if not isinstance(kind, GraphQLInputObjectType):
             return self._leaf(kind)
         members = {}
         for name, member in kind.fields.items():
-            schema = with_description(self.taken(member.type), member.description)
+            schema = with_description(self.input_schema(member.type), member.description)
             if member.default_value not in {Undefined, None}:
                 schema = {**schema, "default": _text(member.default_value)}
             members[name] = schema
@@ -135,10 +135,12 @@ class Components:
                 if isinstance(member.type, GraphQLNonNull) and member.default_value is Undefined
             ],
         }
-        return self.named(kind.name.removesuffix("Input") + "Request", schema, otherwise=kind.name)
+        return self.register(
+            kind.name.removesuffix("Input") + "Request", schema, otherwise=kind.name
+        )
 
-    def named(self, name: str, schema: JsonSchema, *, otherwise: str) -> JsonSchema:
-        """Keep *schema* under *name*, or *otherwise* when another schema has it; refer to it."""
+    def register(self, name: str, schema: JsonSchema, *, otherwise: str) -> JsonSchema:
+        """Store *schema* under *name*, or *otherwise* when *name* is taken; return a reference."""
         if self.schemas.setdefault(name, schema) != schema:
             name = otherwise
             if self.schemas.setdefault(name, schema) != schema:
@@ -152,11 +154,11 @@ class Components:
 
 
 def parameter(kind: GraphQLInputType, description: str | None, default: object) -> JsonSchema:
-    """Describe a path or query parameter; "1 to 50" in its description is its range."""
-    schema = Components().taken(kind)
-    found = _RANGE.match(description or "")
-    if found and schema.get("type") == "integer":
-        low, high = (int(number.replace(",", "")) for number in found.groups())
+    """Describe a path or query parameter; a description that starts "1 to 50" sets its range."""
+    schema = Components().input_schema(kind)
+    match = _RANGE.match(description or "")
+    if match and schema.get("type") == "integer":
+        low, high = (int(number.replace(",", "")) for number in match.groups())
         schema |= {"minimum": low, "maximum": high}
     if default is not None:
         schema["default"] = _text(default)
@@ -164,7 +166,7 @@ def parameter(kind: GraphQLInputType, description: str | None, default: object) 
 
 
 def nullable(schema: JsonSchema) -> JsonSchema:
-    """Return *schema* or null."""
+    """Return a schema of *schema* or null."""
     if not schema:
         return schema
     if "enum" in schema:
@@ -175,26 +177,27 @@ def nullable(schema: JsonSchema) -> JsonSchema:
 
 
 def with_description(schema: JsonSchema, description: str | None) -> JsonSchema:
-    """Return *schema* with a description of its place."""
+    """Return *schema* with a description, if there is one."""
     return {**schema, "description": description} if description else schema
 
 
 def _text(value: Any) -> Any:
-    """Return a default as JSON writes it."""
+    """Return a default value as JSON has it."""
     return str(value) if isinstance(value, str) else value
 
 
 def _fields(selection: SelectionSetNode | None, document: DocumentNode) -> list[FieldNode]:
-    """Return the fields of *selection* in order, fragments opened."""
-    found: list[FieldNode] = []
+    """Return the fields of *selection* in order, with fragments expanded."""
+    fields: list[FieldNode] = []
     for node in selection.selections if selection else ():
         if isinstance(node, FieldNode):
-            found.append(node)
+            fields.append(node)
         elif isinstance(node, FragmentSpreadNode):
             (fragment,) = (
-                one
-                for one in document.definitions
-                if isinstance(one, FragmentDefinitionNode) and one.name.value == node.name.value
+                definition
+                for definition in document.definitions
+                if isinstance(definition, FragmentDefinitionNode)
+                and definition.name.value == node.name.value
             )
-            found += _fields(fragment.selection_set, document)
-    return found
+            fields += _fields(fragment.selection_set, document)
+    return fields
