@@ -1,1 +1,8 @@
-"""Legend to be written."""
+"""
+Execution of prepared operations.
+
+    plan               compiled operations
+    counting_executor  graphql-core's executor with a budget of returned objects
+    fast_resolvers     resolvers of scalar arguments, called without Strawberry's wrappers
+    requested_fields   which record attributes a selection needs
+"""

@@ -1,4 +1,4 @@
-"""graphql-core's executor, counting the objects it returns to power users."""
+"""graphql-core's executor with a budget of returned objects."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ class CountingExecutor(Executor[None]):
     """Refuses a list that would bring the operation over its budget, before completing it."""
 
     def complete_list_value(self, return_type: Any, *args: Any, **kwargs: Any) -> Any:
-        """Count the list, then complete it; `context.budget` None counts nothing."""
+        """Count the list, then complete it; nothing is counted when `context.budget` is None."""
         context = self.context_value
         result = kwargs["result"] if "result" in kwargs else args[3]
         if context.budget is not None and isinstance(result, list | tuple):

@@ -1,9 +1,9 @@
 """
-Resolvers that take nothing but `info` and scalars are called without Strawberry's layers between.
+Direct calls of resolvers that take only `info` and scalars, without Strawberry's wrappers.
 
-Those read arguments, build containers and look for extensions: for scalars, which graphql-core has
-read already, all they do is to rename them, and it is most of the cost of such a field. Here
-graphql-core names them as the resolver does.
+The wrappers read arguments, build containers and look for extensions. For scalars, which
+graphql-core has parsed already, they only rename arguments, and they are most of the cost of such
+a field. Here graphql-core passes the arguments under the resolver's names.
 """
 
 from collections.abc import Callable
@@ -24,27 +24,28 @@ from graph.documents.coordinates import strawberry_field
 
 
 def apply(schema: GraphQLSchema) -> None:
-    """Call every such resolver of *schema* directly; before masks are applied."""
+    """Make *schema* call such resolvers directly; applied before masks."""
     for type_ in schema.type_map.values():
         if not is_object_type(type_) or type_.name.startswith("__"):
             continue
         for field in type_.fields.values():
             resolver = strawberry_field(field).base_resolver
-            if resolver is not None and _takes_scalars_alone(field):
-                made_of = strawberry_field(field)
-                for argument, named in zip(field.args.values(), made_of.arguments, strict=True):
+            if resolver is not None and _takes_only_scalars(field):
+                source = strawberry_field(field)
+                for argument, named in zip(field.args.values(), source.arguments, strict=True):
                     argument.out_name = named.python_name
-                field.resolve = _calling(resolver.wrapped_func, made_of)
+                field.resolve = _direct(resolver.wrapped_func, source)
 
 
-def _takes_scalars_alone(field: GraphQLField) -> bool:
-    made_of = strawberry_field(field)
-    named = {parameter.name for parameter in made_of.base_resolver.signature.parameters.values()}
-    known = {argument.python_name for argument in made_of.arguments} | {"info"}
+def _takes_only_scalars(field: GraphQLField) -> bool:
+    source = strawberry_field(field)
+    parameters = {
+        parameter.name for parameter in source.base_resolver.signature.parameters.values()
+    }
+    arguments = {argument.python_name for argument in source.arguments}
     return (
-        "info" in named
-        and named == known
-        and not made_of.extensions
+        parameters == arguments | {"info"}
+        and not source.extensions
         and all(map(_is_scalar, field.args.values()))
     )
 
@@ -54,8 +55,8 @@ def _is_scalar(argument: GraphQLArgument) -> bool:
     return is_scalar_type(type_.of_type if is_non_null_type(type_) else type_)
 
 
-def _calling(resolver: Callable[..., Any], made_of: Any) -> Callable[..., Any]:
+def _direct(resolver: Callable[..., Any], source: Any) -> Callable[..., Any]:
     def resolve(_source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
-        return resolver(info=Info(_raw_info=info, _field=made_of), **arguments)
+        return resolver(info=Info(_raw_info=info, _field=source), **arguments)
 
     return resolve

@@ -1,9 +1,9 @@
 """
-Which attributes of a record a selection asks for.
+The record attributes that a selection needs.
 
-A connector fetches what is wanted and no more, so a hidden field is never asked for upstream. The
-answer depends on the document, the variables of @skip and @include, and the mask alone, so a plan
-can know it ahead.
+A connector fetches the wanted attributes and no more, so a hidden field is never read upstream.
+The attributes depend only on the document, the variables of @skip and @include, and the mask, so
+a plan has them precomputed.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -28,8 +28,8 @@ from graphql.execution.collect_fields import (
 
 from graph.documents.coordinates import field_at, record_attribute
 
-# Field -> the Email attributes it is made of, where that is not the attribute of its name.
-_MADE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+# Derived field -> the Email fields from which it is computed.
+_SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Thread.subject": ("Email.subject",),
         "Thread.participants": ("Email.from", "Email.to", "Email.cc"),
@@ -45,14 +45,14 @@ Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
 def wanted(info: GraphQLResolveInfo[Any], type_name: str) -> frozenset[str]:
     """
-    Return the attributes of the record behind *type_name*, anywhere below the field of *info*.
+    Return the needed attributes of the record behind *type_name*, below the field of *info*.
 
-    Hidden fields want nothing, whatever asks for them. Root fields are answered by the plan.
+    Hidden fields need no attribute. For root fields the plan has the result.
     """
     plan = info.context.plan
     if plan is not None and info.path.prev is None:
-        known: Mapping[str, frozenset[str]] = plan.wanted[info.path.key]
-        return known.get(type_name, NOTHING)
+        planned: Mapping[str, frozenset[str]] = plan.wanted[info.path.key]
+        return planned.get(type_name, NOTHING)
 
     def collect(owner: GraphQLObjectType, details: FieldDetailsList) -> GroupedFieldSet:
         return collect_subfields(
@@ -65,10 +65,10 @@ def wanted(info: GraphQLResolveInfo[Any], type_name: str) -> frozenset[str]:
         ).grouped_field_set
 
     details = [FieldDetails(node, None) for node in info.field_nodes]
-    found = attributes(
+    by_type = attributes(
         info.schema, get_named_type(info.return_type), details, collect, info.context.hidden
     )
-    return found.get(type_name, NOTHING)
+    return by_type.get(type_name, NOTHING)
 
 
 def attributes(
@@ -78,31 +78,31 @@ def attributes(
     collect: Collect,
     hidden: Container[str],
 ) -> Mapping[str, frozenset[str]]:
-    """Return what the selection of *owner* in *details* wants of every type: type -> attributes."""
+    """Return the attributes that the selection of *owner* in *details* needs, by type name."""
     if not is_object_type(owner) or owner.name.startswith("__"):
         return {}
-    found: dict[str, set[str]] = {}
+    by_type: dict[str, set[str]] = {}
     for coordinate in _coordinates(owner, details, collect, hidden):
-        for source in _MADE_OF.get(coordinate, (coordinate,)):
+        for source in _SOURCES.get(coordinate, (coordinate,)):
             attribute = record_attribute(field_at(schema, source))
             if source not in hidden and attribute is not None:
-                found.setdefault(source.partition(".")[0], set()).add(attribute)
-    return {name: frozenset(names) for name, names in found.items()}
+                by_type.setdefault(source.partition(".")[0], set()).add(attribute)
+    return {name: frozenset(names) for name, names in by_type.items()}
 
 
 def _coordinates(
     owner: GraphQLObjectType, details: FieldDetailsList, collect: Collect, hidden: Container[str]
 ) -> set[str]:
-    """Collect what is selected of *owner* and of every object below it."""
-    found = set[str]()
+    """Collect the selected coordinates of *owner* and of every object below it."""
+    coordinates = set[str]()
     for group in collect(owner, details).values():
         name = group[0].node.name.value
         field = owner.fields.get(name)
         if field is None:  # __typename
             continue
         coordinate = f"{owner.name}.{name}"
-        found.add(coordinate)
+        coordinates.add(coordinate)
         below = get_named_type(field.type)
         if coordinate not in hidden and is_object_type(below):
-            found |= _coordinates(below, group, collect, hidden)
-    return found
+            coordinates |= _coordinates(below, group, collect, hidden)
+    return coordinates

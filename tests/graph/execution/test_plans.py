@@ -116,7 +116,7 @@ def test_the_example_of_the_guide_becomes_the_types_it_shows(graph):
     program = graph.prepare(example).program
     plan = program.plan(VariableValues({}, {}), frozenset({"Email.body"}))
 
-    page = msgspec.structs.fields(plan.alone.reader.type)
+    page = msgspec.structs.fields(plan.single_root.reader.type)
     email = msgspec.structs.fields(page[1].type.__args__[0])
     assert [(one.name, one.encode_name) for one in page[1:]] == [
         ("emails", "emails"),
@@ -184,7 +184,7 @@ def test_the_cache_forgets_what_was_used_longest_ago():
     plans, made = PlanCache(2), []
 
     def make(key):
-        return plans.find(key, lambda: made.append(key))
+        return plans.get_or_make(key, lambda: made.append(key))
 
     for key in ("a", "b", "a", "c", "a", "b"):
         make(key)
@@ -204,7 +204,12 @@ def test_a_documented_call_is_read_in_one_step(graph, row):
     operation = graph.prepare_rest(document(row.document))
     plan = operation.program.plan(VariableValues({}, {}), frozenset())
 
-    assert len(plan.steps) + len(plan.mixtures) >= 1
-    left = {part.key for one in plan.mixtures.values() for part in one.parts if not part.place}
+    assert len(plan.steps) + len(plan.mixed_steps) >= 1
+    resolved = {
+        field.key
+        for step in plan.mixed_steps.values()
+        for field in step.remaining
+        if not field.lists
+    }
     # The values of list items are any JSON; whatever else has a resolver is slow.
-    assert left <= {"accessInfo", "settings", "items", "fields", "exportLinks"}
+    assert resolved <= {"accessInfo", "settings", "items", "fields", "exportLinks"}

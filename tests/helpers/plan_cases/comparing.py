@@ -107,10 +107,10 @@ def _count(tally: Tally, context: CaseContext, other: dict) -> None:
     tally.runs += 1
     tally.failed += bool(other["errors"])
     tally.planned += context.plan is not None
-    tally.alone += bool(context.plan and context.plan.alone)
+    tally.alone += bool(context.plan and context.plan.single_root)
     steps = context.plan.steps.values() if context.plan else ()
-    tally.stepped += any(not step.parts for step in steps)
-    tally.mixed += bool(context.plan and context.plan.mixtures)
+    tally.stepped += any(not step.remaining for step in steps)
+    tally.mixed += bool(context.plan and context.plan.mixed_steps)
 
 
 async def _seen(running: Awaitable[ExecutionResult], context: CaseContext) -> dict[str, Any]:

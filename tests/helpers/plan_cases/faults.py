@@ -1,4 +1,4 @@
-"""Faults that a compiler of plans could have, planted one at a time."""
+"""Faults that the plan compiler could have, planted one at a time."""
 
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
@@ -54,7 +54,7 @@ def mask_ignored(patch):
     patch.setattr(SelectionSplitter, "_member", member)
 
 
-def mask_forgotten_by_what_is_wanted(patch):
+def mask_ignored_by_wanted_attributes(patch):
     original = planning.attributes
     patch.setattr(planning, "attributes", lambda *args: original(*args[:-1], frozenset()))
 
@@ -63,9 +63,9 @@ def alias_lost(patch):
     original = shapes.shape
 
     def shape(name, members):
-        plain = [replace(one, key=one.key.removesuffix("_a")) for one in members]
-        kept = plain if len({one.key for one in plain}) == len(plain) else members
-        return original(name, kept)
+        plain = [replace(member, key=member.key.removesuffix("_a")) for member in members]
+        is_unique = len({member.key for member in plain}) == len(plain)
+        return original(name, plain if is_unique else members)
 
     patch.setattr(selections, "shape", shape)
 
@@ -115,8 +115,8 @@ def text_unchecked(patch):
 
 
 def merged_fields_lost(patch):
-    def collect(*given):
-        *before, details = given
+    def collect(*arguments):
+        *before, details = arguments
         return collect_subfields(*before, details[:1])
 
     patch.setattr(planning, "collect_subfields", collect)
@@ -146,7 +146,7 @@ def times_without_offset_accepted(patch):
 
 
 def texts_taken_for_times(patch):
-    patch.setattr(shapes, "_AS_THEY_ARE", ())
+    patch.setattr(shapes, "_NOT_PARSED", ())
     patch.setattr(shapes, "require_utc", lambda values, places: None)
 
 
@@ -210,25 +210,25 @@ def argument_lost(patch):
     original = FieldCall.arguments
 
     def arguments(self, values):
-        found = original(self, values)
-        return found and {name: value for name, value in found.items() if name != "number"}
+        complete = original(self, values)
+        return complete and {name: value for name, value in complete.items() if name != "number"}
 
     patch.setattr(FieldCall, "arguments", arguments)
 
 
 def variable_in_a_literal_lost(patch):
-    patch.setattr(inputs, "_are_unchanging", lambda values: True)
+    patch.setattr(inputs, "_are_immutable", lambda values: True)
 
 
-def merged_nodes_not_told(patch):
+def merged_nodes_dropped(patch):
     original = FieldCall.of
     patch.setattr(FieldCall, "of", lambda field, nodes: original(field, nodes[:1]))
 
 
 def unfit_variable_accepted(patch):
     def coerce(value, type_):
-        found = coerce_input_value(value, type_)
-        return None if found is Undefined else found
+        coerced = coerce_input_value(value, type_)
+        return None if coerced is Undefined else coerced
 
     patch.setattr(inputs, "coerce_input_value", coerce)
 
@@ -245,9 +245,9 @@ def required_variable_forgotten(patch):
 def error_of_the_only_root_lost(patch):
     original = PlannedExecutor.complete_root
 
-    async def complete_root(self, alone, info, found):
-        kept = None if isinstance(found, Exception) else found
-        return await original(self, alone, info, kept)
+    async def complete_root(self, root, info, result):
+        value = None if isinstance(result, Exception) else result
+        return await original(self, root, info, value)
 
     patch.setattr(PlannedExecutor, "complete_root", complete_root)
 
@@ -255,21 +255,21 @@ def error_of_the_only_root_lost(patch):
 def cancelling_taken_for_null(patch):
     original = PlannedExecutor._root
 
-    async def root(self, alone, info, found):
+    async def complete(self, root, info, result):
         try:
-            return await original(self, alone, info, found)
+            return await original(self, root, info, result)
         except CancelledError:
-            return {alone.key: None}
+            return {root.key: None}
 
-    patch.setattr(PlannedExecutor, "_root", root)
+    patch.setattr(PlannedExecutor, "_root", complete)
 
 
-def waiting_fields_left_out(patch):
-    async def filled(found, waiting):
-        await gather_with_cancel(*waiting.values())
-        return found
+def awaited_fields_left_out(patch):
+    async def fill(shape, pending):
+        await gather_with_cancel(*pending.values())
+        return shape
 
-    patch.setattr(executor, "_filled", filled)
+    patch.setattr(executor, "_fill", fill)
 
 
 FAULTS: Mapping[str, Plant] = MappingProxyType(
@@ -277,7 +277,7 @@ FAULTS: Mapping[str, Plant] = MappingProxyType(
         "null check removed": null_check_removed,
         "nulls in lists accepted": nulls_in_lists_accepted,
         "mask ignored": mask_ignored,
-        "mask forgotten by what is wanted": mask_forgotten_by_what_is_wanted,
+        "mask ignored by wanted attributes": mask_ignored_by_wanted_attributes,
         "alias lost": alias_lost,
         "order changed": order_changed,
         "path wrong": path_wrong,
@@ -300,11 +300,11 @@ FAULTS: Mapping[str, Plant] = MappingProxyType(
         "iterators used up": iterators_used_up,
         "argument lost": argument_lost,
         "variable in a literal lost": variable_in_a_literal_lost,
-        "merged nodes not told": merged_nodes_not_told,
+        "merged nodes dropped": merged_nodes_dropped,
         "unfit variable accepted": unfit_variable_accepted,
         "required variable forgotten": required_variable_forgotten,
         "error of the only root lost": error_of_the_only_root_lost,
         "cancelling taken for null": cancelling_taken_for_null,
-        "waiting fields left out": waiting_fields_left_out,
+        "awaited fields left out": awaited_fields_left_out,
     }
 )

@@ -183,8 +183,9 @@ def invented() -> Subject:
 
 @cache
 def ours() -> Subject:
-    """The gateway's own."""
-    return _given(real._described.__wrapped__()._schema, (*masks.MASKED, *masks.HIDDEN_WITH_ALL))
+    """Return the gateway's own schema as a subject."""
+    unplanned = real._strawberry_schema.__wrapped__()._schema
+    return _given(unplanned, (*masks.MASKED, *masks.HIDDEN_WITH_ALL))
 
 
 def _given(schema: GraphQLSchema, maskable: tuple[str, ...]) -> Subject:

@@ -1,16 +1,16 @@
 """
-Compiled operations: what a document does, worked out once instead of at every value.
+Compiled operations: work that is the same for every value of a document, done once.
 
-    inputs      variables and arguments, read with all that is known ahead
-    leaves      which scalars and enums have a type that checks and writes them exactly
-    shapes      a selection of plain fields as one type: from record to JSON in two C calls
-    inspection  what such a type cannot check: time zones, and how many objects there are
-    selections  what of a selection is read in one step, and what has a resolver
-    planning    the plan of an operation for one set of hidden fields
-    executor    graphql-core's executor, taking the planned steps instead of small ones
-    cache       the plans that are kept
-    program     an operation ready to run, with its plan or without
+    inputs         variables and arguments, coerced as far as possible ahead
+    leaves         scalars and enums with a type that checks and writes them exactly
+    shapes         a selection of plain fields as one type: from record to JSON in two C calls
+    record_checks  checks that such a type cannot make: time zones, and the number of objects
+    selections     splits a selection into attributes read in one step and fields with resolvers
+    planning       the plan of an operation for one set of hidden fields
+    executor       graphql-core's executor, which takes the steps of a plan
+    cache          the least-recently-used cache of plans
+    program        an operation ready to run, with or without a plan
 
-Whatever a plan meets that it did not expect is left to graphql-core, which does it again from the
-start of the subtree: errors, paths and nulls are never the plan's own. See docs/guides/plans.md.
+A value that a plan does not expect is left to graphql-core, which repeats the subtree from its
+start: errors, paths and nulls are never the plan's own. See docs/guides/plans.md.
 """

@@ -1,4 +1,4 @@
-"""The plans that are kept: the most recently used ones, so that memory stays bounded."""
+"""The least-recently-used cache of plans, which bounds their memory."""
 
 from collections.abc import Callable, Hashable
 
@@ -7,16 +7,16 @@ from providers.bounded_map import BoundedMap
 
 
 class PlanCache:
-    """At most *most* plans; None stands for an operation that cannot be planned."""
+    """At most *capacity* plans; None stands for an operation that cannot be planned."""
 
-    def __init__(self, most: int) -> None:
-        self._plans: BoundedMap[Hashable, Plan | None] = BoundedMap(most)
+    def __init__(self, capacity: int) -> None:
+        self._plans: BoundedMap[Hashable, Plan | None] = BoundedMap(capacity)
 
     def __len__(self) -> int:
         return len(self._plans)
 
-    def find(self, key: Hashable, make: Callable[[], Plan | None]) -> Plan | None:
-        """Return the plan known as *key*, made now if it is not there."""
+    def get_or_make(self, key: Hashable, make: Callable[[], Plan | None]) -> Plan | None:
+        """Return the plan of *key*; *make* it if it is not cached."""
         try:
             plan = self._plans[key]
         except KeyError:

@@ -1,4 +1,4 @@
-"""graphql-core's executor, taking the steps of a plan where it would go value by value."""
+"""graphql-core's executor, which takes the steps of a plan instead of going value by value."""
 
 from collections.abc import Awaitable, Sequence
 from typing import Any
@@ -17,24 +17,24 @@ class PlannedExecutor(CountingExecutor):
     """
     Executes one operation by its plan.
 
-    In its data, objects that were read in one step are shapes: JSON encoders and
-    `msgspec.to_builtins` take them as what they stand for.
+    In its data, objects that were read in one step are shapes, which msgspec's JSON encoder and
+    `msgspec.to_builtins` write as plain objects.
     """
 
     plan: Plan
 
-    def follow(self, plan: Plan) -> None:
-        """Take the steps of *plan*, which was made for this operation."""
+    def use_plan(self, plan: Plan) -> None:
+        """Execute by *plan*, which was made for this operation."""
         self.plan = plan
         self._relevant_sub_fields = plan.collected
 
     async def run(self) -> ExecutionResult:
-        """Do what `execute_operation` does, with the root fields that the plan collected."""
+        """Do the same as `execute_operation`, with the root fields that the plan collected."""
         return await self._result(self._roots())
 
-    async def complete_root(self, alone: SingleRoot, info: Any, found: Any) -> ExecutionResult:
-        """Complete what the only root field *found*; an exception stands for that it was raised."""
-        return await self._result(self._root(alone, info, found))
+    async def complete_root(self, root: SingleRoot, info: Any, result: Any) -> ExecutionResult:
+        """Complete the *result* of the only root field; an exception counts as raised by it."""
+        return await self._result(self._root(root, info, result))
 
     async def _result(self, running: Awaitable[dict[str, Any]]) -> ExecutionResult:
         try:
@@ -44,16 +44,16 @@ class PlannedExecutor(CountingExecutor):
             data = None
         return ExecutionResult(data, self.collected_errors.errors or None)
 
-    async def _root(self, alone: SingleRoot, info: Any, found: Any) -> dict[str, Any]:
-        type_ = alone.call.field.type
+    async def _root(self, root: SingleRoot, info: Any, result: Any) -> dict[str, Any]:
+        type_ = root.call.field.type
         try:
-            value = self.complete_value(type_, alone.details, info, alone.path, found, None)
+            value = self.complete_value(type_, root.details, info, root.path, result, None)
             if self.is_awaitable(value):
                 value = await value
         except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
-            self.handle_field_error(error, type_, alone.details, alone.path)
+            self.handle_field_error(error, type_, root.details, root.path)
             value = None
-        return {alone.key: value}
+        return {root.key: value}
 
     async def _roots(self) -> dict[str, Any]:
         serially = self.operation.operation is OperationType.MUTATION
@@ -65,7 +65,7 @@ class PlannedExecutor(CountingExecutor):
     def execute_field(
         self, parent_type: Any, source: Any, field_details_list: Any, path: Any, *rest: Any
     ) -> Any:
-        """Call a field with the arguments that are ready; otherwise as graphql-core does."""
+        """Call a field with its prepared arguments; without them as graphql-core does."""
         call = self.plan.calls.get(id(field_details_list))
         arguments = call.arguments(self.variable_values) if call is not None else None
         if call is None or arguments is None:
@@ -75,7 +75,7 @@ class PlannedExecutor(CountingExecutor):
         resolve = call.field.resolve or self.field_resolver
         try:
             result = resolve(source, info, **arguments)
-            if not self.is_awaitable(result):  # a leaf then: see `planning`
+            if not self.is_awaitable(result):  # then it is a leaf; see `planning`
                 return self.complete_value(type_, field_details_list, info, path, result, *rest)
         except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
             self.handle_field_error(error, type_, field_details_list, path)
@@ -85,68 +85,69 @@ class PlannedExecutor(CountingExecutor):
     def complete_value(
         self, return_type: Any, field_details_list: Any, info: Any, path: Any, *rest: Any
     ) -> Any:
-        """Take the step of a field, then do what it leaves; the unexpected is graphql-core's."""
+        """Take the step of a field and execute its remaining fields; fall back to graphql-core."""
         step = self.plan.steps.get(id(field_details_list))
         if step is not None and return_type is step.type:
             try:
-                found = step.reader.read(rest[0], self.context_value)
+                shape = step.reader.read(rest[0], self.context_value)
             except PlanMismatch:
                 pass
             else:
-                if not step.parts:
-                    return found
-                return self._resolve(step.parts, found, step.owner, rest[0], path)
+                if not step.remaining:
+                    return shape
+                return self._resolve(step.remaining, shape, step.owner, rest[0], path)
         return super().complete_value(return_type, field_details_list, info, path, *rest)
 
     def execute_fields(
         self, parent_type: Any, source_value: Any, path: Any, grouped_field_set: Any, *rest: Any
     ) -> Any:
         """Read the plain part of a mixed selection, then execute the fields with resolvers."""
-        mixture = self.plan.mixtures.get(id(grouped_field_set))
-        if mixture is not None:
+        step = self.plan.mixed_steps.get(id(grouped_field_set))
+        if step is not None:
             try:
-                found = mixture.reader.read(source_value, self.context_value)
+                shape = step.reader.read(source_value, self.context_value)
             except PlanMismatch:
                 pass
             else:
-                return self._resolve(mixture.parts, found, parent_type, source_value, path)
+                return self._resolve(step.remaining, shape, parent_type, source_value, path)
         return super().execute_fields(parent_type, source_value, path, grouped_field_set, *rest)
 
     def _resolve(
         self,
-        parts: Sequence[RemainingField],
-        found: Any,
+        remaining: Sequence[RemainingField],
+        shape: Any,
         parent_type: Any,
         source_value: Any,
         path: Any,
     ) -> Any:
-        """Do what `execute_fields` does, for what reading has left to do."""
-        waiting: dict[str, Awaitable[Any]] = {}
+        """Do the same as `execute_fields`, for the fields that reading has left."""
+        pending: dict[str, Awaitable[Any]] = {}
+        context, sources = self.context_value, (source_value,)
         try:
-            for part in parts:
-                if part.place and spend_budget(self.context_value, (source_value,), (part.place,)):
+            for field in remaining:
+                if field.lists and spend_budget(context, sources, (field.lists,)):
                     continue
-                below = Path(path, part.key, parent_type.name)
-                value = self.execute_field(parent_type, source_value, part.details, below, None)
+                below = Path(path, field.key, parent_type.name)
+                value = self.execute_field(parent_type, source_value, field.details, below, None)
                 if self.is_awaitable(value):
-                    waiting[part.name] = value
+                    pending[field.name] = value
                 else:
-                    setattr(found, part.name, value)
+                    setattr(shape, field.name, value)
         except Exception:
-            if waiting:
-                self.settle_in_background(list(waiting.values()))
+            if pending:
+                self.settle_in_background(list(pending.values()))
             raise
-        return _filled(found, waiting) if waiting else found
+        return _fill(shape, pending) if pending else shape
 
 
-async def _filled(found: Any, waiting: dict[str, Awaitable[Any]]) -> Any:
-    if len(waiting) == 1:
-        values = [await next(iter(waiting.values()))]
+async def _fill(shape: Any, pending: dict[str, Awaitable[Any]]) -> Any:
+    if len(pending) == 1:
+        values = [await next(iter(pending.values()))]
     else:
-        values = await gather_with_cancel(*waiting.values())
-    for name, value in zip(waiting, values, strict=True):
-        setattr(found, name, value)
-    return found
+        values = await gather_with_cancel(*pending.values())
+    for name, value in zip(pending, values, strict=True):
+        setattr(shape, name, value)
+    return shape
 
 
 def to_plain(data: Any) -> Any:

@@ -1,8 +1,8 @@
 """
-Variables and arguments: what can be known ahead is worked out ahead.
+Variables and arguments, coerced ahead of the request as far as possible.
 
-Anything out of the ordinary (a value that is missing or does not fit, a list, an input object) is
-left to graphql-core, which reads it again and words the error.
+Anything unusual (a missing or invalid value, a list, an input object) is left to graphql-core,
+which coerces it again and describes the error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,21 +41,21 @@ from graphql.execution.values import (
     get_variable_values,
 )
 
-# Scalars whose values of this very type are read as they are.
+# Scalar -> the Python type whose values need no coercion.
 _EXACT: Mapping[str, type] = {"String": str, "ID": str, "Boolean": bool, "Int": int}
 _INT = range(-(2**31), 2**31)  # of the specification; other integers are refused
-_UNCHANGING = (str, int, float, Enum, datetime, type(None))  # may be shared between requests
+_IMMUTABLE = (str, int, float, Enum, datetime, type(None))  # may be shared between requests
 
 
 @dataclass(frozen=True, slots=True)
 class VariableCoercer:
     """
-    The variables of an operation, all of them scalars or enums.
+    Coerces the variables of an operation in which all variables are scalars or enums.
 
     Attributes:
-        required: Those that must be given.
-        exact: Those whose values of a type are read as they are, and the type.
-        absent: What those come to that need not be, when none is given.
+        exact: Variable -> the Python type whose values need no coercion.
+        required: The variables that must be present.
+        absent: The values of the optional variables when none is present.
     """
 
     signatures: Mapping[str, GraphQLVariableSignature]
@@ -67,7 +67,7 @@ class VariableCoercer:
     def of(
         cls, schema: GraphQLSchema, definitions: Sequence[VariableDefinitionNode]
     ) -> "VariableCoercer | None":
-        """Prepare them; None when there are others."""
+        """Prepare the coercion; None when a variable is not a scalar or enum."""
         signatures: dict[str, GraphQLVariableSignature] = {}
         required: set[str] = set()
         absent = VariableValues({}, {})
@@ -79,27 +79,27 @@ class VariableCoercer:
             values = get_variable_values(schema, [definition], {})
             if isinstance(values, list):
                 required.add(signature.name)
-            elif not _are_unchanging(values.coerced):
+            elif not _are_immutable(values.coerced):
                 return None
             else:
                 absent.sources.update(values.sources)
                 absent.coerced.update(values.coerced)
         exact = {
             name: _EXACT[type_.name]
-            for name, one in signatures.items()
-            if (type_ := get_named_type(one.type)).name in _EXACT
+            for name, signature in signatures.items()
+            if (type_ := get_named_type(signature.type)).name in _EXACT
         }
         return cls(signatures, exact, frozenset(required), absent)
 
     def coerce(self, given: Mapping[str, Any]) -> VariableValues | None:
-        """Coerce the values *given*; None when graphql-core must."""
+        """Coerce the values *given*; None when graphql-core must do it."""
         if not self.required <= given.keys():
             return None
         sources, coerced = dict(self.absent.sources), dict(self.absent.coerced)
         for name, raw in given.items():
             signature = self.signatures.get(name)
             if signature is None:
-                continue  # nobody asked for it
+                continue  # the operation has no such variable
             value, exact = raw, self.exact.get(name)
             if type(raw) is not exact or (exact is int and raw not in _INT):
                 value = coerce_input_value(raw, signature.type)
@@ -113,11 +113,11 @@ class VariableCoercer:
 @dataclass(frozen=True, slots=True)
 class FieldCall:
     """
-    How a field is called: an asynchronous root field, or one with a resolver and no fields below.
+    The prepared call of an asynchronous root field, or of a leaf field with a resolver.
 
     Attributes:
-        fixed: The arguments that are literals, or absent, by name.
-        variable: The others: name of the variable, of the argument, whether null is refused.
+        fixed: The arguments that are literals or absent, by name.
+        variable: The other arguments: variable name, argument name, whether null is refused.
     """
 
     field: GraphQLField
@@ -127,8 +127,8 @@ class FieldCall:
 
     @classmethod
     def of(cls, field: GraphQLField, nodes: list[FieldNode]) -> "FieldCall | None":
-        """Prepare the call of *field* as *nodes* ask for it; None when graphql-core must."""
-        given = {one.name.value: one for one in nodes[0].arguments or ()}
+        """Prepare the call of *field* in *nodes*; None when graphql-core must do it."""
+        given = {argument.name.value: argument for argument in nodes[0].arguments or ()}
         fixed: dict[str, Any] = {}
         variable = []
         for name, argument in field.args.items():
@@ -144,12 +144,12 @@ class FieldCall:
                 fixed |= _constant(name, argument, written)
             except GraphQLError:
                 return None
-        if not _are_unchanging(fixed):
+        if not _are_immutable(fixed):
             return None
         return cls(field, nodes, fixed, tuple(variable))
 
     def arguments(self, values: VariableValues) -> dict[str, Any] | None:
-        """Return the arguments of one call; None when graphql-core must read them."""
+        """Return the arguments of one call; None when graphql-core must coerce them."""
         arguments = dict(self.fixed)
         for name, out, required in self.variable:
             if name in values.coerced:
@@ -162,14 +162,14 @@ class FieldCall:
 
 
 def _constant(name: str, argument: GraphQLArgument, written: ArgumentNode | None) -> dict[str, Any]:
-    """Return the argument as written, or its default; empty when it has neither."""
-    alone = GraphQLField(argument.type, args={name: argument})  # type: ignore[arg-type]  # unused
+    """Return the argument's literal value or its default; empty when it has neither."""
+    field = GraphQLField(argument.type, args={name: argument})  # type: ignore[arg-type]  # unused
     node = FieldNode(name=NameNode(value=name), arguments=(written,) if written else ())
-    return get_argument_values(alone, node)
+    return get_argument_values(field, node)
 
 
-def _are_unchanging(values: Mapping[str, Any]) -> bool:
-    return all(isinstance(value, _UNCHANGING) for value in values.values())
+def _are_immutable(values: Mapping[str, Any]) -> bool:
+    return all(isinstance(value, _IMMUTABLE) for value in values.values())
 
 
 def _is_leaf(type_: GraphQLInputType) -> bool:

@@ -1,4 +1,4 @@
-"""Which leaf types a plan may complete: those with a type that accepts nothing but exact values."""
+"""Leaf types that a plan may complete: those with a Python type for their exact values."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from graphql import GRAPHQL_MAX_INT, GRAPHQL_MIN_INT, GraphQLEnumType, GraphQLNamedType
 from msgspec import Meta
 
-# Whole numbers below it are floats exactly; larger ones may not be, which the conversion would not
-# tell. Infinity and not-a-number are not below it either.
+# Whole numbers below it are exact as floats; larger ones may be rounded without an error of the
+# conversion. Infinity and NaN are not below it either.
 _EXACT = 2**53
 
-# A value of this type is its own output: written to JSON as GraphQL would write it. Everything
-# else that the scalar may take (an int for a String) is graphql-core's to turn into one.
+# A value of this type is written to JSON as GraphQL would write it. Other values that the scalar
+# accepts (an int for a String) are left to graphql-core.
 _SCALARS: Mapping[str, Any] = MappingProxyType(
     {
         "String": str,
@@ -28,14 +28,14 @@ _SCALARS: Mapping[str, Any] = MappingProxyType(
 
 
 def exact_type(type_: GraphQLNamedType) -> Any | None:
-    """Return the type of exact values of the scalar or enum *type_*; None when there is none."""
+    """Return the Python type of exact values of a scalar or enum; None when there is none."""
     if isinstance(type_, GraphQLEnumType):
         names = tuple(type_.values)
-        own = all(value.value == name for name, value in type_.values.items())
-        return Literal[names] if own else None
+        are_names = all(value.value == name for name, value in type_.values.items())
+        return Literal[names] if are_names else None
     return _SCALARS.get(type_.name)
 
 
 def is_datetime(type_: GraphQLNamedType) -> bool:
-    """Say whether its values are times, whose zone no type can check."""
+    """Say whether the values are times, whose zone no type can check."""
     return type_.name == "DateTime"

@@ -1,8 +1,8 @@
 """
 The plan of an operation, for one set of hidden fields and one set of @skip and @include values.
 
-Root fields and whatever else has a resolver keep graphql-core's order, arguments, paths and error
-handling: the plan only says where the executor may take a large step.
+Root fields and other fields with a resolver keep graphql-core's order, arguments, paths and error
+handling: the plan only marks where the executor may read a whole selection in one step.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,18 +45,18 @@ Collected = dict[tuple[GraphQLObjectType, int], tuple[FieldDetailsList, Collecte
 @dataclass(frozen=True, slots=True)
 class Step:
     """
-    A field whose value is read in one step: as a whole, or but for the *parts* of one object.
+    A field whose value is read in one step, or in one step but for the *remaining* fields.
 
     Attributes:
-        type: The field's type. The executor also completes parts of it, which are no step.
+        type: The field's type. The executor also completes its inner types, which are no step.
         owner: The type of its objects.
-        parts: What is left to do in the one object, in order; empty of a pure selection.
+        remaining: The fields of the one object left to execute, in order; none when pure.
     """
 
     type: GraphQLOutputType
     owner: GraphQLObjectType
     reader: RecordReader
-    parts: tuple[RemainingField, ...] = ()
+    remaining: tuple[RemainingField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class MixedStep:
     A mixed selection: plain attributes are read in one step, before the resolvers are called.
 
     Attributes:
-        parts: What is left to do in each object then, in order.
+        remaining: The fields of each object left to execute, in order.
     """
 
     reader: RecordReader
-    parts: tuple[RemainingField, ...]
+    remaining: tuple[RemainingField, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class SingleRoot:
     The only root field of an operation, when its call is prepared.
 
     Attributes:
-        reader: Of its value, when reading it is all there is to do; None otherwise.
+        reader: Reads its whole value; None when fields remain to execute.
     """
 
     key: str
@@ -95,15 +95,16 @@ class Plan:
 
     Attributes:
         roots: The root fields, collected.
-        collected: What graphql-core collects below them; it looks there first, and adds what is
-            missing, which is the same for every request. Steps, mixtures and calls are known by
-            the `id` of what is kept here.
-        wanted: Root response key -> type -> the record attributes asked for
-        (`graph.execution.requested_fields`). steps: By the `id` of the field's nodes.
-        mixtures: By the `id` of the selection's collected fields.
+        collected: graphql-core's cache of the fields collected below the roots. It adds missing
+            entries, which are the same for every request. The values are kept alive here,
+            because steps, mixed steps and calls are keyed by their `id`.
+        wanted: Root response key -> type -> the needed record attributes
+            (`graph.execution.requested_fields`).
+        steps: By the `id` of the field's nodes.
+        mixed_steps: By the `id` of the selection's collected fields.
         calls: By the `id` of the field's nodes.
         names: Root response key -> member of its object -> attribute of the shape.
-        alone: None when there are several root fields, or graphql-core must call the one.
+        single_root: None with several root fields, or when graphql-core must call the only one.
     """
 
     root_type: GraphQLObjectType
@@ -111,10 +112,10 @@ class Plan:
     collected: Collected
     wanted: Mapping[str, Mapping[str, frozenset[str]]]
     steps: Mapping[int, Step]
-    mixtures: Mapping[int, MixedStep]
+    mixed_steps: Mapping[int, MixedStep]
     calls: Mapping[int, FieldCall]
     names: Mapping[str, Mapping[str, str]]
-    alone: SingleRoot | None
+    single_root: SingleRoot | None
 
 
 @dataclass(kw_only=True)
@@ -123,7 +124,7 @@ class Planner:
     Makes one plan.
 
     Attributes:
-        variables: Coerced; only those of @skip and @include are looked at.
+        variables: Coerced; only those of @skip and @include are used.
     """
 
     schema: GraphQLSchema
@@ -133,11 +134,11 @@ class Planner:
     hidden: frozenset[str]
     _collected: Collected = field(default_factory=dict)
     _steps: dict[int, Step] = field(default_factory=dict)
-    _mixtures: dict[int, MixedStep] = field(default_factory=dict)
+    _mixed_steps: dict[int, MixedStep] = field(default_factory=dict)
     _calls: dict[int, FieldCall] = field(default_factory=dict)
 
     def plan(self) -> Plan | None:
-        """Return the plan; None when the fields cannot be collected, an error for graphql-core."""
+        """Return the plan; None when fields cannot be collected (graphql-core reports why)."""
         root = cast("GraphQLObjectType", self.schema.get_root_type(self.operation.operation))
         splitter = SelectionSplitter(self._collect, self.hidden)
         try:
@@ -145,46 +146,47 @@ class Planner:
                 self.schema, self.fragments, self.variables, root, self.operation
             ).grouped_field_set
             for details in roots.values():
-                self._below(root, details, splitter)
-                self._prepare(root, details, is_asynchronous)
+                self._plan_below(root, details, splitter)
+                self._prepare_call(root, details, is_asynchronous)
             return Plan(
                 root_type=root,
                 roots=roots,
                 collected=self._collected,
                 wanted={key: self._wanted(root, details) for key, details in roots.items()},
                 steps=self._steps,
-                mixtures=self._mixtures,
+                mixed_steps=self._mixed_steps,
                 calls=self._calls,
-                names={key: self._names(root, one, splitter) for key, one in roots.items()},
-                alone=self._alone(root, roots),
+                names={key: self._names(root, details, splitter) for key, details in roots.items()},
+                single_root=self._single_root(root, roots),
             )
         except GraphQLError:
             return None
 
-    def _below(
+    def _plan_below(
         self, owner: GraphQLObjectType, details: FieldDetailsList, splitter: SelectionSplitter
     ) -> None:
-        """Plan what stands below a field that graphql-core executes."""
+        """Plan the selection below a field that graphql-core executes."""
         type_, below = self._type(owner, details)
         if below is None:
             return
-        found = splitter.of(below, details)
-        if found.pure:
-            place = CheckedAttribute(_itself, lists=depth(type_), below=found.places)
-            reader = RecordReader.of(wrapped(type_, found.shape), [place])
+        split = splitter.split(below, details)
+        if split.pure:
+            root = CheckedAttribute(_identity, lists=depth(type_), below=split.attributes)
+            reader = RecordReader.of(wrapped(type_, split.shape), [root])
             self._steps[id(details)] = Step(type_, below, reader)
             return
-        if found.places:
-            reader = RecordReader.of(found.shape, found.places, counts=False)
-            self._mixtures[id(self._collect(below, details))] = MixedStep(reader, found.parts)
+        if split.attributes:
+            reader = RecordReader.of(split.shape, split.attributes, counts=False)
+            step = MixedStep(reader, split.remaining)
+            self._mixed_steps[id(self._collect(below, details))] = step
             if depth(type_) == 0 and below.is_type_of is None:
-                self._steps[id(details)] = Step(type_, below, reader, found.parts)
-        for part in found.parts:
-            if part.place is None:
-                self._below(below, part.details, splitter)
-                self._prepare(below, part.details, _is_leaf)
+                self._steps[id(details)] = Step(type_, below, reader, split.remaining)
+        for remaining in split.remaining:
+            if remaining.lists is None:
+                self._plan_below(below, remaining.details, splitter)
+                self._prepare_call(below, remaining.details, _is_leaf)
 
-    def _prepare(
+    def _prepare_call(
         self,
         owner: GraphQLObjectType,
         details: FieldDetailsList,
@@ -193,18 +195,18 @@ class Planner:
         """Prepare the call of a field if it *fits*."""
         defined = owner.fields.get(details[0].node.name.value)
         if defined is not None and fits(defined):
-            call = FieldCall.of(defined, [one.node for one in details])
+            call = FieldCall.of(defined, [detail.node for detail in details])
             if call is not None:
                 self._calls[id(details)] = call
 
-    def _alone(self, owner: GraphQLObjectType, roots: GroupedFieldSet) -> SingleRoot | None:
+    def _single_root(self, owner: GraphQLObjectType, roots: GroupedFieldSet) -> SingleRoot | None:
         if len(roots) != 1:
             return None
         ((key, details),) = roots.items()
         call, step = self._calls.get(id(details)), self._steps.get(id(details))
         if call is None or call.field.resolve is None:
             return None
-        reader = step.reader if step is not None and not step.parts else None
+        reader = step.reader if step is not None and not step.remaining else None
         return SingleRoot(key, Path(None, key, owner.name), details, call, reader)
 
     def _wanted(
@@ -219,12 +221,12 @@ class Planner:
         self, owner: GraphQLObjectType, details: FieldDetailsList, splitter: SelectionSplitter
     ) -> Mapping[str, str]:
         _, below = self._type(owner, details)
-        return {} if below is None else dict(splitter.of(below, details).names)
+        return {} if below is None else dict(splitter.split(below, details).names)
 
     def _type(
         self, owner: GraphQLObjectType, details: FieldDetailsList
     ) -> tuple[Any, GraphQLObjectType | None]:
-        """Return the type of a field, and the object type of ours within it."""
+        """Return the type of a field and the object type within it; (None, None) without one."""
         defined = self.schema.get_field(owner, details[0].node.name.value)
         below = get_named_type(defined.type) if defined else None
         if defined is None or not is_object_type(below) or below.name.startswith("__"):
@@ -232,7 +234,7 @@ class Planner:
         return defined.type, below
 
     def _collect(self, owner: GraphQLObjectType, details: FieldDetailsList) -> GroupedFieldSet:
-        """Collect once: what is kept is known by its `id`, here and in the executor."""
+        """Collect once: the result is identified by its `id`, here and in the executor."""
         key = owner, id(details)
         if key not in self._collected:
             collected = collect_subfields(
@@ -247,5 +249,5 @@ def _is_leaf(defined: GraphQLField) -> bool:
     return is_leaf_type(get_nullable_type(defined.type))
 
 
-def _itself(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

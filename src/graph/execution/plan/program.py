@@ -1,4 +1,4 @@
-"""An operation ready to run: by its plan where it has one, by graphql-core alone where not."""
+"""An operation ready to run: by its plan if it has one, by graphql-core alone otherwise."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,16 +37,16 @@ from graph.execution.plan.inputs import VariableCoercer
 from graph.execution.plan.planning import Plan, Planner, SingleRoot
 from graph.execution.plan.record_checks import PlanMismatch
 
-MOST_ERRORS = 50  # of variables, per request; graphql-core's own default
+MAX_ERRORS = 50  # of variables, per request; graphql-core's own default
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
     """
-    One operation of a valid document. Plans are kept by its identity.
+    One operation of a valid document. Its identity is part of the key of its plans.
 
     Attributes:
-        plans: Where they are kept; None for an operation that is not worth one.
+        plans: The cache of plans; None for an operation that is not worth a plan.
     """
 
     schema: GraphQLSchema
@@ -55,35 +55,35 @@ class Program:
     plans: PlanCache | None
 
     async def run(self, given: Mapping[str, Any], context: Context) -> ExecutionResult:
-        """Run it with the variables *given*; the data may hold shapes (see `plan.executor`)."""
-        values = self._coerced(given)
+        """Run with the variables *given*; the data may hold shapes (see `plan.executor`)."""
+        values = self._coerce(given)
         if isinstance(values, list):
             return ExecutionResult(None, values)
         plan = context.plan = self.plan(values, context.hidden)
         if plan is None:
             return await self.interpret(given, context)
-        alone = plan.alone
-        arguments = alone.call.arguments(values) if alone is not None else None
-        if alone is None or arguments is None:
+        root = plan.single_root
+        arguments = root.call.arguments(values) if root is not None else None
+        if root is None or arguments is None:
             return await self._executor(plan, values, context).run()
-        return await self._call(plan, alone, arguments, values, context)
+        return await self._call(plan, root, arguments, values, context)
 
     async def _call(
         self,
         plan: Plan,
-        alone: SingleRoot,
+        root: SingleRoot,
         arguments: dict[str, Any],
         values: VariableValues,
         context: Context,
     ) -> ExecutionResult:
-        """Call the only root field: when its value is read in one step, nothing is executed."""
-        call, idle = alone.call, self._idle
+        """Call the only root field; no executor is needed when one step reads its value."""
+        call, idle = root.call, self._idle
         info = GraphQLResolveInfo(
             call.nodes[0].name.value,
             call.nodes,
             call.field.type,
             plan.root_type,
-            alone.path,
+            root.path,
             self.schema,
             self._definitions,
             None,
@@ -95,16 +95,16 @@ class Program:
             idle.async_helpers,
         )
         try:
-            found = await cast("Any", call.field.resolve)(None, info, **arguments)
+            result = await cast("Any", call.field.resolve)(None, info, **arguments)
         except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
-            found = error
+            result = error
         else:
-            if alone.reader is not None:
+            if root.reader is not None:
                 try:
-                    return ExecutionResult({alone.key: alone.reader.read(found, context)}, None)
+                    return ExecutionResult({root.key: root.reader.read(result, context)}, None)
                 except PlanMismatch:
                     pass
-        return await self._executor(plan, values, context).complete_root(alone, info, found)
+        return await self._executor(plan, values, context).complete_root(root, info, result)
 
     def _executor(
         self, plan: Plan | None, values: VariableValues, context: Context | None
@@ -123,16 +123,16 @@ class Program:
             hide_suggestions=True,
         )
         if plan is not None:
-            executor.follow(plan)
+            executor.use_plan(plan)
         return executor
 
     @cached_property
     def _idle(self) -> PlannedExecutor:
-        """An executor that never runs: what resolvers are told of theirs is the same of any."""
+        """An executor that never runs; it provides what resolver infos take from an executor."""
         return self._executor(None, VariableValues({}, {}), None)
 
     async def interpret(self, given: Mapping[str, Any], context: Context) -> ExecutionResult:
-        """Run it on graphql-core alone: what `run` must agree with in everything but time."""
+        """Run on graphql-core alone; `run` must give the same result."""
         context.plan = None
         result = execute(
             self.schema,
@@ -160,33 +160,34 @@ class Program:
             ).plan()
 
         choices = tuple([values.coerced.get(name) for name in self.conditions])
-        return self.plans.find((self, choices, hidden), make)
+        return self.plans.get_or_make((self, choices, hidden), make)
 
     def preplan(self, hidden: frozenset[str]) -> None:
-        """Make the plan for *hidden* ahead, if no variable decides about it."""
+        """Make the plan for *hidden* ahead, unless it depends on a variable."""
         if not self.conditions:
             self.plan(VariableValues({}, {}), hidden)
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
         """
-        Its variables that decide about @skip and @include, in the fragments that it spreads too.
+        Its variables in @skip and @include, also those in spread fragments.
 
-        Another operation's may have the same names and other types, whose values are no keys.
+        Other operations of the document are left out: their variables may have the same names
+        and types whose values are not hashable.
         """
-        found = _Conditions(self._definitions)
-        visit(self.node, found)
-        return tuple(sorted(found.names))
+        collector = _ConditionCollector(self._definitions)
+        visit(self.node, collector)
+        return tuple(sorted(collector.names))
 
-    def _coerced(self, given: Mapping[str, Any]) -> VariableValuesOrErrors:
-        found = self._variables.coerce(given) if self._variables is not None else None
-        if found is not None:
-            return found
+    def _coerce(self, given: Mapping[str, Any]) -> VariableValuesOrErrors:
+        values = self._variables.coerce(given) if self._variables is not None else None
+        if values is not None:
+            return values
         return get_variable_values(
             self.schema,
             self.node.variable_definitions or (),
             dict(given),
-            max_errors=MOST_ERRORS,
+            max_errors=MAX_ERRORS,
             hide_suggestions=True,
         )
 
@@ -197,30 +198,30 @@ class Program:
     @cached_property
     def _definitions(self) -> dict[str, FragmentDefinitionNode]:
         return {
-            one.name.value: one
-            for one in self.document.definitions
-            if isinstance(one, FragmentDefinitionNode)
+            definition.name.value: definition
+            for definition in self.document.definitions
+            if isinstance(definition, FragmentDefinitionNode)
         }
 
     @cached_property
     def _fragments(self) -> dict[str, FragmentDetails]:
-        return {name: FragmentDetails(one) for name, one in self._definitions.items()}
+        return {name: FragmentDetails(node) for name, node in self._definitions.items()}
 
 
-class _Conditions(Visitor):
+class _ConditionCollector(Visitor):
     def __init__(self, fragments: Mapping[str, FragmentDefinitionNode]) -> None:
         super().__init__()
         self.names: set[str] = set()
-        self._left = dict(fragments)
+        self._unvisited = dict(fragments)
 
     def enter_fragment_spread(self, node: FragmentSpreadNode, *_: Any) -> None:
-        """Go through the fragment, once."""
-        fragment = self._left.pop(node.name.value, None)
+        """Visit the fragment, once."""
+        fragment = self._unvisited.pop(node.name.value, None)
         if fragment is not None:
             visit(fragment, self)
 
     def enter_directive(self, node: DirectiveNode, *_: Any) -> None:
-        """Note the variables of any directive: @skip and @include are the executable ones."""
+        """Collect the variables of a directive; @skip and @include are the only executable ones."""
         for argument in node.arguments or ():
             if isinstance(argument.value, VariableNode):
                 self.names.add(argument.value.name.value)

@@ -1,7 +1,7 @@
 """
-What a type cannot check of the records it reads: that times are in UTC, and how many objects come.
+Checks of records that a type cannot make: that times are in UTC, and how many objects there are.
 
-Both walk level by level, over all objects of a level at once, and only where there is something.
+Both checks walk level by level, over all objects of a level at once, and only where needed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ _zone = attrgetter("tzinfo")
 
 
 class PlanMismatch(Exception):
-    """A record is not what the plan was made for: graphql-core completes it."""
+    """A record does not fit the plan: graphql-core completes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class CheckedAttribute:
     One attribute of the objects of a level.
 
     Attributes:
-        read: Gets it from the object.
+        read: Gets the attribute from an object.
         lists: How many lists deep the values lie.
-        zone: Gets the time zone of a time from the object; None for what is no time.
-        below: The places within the values, when these are objects.
+        zone: Gets the time zone of a time from an object; None when the value is not a time.
+        below: The attributes of the values, when these are objects.
     """
 
     read: Read
@@ -39,69 +39,72 @@ class CheckedAttribute:
     below: tuple["CheckedAttribute", ...] = ()
 
     @property
-    def dated(self) -> bool:
-        """Whether there are times, here or below."""
-        return self.zone is not None or any(place.dated for place in self.below)
+    def has_times(self) -> bool:
+        """Whether the attribute or an attribute below it holds times."""
+        return self.zone is not None or any(attribute.has_times for attribute in self.below)
 
     @property
-    def counted(self) -> bool:
-        """Whether there are lists, here or below."""
-        return self.lists > 0 or any(place.counted for place in self.below)
+    def has_lists(self) -> bool:
+        """Whether the attribute or an attribute below it holds lists."""
+        return self.lists > 0 or any(attribute.has_lists for attribute in self.below)
 
 
-def require_utc(objects: Sequence[Any], places: Iterable[CheckedAttribute]) -> None:
+def require_utc(objects: Sequence[Any], attributes: Iterable[CheckedAttribute]) -> None:
     """
-    Check that the times of *places* are written with `Z`; only places that are `dated`.
+    Check that all times are in UTC; every attribute must have `has_times`.
 
     Raises:
-        Unexpected: One of them has another offset.
+        PlanMismatch: A time has another offset.
     """
-    for place in places:
-        if place.zone is not None and _are_utc(objects, place.zone):
+    for attribute in attributes:
+        if attribute.zone is not None and _are_utc(objects, attribute.zone):
             continue
-        values: Iterable[Any] = map(place.read, objects)
-        for _ in range(place.lists):
-            values = chain.from_iterable(filter(None, values))
-        found = list(filter(None, values))
-        if place.below:
-            require_utc(found, place.below)
-        elif not _are_utc(found, _zone) and any(moment.utcoffset() != _AT_ZERO for moment in found):
+        nested: Iterable[Any] = map(attribute.read, objects)
+        for _ in range(attribute.lists):
+            nested = chain.from_iterable(filter(None, nested))
+        values = list(filter(None, nested))
+        if attribute.below:
+            require_utc(values, attribute.below)
+        elif not _are_utc(values, _zone) and any(time.utcoffset() != _AT_ZERO for time in values):
             raise PlanMismatch
 
 
 def _are_utc(objects: Sequence[Any], zone: Read) -> bool:
-    """Say whether each of *objects* has a time, in UTC: at once, for that is the rule."""
+    """Say quickly whether each of *objects* has a time whose zone is the object `UTC`."""
     try:
         return set(map(zone, objects)) <= _UTC
-    except AttributeError:  # none, or a list of them
+    except AttributeError:  # None, or a list of times
         return False
 
 
-def spend_budget(context: Any, objects: Sequence[Any], places: Sequence[CheckedAttribute]) -> bool:
+def spend_budget(
+    context: Any, objects: Sequence[Any], attributes: Sequence[CheckedAttribute]
+) -> bool:
     """
-    Take the members of the lists at *places* off `context.budget`, if there is one.
+    Subtract the number of list members from `context.budget`, if there is one.
 
     Returns:
-        Whether there are that many left; if not, nothing is taken.
+        Whether the budget suffices; if not, it is unchanged.
     """
-    if context.budget is None or not places:
+    if context.budget is None or not attributes:
         return True
-    counted = count_objects(objects, places)
-    if counted > context.budget:
+    spent = count_objects(objects, attributes)
+    if spent > context.budget:
         return False
-    context.budget -= counted
+    context.budget -= spent
     return True
 
 
-def count_objects(objects: Sequence[Any], places: Iterable[CheckedAttribute]) -> int:
-    """Count the members of all lists at *places*, as graphql-core's executor would."""
+def count_objects(objects: Sequence[Any], attributes: Iterable[CheckedAttribute]) -> int:
+    """Count the members of all lists in *attributes*, as graphql-core's executor would."""
     total = 0
-    for place in places:
-        values: list[Any] = list(map(place.read, objects))
-        for _ in range(place.lists):
+    for attribute in attributes:
+        values: list[Any] = list(map(attribute.read, objects))
+        for _ in range(attribute.lists):
             lists = [value for value in values if value is not None]
             total += sum(len(value) for value in lists if isinstance(value, list | tuple))
             values = list(chain.from_iterable(lists))
-        if place.below:
-            total += count_objects([value for value in values if value is not None], place.below)
+        if attribute.below:
+            present = [value for value in values if value is not None]
+            total += count_objects(present, attribute.below)
     return total

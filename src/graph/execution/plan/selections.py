@@ -1,11 +1,11 @@
 """
-Taking a selection apart: what is read from the record in one step, and what has a resolver.
+Splits selections into attributes that are read in one step and fields that are executed.
 
-    pure     plain attributes alone, all the way down
-    mixed    the plain part is read first, in one step; then the resolvers are called
-    opaque   nothing is plain: graphql-core goes through it
+    pure     only plain attributes, at every level
+    mixed    the plain attributes are read first, in one step; then the resolvers are called
+    opaque   no plain attribute: graphql-core executes all fields
 
-A hidden field is a constant null in the first two; what stands below it is not looked at.
+A hidden field is a constant null in the first two; the selection below it is ignored.
 """
 
 from collections.abc import Callable
@@ -34,88 +34,90 @@ Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 @dataclass(frozen=True, slots=True)
 class RemainingField:
     """
-    A field of a mixed selection that is not done with when the record is read.
+    A field of a mixed selection that needs work after the record was read.
 
     Attributes:
-        name: Where its value goes: the attribute of the shape.
-        place: Of lists that were read: they must be counted when it is their turn. None for
-            fields that graphql-core executes.
+        name: The attribute of the shape that takes its value.
+        lists: Lists that were read already and are counted at the field's turn; None for a
+            field that graphql-core executes.
     """
 
     name: str
     key: str
     details: FieldDetailsList
-    place: CheckedAttribute | None = None
+    lists: CheckedAttribute | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SplitSelection:
     """
-    A selection, taken apart.
+    A split selection.
 
     Attributes:
         shape: The type with a member per response key, in order.
-        names: Response key -> attribute of the shape.
-        places: What to look at in the records besides; empty when nothing is read from them.
-        parts: In order.
-        pure: Whether reading it is all there is to do.
+        names: Pairs of response key and attribute of the shape.
+        attributes: The attributes read from records; empty when none is read.
+        remaining: The fields that need work after reading, in order.
+        pure: Whether reading is all there is to do.
     """
 
     shape: Any
     names: tuple[tuple[str, str], ...]
-    places: tuple[CheckedAttribute, ...]
-    parts: tuple[RemainingField, ...]
+    attributes: tuple[CheckedAttribute, ...]
+    remaining: tuple[RemainingField, ...]
     pure: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionSplitter:
     """
-    Takes the selections of one operation apart.
+    Splits the selections of one operation.
 
     Attributes:
-        collect: Graphql-core's own, so fragments, merged fields and directives are exact.
+        collect: Collects fields by graphql-core, so fragments and directives are exact.
     """
 
     collect: Collect
     hidden: frozenset[str]
-    _known: dict[tuple[str, int], SplitSelection] = field(default_factory=dict)
+    _splits: dict[tuple[str, int], SplitSelection] = field(default_factory=dict)
 
-    def of(self, owner: GraphQLObjectType, details: FieldDetailsList) -> SplitSelection:
-        """Take apart what *details* select of *owner*."""
+    def split(self, owner: GraphQLObjectType, details: FieldDetailsList) -> SplitSelection:
+        """Split the selection of *owner* in *details*."""
         key = owner.name, id(details)
-        if key not in self._known:
-            self._known[key] = self._take_apart(owner, self.collect(owner, details))
-        return self._known[key]
+        if key not in self._splits:
+            self._splits[key] = self._split(owner, self.collect(owner, details))
+        return self._splits[key]
 
-    def _take_apart(self, owner: GraphQLObjectType, grouped: GroupedFieldSet) -> SplitSelection:
-        if len(grouped) > SPARE_NULLS:  # not enough to spare: graphql-core goes through it
-            left = tuple(RemainingField("", key, details) for key, details in grouped.items())
-            return SplitSelection(shape=None, names=(), places=(), parts=left, pure=False)
+    def _split(self, owner: GraphQLObjectType, grouped: GroupedFieldSet) -> SplitSelection:
+        if len(grouped) > SPARE_NULLS:  # too few spare nulls: graphql-core executes all fields
+            fields = tuple(RemainingField("", key, details) for key, details in grouped.items())
+            return SplitSelection(shape=None, names=(), attributes=(), remaining=fields, pure=False)
         members: list[Member] = []
-        parts: list[RemainingField] = []
+        remaining: list[RemainingField] = []
         for index, (key, details) in enumerate(grouped.items()):
             null = f"null_{index}"
             member = self._member(owner, key, details, null)
             again = member is not None and any(member.name == other.name for other in members)
-            if member is None or again:  # an attribute has one member: its alias is a part
-                parts.append(RemainingField(null, key, details))
+            if member is None or again:  # an attribute has one member: its alias is executed
+                remaining.append(RemainingField(null, key, details))
                 member = Member(key, null, Any)
-            elif member.place is not None and member.place.counted:
-                parts.append(RemainingField(member.name, key, details, member.place))
+            elif member.attribute is not None and member.attribute.has_lists:
+                remaining.append(RemainingField(member.name, key, details, member.attribute))
             members.append(member)
         return SplitSelection(
             shape=shape(owner.name, members),
             names=tuple((member.key, member.name) for member in members),
-            places=tuple(one.place for one in members if one.place is not None),
-            parts=tuple(parts),
-            pure=all(part.place for part in parts) and owner.is_type_of is None,
+            attributes=tuple(
+                member.attribute for member in members if member.attribute is not None
+            ),
+            remaining=tuple(remaining),
+            pure=all(field.lists for field in remaining) and owner.is_type_of is None,
         )
 
     def _member(
         self, owner: GraphQLObjectType, key: str, details: FieldDetailsList, null: str
     ) -> Member | None:
-        """Return the member that a field becomes; None when graphql-core must execute it."""
+        """Return the member of a field; None when graphql-core must execute the field."""
         node = details[0].node
         name = node.name.value
         if name == "__typename":
@@ -131,15 +133,15 @@ class SelectionSplitter:
     def _read(
         self, key: str, attribute: str, defined: GraphQLField, details: FieldDetailsList
     ) -> Member | None:
-        """Return the member for a plain attribute; None when what stands below is not plain."""
+        """Return the member of a plain attribute; None when the selection below is not pure."""
         named = get_named_type(defined.type)
         zone = attrgetter(f"{attribute}.tzinfo") if is_datetime(named) else None
-        place = CheckedAttribute(attrgetter(attribute), lists=depth(defined.type), zone=zone)
+        checked = CheckedAttribute(attrgetter(attribute), lists=depth(defined.type), zone=zone)
         if not is_object_type(named):
             type_ = exact_type(named)
-            return type_ and Member(key, attribute, wrapped(defined.type, type_), place=place)
-        below = self.of(named, details)
+            return type_ and Member(key, attribute, wrapped(defined.type, type_), attribute=checked)
+        below = self.split(named, details)
         if not below.pure:
             return None
-        place = CheckedAttribute(place.read, lists=place.lists, below=below.places)
-        return Member(key, attribute, wrapped(defined.type, below.shape), place=place)
+        checked = CheckedAttribute(checked.read, lists=checked.lists, below=below.attributes)
+        return Member(key, attribute, wrapped(defined.type, below.shape), attribute=checked)

@@ -6,12 +6,12 @@ A selection as a type: its attributes are the record's, its JSON members are the
 is read from a record by `msgspec.convert(record, Email, from_attributes=True)` with
 
     class Email(Struct):            # JSON
-        is_record: UnsetType        # never     only records have it: nothing else is ever read
+        is_record: UnsetType        # never     only records have it, so nothing else is read
         id: str                     # "id"
         from_: Participant | None   # "sender"
-        null_2: None                # "body"    a spare null of every record; `body` is not touched
+        null_2: None                # "body"    a spare null of every record; `body` is not read
 
-A value of another type, a missing attribute, an exception: the conversion fails as a whole.
+With a value of another type, a missing attribute or an exception the whole conversion fails.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,8 +31,8 @@ from graph.execution.plan.record_checks import (
     spend_budget,
 )
 
-KEPT = 1024  # types; equal selections share one
-_AS_THEY_ARE = (datetime,)  # or a text would be read as one
+CACHED = 1024  # types; equal selections share one
+_NOT_PARSED = (datetime,)  # otherwise a text would be parsed as a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class Member:
     Attributes:
         key: Its name in the response.
         name: The attribute of the shape: the record's own, or a spare null.
-        type: What it is read as.
-        default: What stands for it when records do not have it; `msgspec.NODEFAULT` when they must.
-        place: What to look at besides, in records; None for what is not read from them.
+        type: The type as which the attribute is read.
+        default: The value when records lack it; `msgspec.NODEFAULT` when they must have it.
+        attribute: The attribute to check in records; None when it is not read from them.
     """
 
     key: str
     name: str
     type: Any
     default: Any = msgspec.NODEFAULT
-    place: CheckedAttribute | None = None
+    attribute: CheckedAttribute | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,56 +61,56 @@ class RecordReader:
     Reads a record, or lists of records, into a shape in one step.
 
     Attributes:
-        type: The shape, as often optional and in lists as the field is; null apart, see *nullable*.
-        nullable: Whether there may be none at all. Said apart from the type: msgspec keeps what it
-            knows of a class, but not of a union.
-        dated: The places that hold times.
-        counted: The places that hold lists.
+        type: The shape, optional and in lists like the field's type, but for *nullable*.
+        nullable: Whether the value may be null. It is not in the type, because msgspec caches
+            what it derives from a class, not from a union.
+        times: The attributes that hold times.
+        lists: The attributes that hold lists.
     """
 
     type: Any
     nullable: bool
-    dated: tuple[CheckedAttribute, ...]
-    counted: tuple[CheckedAttribute, ...]
+    times: tuple[CheckedAttribute, ...]
+    lists: tuple[CheckedAttribute, ...]
 
     @classmethod
     def of(
-        cls, type_: Any, places: Sequence[CheckedAttribute], *, counts: bool = True
+        cls, type_: Any, attributes: Sequence[CheckedAttribute], *, counts: bool = True
     ) -> "RecordReader":
-        """Read *type_*, and look at *places* within; *counts* says whether to count lists."""
+        """Return a reader of *type_* that checks *attributes*; *counts*: also counts lists."""
         inner, nullable = _without_none(type_)
         return cls(
             inner,
             nullable,
-            dated=_only(places, lambda place: place.dated),
-            counted=_only(places, lambda place: counts and place.counted),
+            times=_only(attributes, lambda attribute: attribute.has_times),
+            lists=_only(attributes, lambda attribute: counts and attribute.has_lists),
         )
 
     def read(self, value: Any, context: Any) -> Any:
         """
-        Read *value*, and take its objects off `context.budget` if there is one.
+        Read *value* into the shape, and subtract its objects from `context.budget` if there is one.
 
         Raises:
-            Unexpected: It is not exactly what the type says, or more than is left.
+            PlanMismatch: The value is not exactly of the type, or exceeds the budget.
         """
         if value is None and self.nullable:
             return None
         try:
-            found = msgspec.convert(
-                value, self.type, from_attributes=True, builtin_types=_AS_THEY_ARE
+            shape = msgspec.convert(
+                value, self.type, from_attributes=True, builtin_types=_NOT_PARSED
             )
-            if self.dated:
-                require_utc((value,), self.dated)
-            within = spend_budget(context, (value,), self.counted)
+            if self.times:
+                require_utc((value,), self.times)
+            within_budget = spend_budget(context, (value,), self.lists)
         except Exception as problem:
             raise PlanMismatch from problem
-        if not within:
+        if not within_budget:
             raise PlanMismatch
-        return found
+        return shape
 
 
 def wrapped(type_: GraphQLOutputType, inner: Any) -> Any:
-    """Return *inner* as often optional and in lists as *type_* is."""
+    """Return *inner*, optional and in lists like *type_*."""
     if is_non_null_type(type_):
         return _bare(type_.of_type, inner)
     return _bare(type_, inner) | None
@@ -134,16 +134,18 @@ def shape(name: str, members: Sequence[Member]) -> type[msgspec.Struct]:
 
 def _without_none(type_: Any) -> tuple[Any, bool]:
     """Return *type_* without None, and whether it was there."""
-    inner = [one for one in get_args(type_) if one is not NoneType]
+    inner = [member for member in get_args(type_) if member is not NoneType]
     optional = isinstance(type_, UnionType) or get_origin(type_) is Union
     return (inner[0], True) if optional and len(inner) == 1 else (type_, False)
 
 
 def _only(
-    places: Sequence[CheckedAttribute], holds: Callable[[CheckedAttribute], bool]
+    attributes: Sequence[CheckedAttribute], holds: Callable[[CheckedAttribute], bool]
 ) -> tuple[CheckedAttribute, ...]:
     return tuple(
-        replace(place, below=_only(place.below, holds)) for place in places if holds(place)
+        replace(attribute, below=_only(attribute.below, holds))
+        for attribute in attributes
+        if holds(attribute)
     )
 
 
@@ -153,7 +155,7 @@ def _bare(type_: GraphQLOutputType, inner: Any) -> Any:
     return inner
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED)
 def _shape(
     name: str, fields: tuple[tuple[str, Any, Any], ...], keys: tuple[tuple[str, str], ...]
 ) -> type[msgspec.Struct]:
