@@ -224,8 +224,9 @@ def serve_gateway(port: str, dies: str) -> None:
     from gateway.rule_intents import log, recovery
     from providers.content.merged_content import MergedContent
 
-    log.LEASE, log.RENEWAL = 1000, 0.2
-    recovery.TICK, recovery.PAUSES = 0.1, (500, *recovery.PAUSES[1:])
+    log.LEASE_MS, log.RENEWAL_SECONDS = 1000, 0.2
+    recovery.CHECK_SECONDS = 0.1
+    recovery.LOOK_PAUSES_MS = (500, *recovery.LOOK_PAUSES_MS[1:])
 
     async def die(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)

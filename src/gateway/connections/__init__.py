@@ -1,1 +1,14 @@
-"""Legend to be written."""
+"""
+Connected accounts: their rows, credentials and health, and OAuth consent.
+
+    rows             rows of connections, with sealed credentials
+    accounts         opens the provider connectors that a caller may use
+    credentials      credentials of the HTTP layer, read from rows and renewed
+    token_endpoints  token and authorization endpoints per provider
+    oauth_servers    scopes and parameters of the consent pages
+    oauth_flow       consent from the authorization URL to stored tokens
+    oauth_pages      the pages that people see during consent
+    reconnect_links  signed links with which a person reconnects an account
+    health           time of the last successful call (`lastOkAt`)
+    recheck          periodic tests of connections that do not work
+"""

@@ -1,9 +1,9 @@
 """
-When connections last answered (`lastOkAt`), by the calls that are made anyway. Decisions 3.
+Time of the last successful call of each connection (`lastOkAt`), taken from ordinary traffic.
 
-A call leaves a note in memory. Now and then the notes are written down, those that are news: the
-stored moment is at most five minutes behind, and whichever of many processes comes first spares the
-others theirs.
+Calls are recorded in memory and written to the database periodically, if the stored time is more
+than five minutes old; so of many processes only the first one writes.
+See docs/spec/tokens.md#connection-status.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection
@@ -18,27 +18,27 @@ from gateway.store.tables import ConnectionRow
 from gateway.store.timestamps import now_ms
 from providers.http.events import CallEvent
 
-RESOLUTION_MS = 300_000  # milliseconds: `lastOkAt` is that coarse
-_WRITE_SECONDS = 30.0  # seconds between two looks at the notes
+RESOLUTION_MS = 300_000  # of `lastOkAt`
+_WRITE_SECONDS = 30.0  # between two writes
 
 
 class LastSuccess:
-    """Notes which connections answer. One per process."""
+    """Records when connections answer. One per process."""
 
     def __init__(self, database: Database, *, clock: Callable[[], int] = now_ms) -> None:
         """*clock* gives milliseconds since the epoch."""
         self._database = database
         self._clock = clock
-        self._noted: dict[int, int] = {}  # connection -> when it answered last
+        self._answered_at: dict[int, int] = {}  # connection id -> milliseconds
 
     def record(self, event: CallEvent) -> None:
-        """Note a call that upstream answered with a success; a `providers` watcher."""
+        """Record a successful call; listens to the events of `providers.http`."""
         if isinstance(event.connection, int) and event.outcome.startswith("2"):
-            self._noted[event.connection] = self._clock()
+            self._answered_at[event.connection] = self._clock()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Write the notes down now and then, meanwhile."""
+        """Write the recorded times periodically."""
         async with running_tasks(
             repeat(
                 self.write,
@@ -50,30 +50,30 @@ class LastSuccess:
 
     async def write(self) -> int:
         """
-        Write down what is news; return of how many connections.
+        Write the times of connections whose stored time is too old; return how many.
 
         Raises:
-            StorageUnavailable: The database did not answer; the notes are lost.
+            StorageUnavailable: The database did not answer; the recorded times are lost.
         """
-        noted, self._noted = self._noted, {}
-        if not noted:
+        answered_at, self._answered_at = self._answered_at, {}
+        if not answered_at:
             return 0
         async with self._database.reading() as session:
-            found = await session.exec(select(ConnectionRow.id).where(self._old(noted)))
-            news = [number for number in found if number is not None]
-        if not news:
+            ids = await session.exec(select(ConnectionRow.id).where(self._is_stale(answered_at)))
+            stale = [connection_id for connection_id in ids if connection_id is not None]
+        if not stale:
             return 0
         async with self._database.writing() as session:
-            for number in news:
-                row = update(ConnectionRow).where(self._old([number]))
-                await session.exec(row.values(last_ok_at=noted[number]))
-        return len(news)
+            for connection_id in stale:
+                row = update(ConnectionRow).where(self._is_stale([connection_id]))
+                await session.exec(row.values(last_ok_at=answered_at[connection_id]))
+        return len(stale)
 
-    def _old(self, connections: Collection[int]) -> ColumnElement[bool]:
-        """Match those of *connections* whose stored moment is too far behind."""
+    def _is_stale(self, connection_ids: Collection[int]) -> ColumnElement[bool]:
+        """Match the active ones of *connection_ids* whose stored time is too old."""
         stored = col(ConnectionRow.last_ok_at)
         return and_(
-            col(ConnectionRow.id).in_(connections),
+            col(ConnectionRow.id).in_(connection_ids),
             col(ConnectionRow.status) == "active",
             or_(stored.is_(None), stored <= self._clock() - RESOLUTION_MS),
         )

@@ -1,10 +1,10 @@
 """
-Connections that stopped working are tried again, so that nobody must say that they work again.
+Periodic tests of connections that stopped working, so that they recover by themselves.
 
-What a test or a refused refresh has marked stays out of every answer; without this, an upstream
-that is well again, or an administrator who lifts a block there, would not be noticed before a
-person tests or reconnects the account. All processes together try a connection once in a while,
-agreed by leases; a dead refresh token is offered rarely, and never in a loop (reliability D7).
+A connection that a failed test or a refused refresh has marked is left out of every response.
+Without these tests, its recovery would not show before a person tests or reconnects the account.
+Leases limit the tests of all processes together; a dead refresh token is offered rarely and never
+in a loop (docs/spec/reliability.md#token-refresh).
 """
 
 import logging
@@ -20,18 +20,18 @@ from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 
-_CHECK_SECONDS = 30.0  # seconds between two looks of one process
-# Status -> seconds between two tries of one connection, by all processes together.
+_CHECK_SECONDS = 30.0  # between two checks of one process
+# Status -> seconds between two tests of a connection, over all processes.
 PAUSE_SECONDS: Mapping[str, float] = MappingProxyType({"error": 60.0, "needs_reauth": 900.0})
 
 log = logging.getLogger("gateway")
 
-# Makes one harmless read and writes down how it went; see `accounts.Accounts.test`.
+# Makes one harmless read and stores the result; see `accounts.Accounts.test`.
 Test = Callable[[ConnectionRow], Awaitable[Mapping[str, Any]]]
 
 
 class ConnectionRecheck:
-    """Tries what does not work. One per process."""
+    """Tests connections that do not work. One per process."""
 
     def __init__(self, database: Database, leases: Leases, test: Test) -> None:
         self._database = database
@@ -40,7 +40,7 @@ class ConnectionRecheck:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look again and again, meanwhile."""
+        """Test connections periodically."""
         async with running_tasks(
             repeat(
                 self.recheck_due,
@@ -52,13 +52,13 @@ class ConnectionRecheck:
 
     async def recheck_due(self) -> int:
         """
-        Try every connection whose turn it is; return how many work again.
+        Test every connection that is due; return how many work again.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
         async with self._database.reading() as session:
-            found = await session.exec(
+            result = await session.exec(
                 select(ConnectionRow)
                 .where(
                     col(ConnectionRow.status).in_(PAUSE_SECONDS),
@@ -66,7 +66,7 @@ class ConnectionRecheck:
                 )
                 .order_by(col(ConnectionRow.id))
             )
-            rows = found.all()
+            rows = result.all()
         recovered = 0
         for row in rows:
             if await self._leases.take_turn(f"recovery:{row.id}", PAUSE_SECONDS[row.status]):

@@ -1,8 +1,8 @@
 """
-The links that lead a person to reconnect an account: signed, good for a week, the same all day.
+Signed links with which a person reconnects an account: valid for a week, the same all day.
 
-Whoever holds one can send the account's owner to the provider's consent page and nothing more: an
-account other than the connection's own is refused there.
+A link leads to the provider's consent page and allows nothing more: an account other than the
+connection's own is refused after it. See docs/spec/management.md#reconnecting-an-account.
 """
 
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from gateway.store.timestamps import now_ms
 
 PATH = "/oauth/reconnect"
 _DAY = 24 * 60 * 60 * 1000  # milliseconds
-_DAYS = 7
+_VALID_DAYS = 7
 _CONTEXT = b"reconnect"
 
 
 class InvalidLink(ValueError):
-    """Not one of ours, or too old."""
+    """Not a link of this gateway, or expired."""
 
 
 class ReconnectLinks:
-    """Makes and reads the links. One per process."""
+    """Makes and verifies links. One per process."""
 
     def __init__(
         self,
@@ -31,29 +31,29 @@ class ReconnectLinks:
         has_client: Callable[[str], bool],
         clock: Callable[[], int] = now_ms,
     ) -> None:
-        """*has_client* says whether this deployment has an OAuth client for a provider."""
+        """*has_client* returns whether this deployment has an OAuth client for a provider."""
         self._keyring = keyring
         self._base_url = base_url
         self._has_client = has_client
         self._clock = clock
 
     def url(self, connection_id: int) -> str:
-        """Return the link of a connection; it stays the same until the day (UTC) ends."""
-        last_day = self._clock() // _DAY + _DAYS
-        signature = self._keyring.sign(_signed(connection_id, last_day), context=_CONTEXT)
+        """Return the link of a connection; the same until the UTC day ends."""
+        last_day = self._clock() // _DAY + _VALID_DAYS
+        signature = self._keyring.sign(_payload(connection_id, last_day), context=_CONTEXT)
         return f"{self._base_url}{PATH}/{connection_id}.{last_day}.{signature}"
 
     def link_for(
         self, connection_id: int, *, provider: str, mode: str | None, status: str
     ) -> str | None:
-        """Return the link of a connection that needs one and can be helped by it."""
+        """Return the link of a connection; None unless consent is needed and possible."""
         if status != "needs_reauth" or mode == "selected_sites" or not self._has_client(provider):
             return None
         return self.url(connection_id)
 
     def verify(self, text: str) -> int:
         """
-        Return the connection that the last part of a link is for.
+        Return the connection id of *text*, the last path segment of a link.
 
         Raises:
             DeadLink: Not one of ours, or its week is over.
@@ -66,12 +66,12 @@ class ReconnectLinks:
             raise InvalidLink
         connection_id, last_day = int(number), int(day)
         genuine = self._keyring.verify(
-            signature, _signed(connection_id, last_day), context=_CONTEXT
+            signature, _payload(connection_id, last_day), context=_CONTEXT
         )
         if not genuine or self._clock() // _DAY > last_day:
             raise InvalidLink
         return connection_id
 
 
-def _signed(connection_id: int, last_day: int) -> bytes:
+def _payload(connection_id: int, last_day: int) -> bytes:
     return f"{connection_id}.{last_day}".encode()

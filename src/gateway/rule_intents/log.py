@@ -1,10 +1,10 @@
 """
-Allow rules for what tokens make, kept so that no failure in between loses one. Decisions 4.
+Intent log of the allow rules for created resources (docs/spec/rules.md#rules-made-by-the-gateway).
 
-An intent is a row: written before anything is made upstream, and replaced by the rule in one
-transaction. It is held by a lease that this process renews while it is at work; when the
-transaction fails, this process tries it again until it succeeds. An intent whose lease ended,
-because its process died or never heard what became of the call, is for `rule_mending`.
+An intent is a row that is written before the resource is created upstream, and that one transaction
+replaces by the rule. The process renews its lease until then, and repeats a failed transaction
+until it succeeds. An intent whose lease has expired, because its process died or never got the
+response of the call, is left to `recovery`.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ from providers.content.fingerprints import Fingerprint
 
 log = logging.getLogger("gateway")
 
-MAX_RULES = 100_000  # per token; decisions 4
-DESCRIPTION = "created by this token"  # decisions 4
-LEASE = 35_000  # milliseconds: a call to a provider may last 30 seconds, and 5 for clocks; ADR 0008
-RENEWAL = 5.0  # seconds between signs of life, and between tries to store what could not be stored
+MAX_RULES = 100_000  # per token; docs/spec/rules.md#limits-of-automatic-rules
+DESCRIPTION = "created by this token"
+LEASE_MS = 35_000  # 30 seconds that a call may last, and 5 of clock difference; ADR 0008
+RENEWAL_SECONDS = 5.0  # between renewals of leases, and between attempts to store pending rules
 
 
 class RuleIntentLog:
@@ -47,15 +47,15 @@ class RuleIntentLog:
         self._keyring = keyring
         self._clock = clock
         self._running: set[int] = set()
-        self._unstored: dict[int, str] = {}
+        self._pending_rules: dict[int, str] = {}
 
     async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
         """
-        Write down that something is about to be made.
+        Store that a resource is about to be created; return the id of the intent.
 
         Raises:
-            Conflict: `RULE_LIMIT`, the token has as many rules as it may have.
-            Overloaded: The database did not answer, so nothing may be made.
+            Conflict: `RULE_LIMIT`: the token has the maximum number of rules.
+            Overloaded: The database did not answer, so nothing may be created.
         """
         now = self._clock()
         row = RuleIntent(
@@ -63,98 +63,98 @@ class RuleIntentLog:
             rule_type=rule_type.value,
             place=trace.place,
             created_at=now,
-            trace=self._keyring.seal(fingerprints.encode(trace), context=sealed_for(token_id)),
-            lease_until=now + LEASE,
-            look_at=now + LEASE,
+            trace=self._keyring.seal(fingerprints.encode(trace), context=seal_context(token_id)),
+            lease_until=now + LEASE_MS,
+            look_at=now + LEASE_MS,
         )
         try:
             async with self._database.writing() as session:
-                held = await session.exec(
+                count = await session.exec(
                     select(func.count()).where(col(CollabRule.token_id) == token_id)
                 )
-                if held.one() >= MAX_RULES:
+                if count.one() >= MAX_RULES:
                     raise Conflict(f"A token has at most {MAX_RULES} rules.", code=Code.RULE_LIMIT)
                 session.add(row)
                 await session.flush()
-                intent = row.id or 0
+                intent_id = row.id or 0
         except StorageUnavailable as failure:
             raise Overloaded from failure
-        self._running.add(intent)
-        return intent
+        self._running.add(intent_id)
+        return intent_id
 
-    async def allow(self, intent: int, pattern: str) -> None:
+    async def allow(self, intent_id: int, pattern: str) -> None:
         """
         Replace an intent by its rule.
 
         Raises:
-            StorageUnavailable: Not now; it will be tried again.
+            StorageUnavailable: The database did not answer; `renew` tries again.
         """
-        self._unstored[intent] = pattern
-        await self._store(intent, pattern)
+        self._pending_rules[intent_id] = pattern
+        await self._store(intent_id, pattern)
 
-    async def drop(self, intent: int) -> None:
-        """Forget an intent: surely nothing was made."""
-        self._running.discard(intent)
-        with contextlib.suppress(StorageUnavailable):  # then looking for it finds nothing
+    async def drop(self, intent_id: int) -> None:
+        """Delete an intent whose resource was certainly not created."""
+        self._running.discard(intent_id)
+        with contextlib.suppress(StorageUnavailable):  # recovery will find nothing and delete it
             async with self._database.writing() as session:
-                await session.exec(delete(RuleIntent).where(col(RuleIntent.id) == intent))
+                await session.exec(delete(RuleIntent).where(col(RuleIntent.id) == intent_id))
 
-    def abandon(self, intent: int) -> None:
-        """Hold an intent no longer: nobody knows what became of it, so it will be looked for."""
-        self._running.discard(intent)
+    def abandon(self, intent_id: int) -> None:
+        """Leave an intent with unknown outcome to recovery, which looks for the resource."""
+        self._running.discard(intent_id)
 
     async def renew(self) -> None:
-        """Give every intent of this process a fresh lease, and store what could not be stored."""
+        """Extend the lease of every intent of this process, and store the pending rules."""
         if self._running:
-            until = self._clock() + LEASE
+            until = self._clock() + LEASE_MS
             async with self._database.writing() as session:
                 await session.exec(
                     update(RuleIntent)
                     .where(col(RuleIntent.id).in_(list(self._running)))
                     .values(lease_until=until, look_at=until)
                 )
-        await self.retry()
+        await self.store_pending()
 
-    async def retry(self) -> None:
-        """Store the rules that could not be stored before."""
-        for intent, pattern in list(self._unstored.items()):
-            await self._store(intent, pattern)
+    async def store_pending(self) -> None:
+        """Store the rules that could not be stored at first."""
+        for intent_id, pattern in list(self._pending_rules.items()):
+            await self._store(intent_id, pattern)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Renew and retry, meanwhile; retry once more at the end."""
+        """Renew leases periodically, and store pending rules once more at the end."""
         try:
-            async with running_tasks(self._watch()):
+            async with running_tasks(self._renew_periodically()):
                 yield
         finally:
             with contextlib.suppress(StorageUnavailable):
-                await self.retry()
+                await self.store_pending()
 
-    async def _watch(self) -> None:
+    async def _renew_periodically(self) -> None:
         while True:
-            await asyncio.sleep(RENEWAL)
+            await asyncio.sleep(RENEWAL_SECONDS)
             try:
                 await self.renew()
             except StorageUnavailable:
                 log.warning("the rule of something made could not be stored yet")
 
-    async def _store(self, intent: int, pattern: str) -> None:
-        """Add the rule unless it is there, and take the intent away; all or nothing."""
+    async def _store(self, intent_id: int, pattern: str) -> None:
+        """Insert the rule unless it exists, and delete the intent; all or nothing."""
         async with self._database.writing() as session:
-            row = await session.get(RuleIntent, intent)
+            row = await session.get(RuleIntent, intent_id)
             if row is not None:
                 await replace_with_rule(session, row, pattern)
-        self._unstored.pop(intent, None)
-        self._running.discard(intent)
+        self._pending_rules.pop(intent_id, None)
+        self._running.discard(intent_id)
 
 
-def sealed_for(token_id: int) -> bytes:
-    """Return what a trace is sealed for."""
+def seal_context(token_id: int) -> bytes:
+    """Return the keyring context of a sealed fingerprint."""
     return f"rule_intents:{token_id}".encode()
 
 
 async def replace_with_rule(session: AsyncSession, intent: RuleIntent, pattern: str) -> None:
-    """Replace an intent by its rule, unless that is there already."""
+    """Delete an intent and insert its rule, unless the token has that rule already."""
     await session.delete(intent)
     if await has_allow_rule(session, intent, pattern):
         return
@@ -178,8 +178,8 @@ async def replace_with_rule(session: AsyncSession, intent: RuleIntent, pattern: 
 
 
 async def has_allow_rule(session: AsyncSession, intent: RuleIntent, pattern: str) -> bool:
-    """Say whether the token of an intent has this very rule."""
-    same = await session.exec(
+    """Return whether the token of *intent* has the allow rule already."""
+    rows = await session.exec(
         select(CollabRule.id).where(
             col(CollabRule.token_id) == intent.token_id,
             col(CollabRule.rule_type) == intent.rule_type,
@@ -187,4 +187,4 @@ async def has_allow_rule(session: AsyncSession, intent: RuleIntent, pattern: str
             col(CollabRule.action) == RuleAction.ALLOW.value,
         )
     )
-    return same.first() is not None
+    return rows.first() is not None

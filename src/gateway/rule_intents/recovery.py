@@ -1,12 +1,13 @@
 """
-Intents that nobody ends: their rules are stored once what they were about is found upstream.
+Recovery of abandoned rule intents (docs/spec/rules.md#after-a-crash).
 
-When a process dies between making something and storing its rule, or never hears what became of a
-call, the intent stays and its lease ends. Whoever claims it then looks upstream for what fits its
-trace (`providers.content.fingerprints`), with the connections of its token. Exactly one thing fits:
-it gets its rule. Nothing is there, twice: the intent is dropped. Several things fit, or upstream
-cannot be asked for about a day: no rule is stored, and the log says so. A claim is one statement
-that compares and sets, so that of many processes one looks at a time. Decisions 4; ADR 0012.
+When a process dies between creating a resource and storing its rule, or never gets the response of
+the call, the intent stays and its lease expires. The process that claims it then searches upstream,
+with the connections of its token, for resources that match its fingerprint
+(`providers.content.fingerprints`). Exactly one match: it gets its allow rule. No match in two
+searches: the intent is deleted. Several matches, or no answer from upstream for about a day: no
+rule is stored, and the log says so. A claim is one compare-and-set statement, so that one process
+searches at a time. See ADR 0012.
 """
 
 import logging
@@ -17,7 +18,7 @@ from typing import Protocol
 from sqlalchemy import delete, update
 from sqlmodel import col, select
 
-from gateway.rule_intents.log import has_allow_rule, replace_with_rule, sealed_for
+from gateway.rule_intents.log import has_allow_rule, replace_with_rule, seal_context
 from gateway.secrets.keyring import Keyring
 from gateway.store.background import repeat, running_tasks
 from gateway.store.database import Database
@@ -33,11 +34,11 @@ from providers.records.collab import File, Row
 
 log = logging.getLogger("gateway")
 
-TICK = 15.0  # seconds between two rounds
-AT_ONCE = 20  # intents of one round
-ABSENT = 2  # looks that find nothing, until nothing was made
-# Milliseconds from one look to the next; after the last one nobody looks again. A day in all.
-RETRY_PAUSES_MS = (
+CHECK_SECONDS = 15.0  # between two checks for expired intents
+_BATCH = 20  # intents of one check
+_EMPTY_LOOKS = 2  # searches without a match, after which the resource counts as not created
+# From one search to the next; the last search comes after about a day.
+LOOK_PAUSES_MS = (
     60_000,
     60_000,
     300_000,
@@ -50,14 +51,14 @@ RETRY_PAUSES_MS = (
 
 
 class Accounts(Protocol):
-    """What is asked of `gateway.connections.accounts`."""
+    """The part of `gateway.connections.accounts.Accounts` that recovery needs."""
 
     def content_of_connections(self, rows: Sequence[ConnectionRow]) -> MergedContent:
-        """Return the collaboration content of these connections, as one."""
+        """Return the merged collaboration content of *rows*."""
 
 
 class RuleIntentRecovery:
-    """Ends intents whose lease is over. One per process."""
+    """Resolves intents whose lease has expired. One per process."""
 
     def __init__(
         self,
@@ -75,11 +76,11 @@ class RuleIntentRecovery:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look now, and again and again."""
+        """Recover expired intents now and periodically."""
         async with running_tasks(
             repeat(
                 self.recover,
-                pause_seconds=TICK,
+                pause_seconds=CHECK_SECONDS,
                 failure_message="allow rules could not be looked after",
                 first_pause_seconds=0,
             )
@@ -88,26 +89,26 @@ class RuleIntentRecovery:
 
     async def recover(self) -> int:
         """
-        Look at every intent whose lease is over; return how many of them ended.
+        Try to resolve every due intent; return how many were resolved.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        ended = 0
+        resolved = 0
         async with self._database.reading() as session:
             due = col(RuleIntent.look_at) <= self._clock()
-            found = await session.exec(select(RuleIntent).where(due).limit(AT_ONCE))
-            intents = found.all()
+            rows = await session.exec(select(RuleIntent).where(due).limit(_BATCH))
+            intents = rows.all()
         for intent in intents:
-            if await self._claimed(intent):
-                ended += await self._look(intent)
-        return ended
+            if await self._claim(intent):
+                resolved += await self._search(intent)
+        return resolved
 
-    async def _claimed(self, intent: RuleIntent) -> bool:
-        """Take an intent for one look, unless another process did, or its maker lives again."""
-        pause = RETRY_PAUSES_MS[min(intent.looks, len(RETRY_PAUSES_MS) - 1)]
+    async def _claim(self, intent: RuleIntent) -> bool:
+        """Claim an intent for one search; False if another process or its creator was faster."""
+        pause = LOOK_PAUSES_MS[min(intent.looks, len(LOOK_PAUSES_MS) - 1)]
         async with self._database.writing() as session:
-            done = await session.exec(
+            result = await session.exec(
                 update(RuleIntent)
                 .where(
                     col(RuleIntent.id) == intent.id,
@@ -116,52 +117,53 @@ class RuleIntentRecovery:
                 )
                 .values(look_at=self._clock() + pause, looks=RuleIntent.looks + 1)
             )
-        return bool(done.rowcount)
+        return bool(result.rowcount)
 
-    async def _look(self, intent: RuleIntent) -> bool:
-        """Look upstream for what an intent was about; say whether it ended."""
+    async def _search(self, intent: RuleIntent) -> bool:
+        """Search upstream for the resource of an intent; return whether the intent is resolved."""
         looks = intent.looks + 1
         try:
-            made = await self._made(intent)
+            patterns = await self._matches(intent)
         except ProviderFailure:
-            if looks < len(RETRY_PAUSES_MS):
+            if looks < len(LOOK_PAUSES_MS):
                 return False
-            return await self._end(intent, "upstream does not tell what was made")
-        except ValueError:  # sealed by a key that is gone, or from before there were traces
-            return await self._end(intent, "its trace cannot be read")
-        if not made:
-            return await self._end(intent) if looks >= ABSENT else False
-        if len(made) > 1:
-            return await self._end(intent, "more than one thing fits")
+            return await self._delete(intent, "upstream does not tell what was made")
+        except ValueError:  # its key left the ring, or an earlier version wrote it
+            return await self._delete(intent, "its trace cannot be read")
+        if not patterns:
+            return await self._delete(intent) if looks >= _EMPTY_LOOKS else False
+        if len(patterns) > 1:
+            return await self._delete(intent, "more than one thing fits")
         async with self._database.writing() as session:
             row = await session.get(RuleIntent, intent.id)
             if row is not None:
-                await replace_with_rule(session, row, made[0])
+                await replace_with_rule(session, row, patterns[0])
         return True
 
-    async def _made(self, intent: RuleIntent) -> list[str]:
+    async def _matches(self, intent: RuleIntent) -> list[str]:
         """
-        Return the patterns of what fits the intent and has no rule yet.
+        Return the rule patterns of the matching resources that have no rule yet.
 
         Raises:
-            ProviderFailure: Upstream does not tell.
-            ValueError: The trace cannot be read.
+            ProviderFailure: Upstream did not answer, or a connection is not active.
+            ValueError: The fingerprint cannot be decrypted.
         """
-        sealed = sealed_for(intent.token_id)
-        trace = fingerprints.decode(self._keyring.unseal(intent.trace, context=sealed))
-        span = TimeWindow(from_ms(intent.created_at), from_ms(intent.lease_until))
-        content, whole = await self._content(intent.token_id)
-        patterns = [pattern(one) for one in await fingerprints.find_created(content, trace, span)]
-        if not patterns and not whole:
+        context = seal_context(intent.token_id)
+        fingerprint = fingerprints.decode(self._keyring.unseal(intent.trace, context=context))
+        created = TimeWindow(from_ms(intent.created_at), from_ms(intent.lease_until))
+        content, all_active = await self._content(intent.token_id)
+        matches = await fingerprints.find_created(content, fingerprint, created)
+        patterns = [pattern(match) for match in matches]
+        if not patterns and not all_active:
             raise Unreachable
         async with self._database.reading() as session:
-            return [one for one in patterns if not await has_allow_rule(session, intent, one)]
+            return [text for text in patterns if not await has_allow_rule(session, intent, text)]
 
     async def _content(self, token_id: int) -> tuple[MergedContent, bool]:
-        """Open what the token's active connections see; say whether all of them are active."""
+        """Return the content of the token's active connections, and whether all are active."""
         async with self._database.reading() as session:
             token = await session.get(AccessToken, token_id)
-            found = await session.exec(
+            result = await session.exec(
                 select(ConnectionRow)
                 .join(
                     TokenResource,
@@ -172,25 +174,25 @@ class RuleIntentRecovery:
                     col(ConnectionRow.kind) == Surface.COLLAB.value,
                 )
             )
-            rows = found.all()
-        only = None if token is None else Grant.read(token.settings).connection_ids
-        usable = [one for one in rows if only is None or one.id in only]
-        active = [one for one in usable if one.status == "active"]
+            rows = result.all()
+        allowed_ids = None if token is None else Grant.read(token.settings).connection_ids
+        usable = [row for row in rows if allowed_ids is None or row.id in allowed_ids]
+        active = [row for row in usable if row.status == "active"]
         return self._accounts.content_of_connections(active), bool(active) and len(active) == len(
             usable
         )
 
-    async def _end(self, intent: RuleIntent, why: str | None = None) -> bool:
-        """Forget an intent."""
-        if why is not None:
-            log.warning("an allow rule is given up: %s", why)
+    async def _delete(self, intent: RuleIntent, reason: str | None = None) -> bool:
+        """Delete an intent, and log *reason* if its rule may be missing; return True."""
+        if reason is not None:
+            log.warning("an allow rule is given up: %s", reason)
         async with self._database.writing() as session:
             await session.exec(delete(RuleIntent).where(col(RuleIntent.id) == intent.id))
         return True
 
 
-def pattern(made: File | Row) -> str:
-    """Return what the rule of something made names."""
-    if isinstance(made, File):
-        return f"{made.drive}:{made.item}"
-    return f"{made.list}:{made.number}"
+def pattern(resource: File | Row) -> str:
+    """Return the pattern of the rule for *resource*."""
+    if isinstance(resource, File):
+        return f"{resource.drive}:{resource.item}"
+    return f"{resource.list}:{resource.number}"

@@ -1,8 +1,8 @@
 """
-Sealing again, under the first key, what older keys sealed.
+Key rotation: seals stored values again under the first key of the ring.
 
-Every batch is a transaction of its own, and what is under the first key already is passed over: a
-run that was cut off is simply started again, while the gateway serves.
+It runs while the gateway serves. Every batch is one transaction, and values under the first key are
+skipped, so an interrupted run is simply started again.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,11 +21,11 @@ from gateway.store.tables import ConnectionRow
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedColumn:
     """
-    A column that holds sealed values.
+    A column of sealed values.
 
     Attributes:
-        before: A key before all others of the table.
-        context: What a row's value is sealed for when it is text (`Keyring.seal`); None for bytes,
+        before: A value lower than every primary key of the table.
+        context: Returns the context of a row whose value is text (`Keyring.seal`); None for bytes,
             which are sealed for their place.
     """
 
@@ -36,12 +36,12 @@ class SealedColumn:
 
     @property
     def name(self) -> str:
-        """The table's name, as the sealed values' places have it."""
+        """The table name that the place of a sealed value begins with."""
         return str(self.table.__tablename__)
 
-    def renewed(self, row: Any, keyring: Keyring) -> bytes | str | None:
+    def rotated(self, row: Any, keyring: Keyring) -> bytes | str | None:
         """
-        Return the value of *row* under the first key; None when it is so already.
+        Return the value of *row* under the first key; None when it already is.
 
         Raises:
             ValueError: No key of the ring opens it.
@@ -58,11 +58,11 @@ CREDENTIALS = SealedColumn(table=ConnectionRow, column="credentials", before=0)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotationResult:
     """
-    What was done.
+    Result of rotating one column.
 
     Attributes:
-        changed: How many values got another key.
-        unreadable: The rows whose values open with no key of the ring; they stay as they are.
+        changed: Number of values sealed again.
+        unreadable: Primary keys of the rows that no key of the ring opens; they stay unchanged.
     """
 
     changed: int
@@ -72,34 +72,34 @@ class RotationResult:
 async def rotate_column(
     database: Database,
     keyring: Keyring,
-    sealed: SealedColumn,
+    column: SealedColumn,
     *,
     batch: int = 100,
     progress: ProgressListener = lambda _done, _total: None,
 ) -> RotationResult:
-    """Seal all values of a column under the first key of *keyring*."""
-    key, held = col(sealed.table.id), col(getattr(sealed.table, sealed.column))  # type: ignore[attr-defined]  # every table's key
+    """Seal all values of *column* under the first key; *progress* gets (rows done, all rows)."""
+    key, value = col(column.table.id), col(getattr(column.table, column.column))  # type: ignore[attr-defined]  # every table's key
     async with database.reading() as session:
-        total = (await session.exec(select(func.count()).where(held.is_not(None)))).one()
-    changed, looked_at, unreadable = 0, 0, []
-    last: Any = sealed.before
+        total = (await session.exec(select(func.count()).where(value.is_not(None)))).one()
+    changed, checked, unreadable = 0, 0, []
+    last: Any = column.before
     while True:
         async with database.writing() as session:
-            wanted = select(sealed.table).where(held.is_not(None), key > last).order_by(key)
-            # Held against a refresh that stores new credentials meanwhile.
-            rows = (await session.exec(wanted.limit(batch).with_for_update())).all()
+            query = select(column.table).where(value.is_not(None), key > last).order_by(key)
+            # Locked against a refresh that stores new credentials meanwhile.
+            rows = (await session.exec(query.limit(batch).with_for_update())).all()
             for row in rows:
                 last = row.id  # type: ignore[attr-defined]  # every table's key
                 try:
-                    renewed = sealed.renewed(row, keyring)
+                    rotated = column.rotated(row, keyring)
                 except ValueError:
                     unreadable.append(last)
                     continue
-                if renewed is not None:
-                    setattr(row, sealed.column, renewed)
+                if rotated is not None:
+                    setattr(row, column.column, rotated)
                     session.add(row)
                     changed += 1
-        looked_at += len(rows)
-        progress(looked_at, total)
+        checked += len(rows)
+        progress(checked, total)
         if len(rows) < batch:
             return RotationResult(changed=changed, unreadable=unreadable)

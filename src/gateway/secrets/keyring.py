@@ -1,8 +1,8 @@
 """
-Secrets at rest and sealed tokens: AES-256-GCM under a ring of keys, the first of which seals.
+Encryption of stored secrets and of tokens: AES-256-GCM under a ring of keys; the first one seals.
 
-Every sealed value names its key and is bound to its place (`table:row:column`, or what a page token
-belongs to), so it opens nowhere else. Keys for different uses are derived apart by HKDF.
+Every sealed value contains the id of its key and is bound to its place (`table:row:column`) or
+context, so it opens nowhere else. HKDF derives separate keys for separate uses.
 """
 
 import base64
@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _VERSION = b"\x01"
-_ID = 4  # bytes of a key's name
-_NONCE = 12
+_ID = 4  # bytes
+_NONCE = 12  # bytes
 _HEAD = len(_VERSION) + _ID + _NONCE
-MIN_SECRET = 16  # characters; less is a password, not a key
+MIN_SECRET = 16  # characters; anything shorter is a password
 
 
 class WeakSecret(ValueError):
@@ -38,14 +38,14 @@ class _Key:
 
 
 class Keyring:
-    """Seals with its first key, opens with any."""
+    """Seals with the first key and opens with any key."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
         """
         Derive the keys.
 
         Raises:
-            WeakSecret: No secret at all, or one under 16 characters.
+            WeakSecret: No secret, or one under 16 characters.
         """
         if not secrets or min(map(len, secrets)) < MIN_SECRET:
             raise WeakSecret(f"Every secret key needs at least {MIN_SECRET} characters.")
@@ -54,11 +54,11 @@ class Keyring:
 
     @classmethod
     def read(cls, setting: str) -> Self:
-        """Read the comma-separated `AGW_SECRET_KEYS`."""
+        """Create a keyring from the comma-separated `AGW_SECRET_KEYS`."""
         return cls([part.strip() for part in setting.split(",") if part.strip()])
 
     def encrypt(self, plain: bytes, *, place: str) -> bytes:
-        """Seal *plain* for *place*, such as ``connections:7:credentials``."""
+        """Seal *plain* for *place*, such as ``connections:7:credentials``; see `place`."""
         key = self._first
         return _seal(key.id, key.rows, plain, place.encode())
 
@@ -67,14 +67,14 @@ class Keyring:
         Open what `encrypt` sealed for *place*.
 
         Raises:
-            ValueError: Damaged, sealed for another place, or its key is gone.
+            ValueError: Damaged, sealed for another place, or its key is not in the ring.
         """
-        key = self._key_of(sealed)
+        key = self._find_key(sealed)
         return _open(key.rows, sealed, place.encode())
 
     def rotate(self, sealed: bytes, *, place: str) -> bytes | None:
-        """Seal again under the first key; None when it is so already."""
-        if self._key_of(sealed).id == self._first.id:
+        """Return *sealed* under the first key; None when it already is."""
+        if self._find_key(sealed).id == self._first.id:
             return None
         return self.encrypt(self.decrypt(sealed, place=place), place=place)
 
@@ -86,33 +86,33 @@ class Keyring:
 
     def unseal(self, token: str, *, context: bytes) -> bytes:
         """
-        Open what `seal` made.
+        Open what `seal` returned.
 
         Raises:
-            ValueError: Not one of ours, damaged, or made for another *context*.
+            ValueError: Not sealed by this ring, damaged, or sealed for another *context*.
         """
-        sealed = _read(token)
-        return _open(self._key_of(sealed).tokens, sealed, context)
+        sealed = _decode(token)
+        return _open(self._find_key(sealed).tokens, sealed, context)
 
     def reseal(self, token: str, *, context: bytes) -> str | None:
-        """Seal what `seal` made again under the first key; None when it is so already."""
-        if self._key_of(_read(token)).id == self._first.id:
+        """Return what `seal` returned under the first key; None when it already is."""
+        if self._find_key(_decode(token)).id == self._first.id:
             return None
         return self.seal(self.unseal(token, context=context), context=context)
 
     def sign(self, payload: bytes, *, context: bytes) -> str:
-        """Return the signature of *payload*, URL-safe: the same one every time."""
+        """Return the signature of *payload*: URL-safe and deterministic."""
         return _signature(self._first, payload, context)
 
     def verify(self, signature: str, payload: bytes, *, context: bytes) -> bool:
-        """Say whether any key of the ring made *signature* for this payload and *context*."""
-        given = signature.encode("utf-8", "replace")
+        """Return whether any key of the ring made *signature* for *payload* and *context*."""
+        signature_bytes = signature.encode("utf-8", "replace")
         return any(
-            hmac.compare_digest(_signature(key, payload, context).encode(), given)
+            hmac.compare_digest(_signature(key, payload, context).encode(), signature_bytes)
             for key in self._keys.values()
         )
 
-    def _key_of(self, sealed: bytes) -> _Key:
+    def _find_key(self, sealed: bytes) -> _Key:
         key = self._keys.get(sealed[1 : 1 + _ID])
         if key is None or sealed[:1] != _VERSION:
             raise ValueError("sealed with a key that is not in the ring")
@@ -120,21 +120,21 @@ class Keyring:
 
 
 def new_secret() -> str:
-    """Make a secret key: 256 random bits, URL-safe."""
+    """Return a new secret key: 256 random bits, URL-safe."""
     return base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
 
 def place(table: str, row: int, column: str) -> str:
-    """Name where a sealed value belongs."""
+    """Return the place that a column value is sealed for."""
     return f"{table}:{row}:{column}"
 
 
-def _read(token: str) -> bytes:
-    """Decode sealed text; anything but its one spelling is a ValueError."""
+def _decode(token: str) -> bytes:
+    """Decode sealed text; ValueError for anything but the canonical base64."""
     try:
         sealed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except ValueError as damage:
-        raise ValueError("not sealed text") from damage
+    except ValueError as failure:
+        raise ValueError("not sealed text") from failure
     if base64.urlsafe_b64encode(sealed).rstrip(b"=").decode() != token:
         raise ValueError("not sealed text")
     return sealed
@@ -149,13 +149,13 @@ def _open(cipher: AESGCM, sealed: bytes, bound_to: bytes) -> bytes:
     head = sealed[:_HEAD]
     try:
         return cipher.decrypt(head[-_NONCE:], sealed[_HEAD:], head[:-_NONCE] + bound_to)
-    except (InvalidTag, ValueError) as damage:
-        raise ValueError("damaged, or sealed for another place") from damage
+    except (InvalidTag, ValueError) as failure:
+        raise ValueError("damaged, or sealed for another place") from failure
 
 
 def _signature(key: _Key, payload: bytes, context: bytes) -> str:
-    made = hmac.digest(key.links, context + b"\x00" + payload, "sha256")
-    return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+    digest = hmac.digest(key.links, context + b"\x00" + payload, "sha256")
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _derive(secret: str) -> _Key:

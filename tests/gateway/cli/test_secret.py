@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import select
 
 from gateway.connections import rows as connection_rows
-from gateway.rule_intents.log import sealed_for
+from gateway.rule_intents.log import seal_context
 from gateway.secrets import key_rotation
 from gateway.secrets.keyring import Keyring, place
 from gateway.store.database import Database
@@ -106,7 +106,7 @@ def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
             rule_type="file_id",
             place="d:f",
             created_at=0,
-            trace=Keyring([OLD]).seal(b"trace", context=sealed_for(1)),
+            trace=Keyring([OLD]).seal(b"trace", context=seal_context(1)),
             lease_until=0,
             look_at=0,
         )
@@ -128,7 +128,7 @@ def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
     [secret] = three.all(select(OAuthAttempt.secret))
     assert new.decrypt(secret, place=place("oauth_attempts", "a", "secret")) == b"secret"
     [trace] = three.all(select(RuleIntent.trace))
-    assert new.unseal(trace, context=sealed_for(1)) == b"trace"
+    assert new.unseal(trace, context=seal_context(1)) == b"trace"
     environment.setenv("AGW_SECRET_KEYS", NEW)
     again = run("secret", "rotate")
     assert (again.exit_code, again.stderr) == (0, "0 credentials sealed again.\n")

@@ -161,7 +161,7 @@ def sandbox():
 @pytest.fixture
 async def gateway(migrated_file, tmp_path, monkeypatch, sandbox):
     """A process of the test's own, which looks at its notes at once."""
-    monkeypatch.setattr(last_success, "TICK", 0.01)
+    monkeypatch.setattr("gateway.connections.health._WRITE_SECONDS", 0.01)
     shutil.copy(migrated_file, tmp_path / "gateway.db")
     settings = Settings(
         _env_file=None,

@@ -30,7 +30,7 @@ async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
 
 async def test_a_sweep_that_fails_is_done_again_an_hour_later(database, time, monkeypatch, caplog):
     """The others of that hour are not waited for: what is old stays old."""
-    monkeypatch.setattr(cleanup, "TICK", 0)
+    monkeypatch.setattr(cleanup, "_CHECK_SECONDS", 0)
     tried, again = [], asyncio.Event()
 
     async def sweep():

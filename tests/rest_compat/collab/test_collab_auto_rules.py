@@ -148,7 +148,7 @@ async def test_a_rule_that_cannot_be_stored_is_retried_and_the_response_has_the_
     assert body["fileId"].startswith("collab:drive:")
     assert len(await intents(content)) == 1
     fails.clear()
-    await book.retry()
+    await book.store_pending()
     assert [rule["source"] for rule in await content.rules(token)] == ["manual", "auto"]
     assert await intents(content) == []
 

@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import select
 from world import MAIN
 
-from gateway.rule_intents.recovery import RETRY_PAUSES_MS, RuleIntentRecovery
+from gateway.rule_intents.recovery import LOOK_PAUSES_MS, RuleIntentRecovery
 from gateway.store.tables import RuleIntent
 from gateway.store.timestamps import now_ms
 from providers.failures import OutcomeUnknown
@@ -170,7 +170,7 @@ async def test_a_lost_creation_gets_no_rule_and_its_intent_ends(content, token, 
     assert len(await intents(content)) == 1
 
     assert await recovery.after(LEASE) == 0  # upstream may show it late
-    assert await recovery.after(RETRY_PAUSES_MS[0]) == 1
+    assert await recovery.after(LOOK_PAUSES_MS[0]) == 1
     assert (await own(content, token), await intents(content)) == ([], [])
 
 
@@ -189,7 +189,7 @@ async def test_a_resource_by_someone_else_gets_no_rule(content, token, recovery,
     }[change]
     shelf.put(msgspec.structs.replace(made, **other))
 
-    assert await recovery.after(LEASE, RETRY_PAUSES_MS[0]) == 1
+    assert await recovery.after(LEASE, LOOK_PAUSES_MS[0]) == 1
     assert await own(content, token) == []
 
 
@@ -204,7 +204,7 @@ async def test_a_row_with_other_values_gets_no_rule(content, token, recovery):
     changed = await content.call("PATCH", path, json={"fields": {"Length": 8}})
     assert changed.status_code == 200, changed.text
 
-    assert await recovery.after(LEASE, RETRY_PAUSES_MS[0]) == 1
+    assert await recovery.after(LEASE, LOOK_PAUSES_MS[0]) == 1
     assert (await own(content, token), await intents(content)) == ([], [])
 
 
@@ -250,13 +250,13 @@ async def test_a_file_that_upstream_renamed_is_found(content, token, recovery):
 async def test_an_unavailable_upstream_is_retried_for_a_day(content, token, recovery, caplog):
     await uploading(content, token)
     await content.fail(kind="503", count=1000)
-    assert await recovery.after(LEASE, *RETRY_PAUSES_MS[:-2]) == 0
+    assert await recovery.after(LEASE, *LOOK_PAUSES_MS[:-2]) == 0
     assert len(await intents(content)) == 1
     content.forget_calls()
     assert await recovery.after(0) == 0
     assert content.calls() == []  # not before it is due
 
-    assert await recovery.after(RETRY_PAUSES_MS[-2]) == 1
+    assert await recovery.after(LOOK_PAUSES_MS[-2]) == 1
     assert DAY / 2 < recovery.ahead < DAY
     assert (await own(content, token), await intents(content)) == ([], [])
     assert "an allow rule is given up: upstream does not tell what was made" in caplog.text
@@ -271,10 +271,10 @@ async def test_an_intent_is_kept_while_its_connection_is_unusable(content, token
     assert len(main) == 1
     connection = main[0]
     await admin.patch(f"/api/connections/{connection}", json={"status": "disabled"})
-    assert await recovery.after(LEASE, RETRY_PAUSES_MS[0]) == 0
+    assert await recovery.after(LEASE, LOOK_PAUSES_MS[0]) == 0
 
     await admin.patch(f"/api/connections/{connection}", json={"status": "active"})
-    assert await recovery.after(RETRY_PAUSES_MS[1]) == 1
+    assert await recovery.after(LOOK_PAUSES_MS[1]) == 1
     assert len(await own(content, token)) == 1
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from gateway.cli.console import Told
 from gateway.cli.stores import opened
-from gateway.rule_intents.log import sealed_for
+from gateway.rule_intents.log import seal_context
 from gateway.secrets.key_rotation import CREDENTIALS, SealedColumn, rotate_column
 from gateway.store.tables import IdempotencyRow, OAuthAttempt, RuleIntent
 
@@ -14,7 +14,7 @@ EVERYTHING = (
     SealedColumn(table=IdempotencyRow, column="outcome", before=0),
     SealedColumn(table=OAuthAttempt, column="secret", before=""),
     SealedColumn(
-        table=RuleIntent, column="trace", before=0, context=lambda row: sealed_for(row.token_id)
+        table=RuleIntent, column="trace", before=0, context=lambda row: seal_context(row.token_id)
     ),
 )
 
