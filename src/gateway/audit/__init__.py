@@ -1,1 +1,12 @@
-"""The decision log: one row per call of a known token, and what decided it. Decisions 3."""
+"""
+The decision log: one row per call of a known token, and what decided it (ADR 0013).
+
+    decision   the members of a row
+    recorder   makes rows from finished requests
+    log        the queue in memory and its batches into the database
+    chain      signatures that link rows, so that tampering shows
+    reading    queries over stored rows
+    retention  deletion of old days
+
+See docs/spec/management.md#decision-log.
+"""

@@ -1,9 +1,9 @@
 """
-Rows that vouch for each other: what one process writes in one day is a chain of signatures.
+Signature chains of decision rows: one chain per process and day.
 
-Each row is signed together with the signature before it, under the deployment's secret keys, so
-that a row that was changed, taken out or put in is seen by whoever has the keys. Not seen: that the
-newest rows of a chain, or a whole chain, are gone.
+Each row is signed together with the previous signature, under the deployment's secret keys, so that
+the holder of the keys detects a changed, removed or inserted row. The removal of the newest rows of
+a chain, or of a whole chain, is not detected.
 """
 
 import secrets
@@ -18,12 +18,12 @@ from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 
 _CONTEXT = b"decision"
-DAY = 24 * 60 * 60 * 1000  # milliseconds
+DAY_MS = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Where a row stands: the *number* of a *chain*, from 1."""
+    """The position of a row in its chain, counted from 1, and its signature."""
 
     chain: str
     number: int
@@ -31,7 +31,7 @@ class Link:
 
 
 class Chain:
-    """The chain that this process writes; a new day begins a new one."""
+    """The chain that this process writes; each UTC day begins a new one."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
@@ -39,9 +39,9 @@ class Chain:
         self._last = Link("", 0, "")
 
     def link(self, row: Decision) -> Link:
-        """Put *row* at the end of the chain of its day."""
-        if row.at // DAY != self._day:
-            self._day = row.at // DAY
+        """Append *row* to the chain of its day."""
+        if row.at // DAY_MS != self._day:
+            self._day = row.at // DAY_MS
             name = f"{timestamps.to_text(row.at)[:10]}-{secrets.token_hex(8)}"
             self._last = Link(name, 0, "")
         chain, number = self._last.chain, self._last.number + 1
@@ -51,15 +51,15 @@ class Chain:
 
 
 class Fault(StrEnum):
-    """What is wrong with a chain."""
+    """Kinds of damage to a chain."""
 
-    CHANGED = "changed"  # the row is not what was signed, or does not follow the one before
-    MISSING = "missing"  # rows before this one are gone
+    CHANGED = "changed"  # the row, or the signature before it, is not what was signed
+    MISSING = "missing"  # rows before this one are missing
 
 
 @dataclass(frozen=True, slots=True)
 class ChainFault:
-    """*fault* at the row with this *number* of a *chain*."""
+    """A fault at the row with *number* in *chain*."""
 
     chain: str
     number: int
@@ -67,11 +67,11 @@ class ChainFault:
 
 
 async def faults(
-    keyring: Keyring, linked: AsyncIterable[tuple[Link, Decision]]
+    keyring: Keyring, rows: AsyncIterable[tuple[Link, Decision]]
 ) -> AsyncIterator[ChainFault]:
-    """Check rows that come chain by chain, in the order of their numbers."""
+    """Check *rows*, which come chain by chain in the order of their numbers."""
     last = Link("", 0, "")
-    async for link, row in linked:
+    async for link, row in rows:
         if link.chain != last.chain:
             last = Link(link.chain, 0, "")
         if link.number != last.number + 1:
@@ -83,5 +83,5 @@ async def faults(
         last = link
 
 
-def _payload(chain: str, number: int, before: str, row: Sequence[object]) -> bytes:
-    return orjson.dumps([chain, number, before, *row])
+def _payload(chain: str, number: int, previous: str, row: Sequence[object]) -> bytes:
+    return orjson.dumps([chain, number, previous, *row])

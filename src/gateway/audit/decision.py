@@ -1,4 +1,4 @@
-"""What is written down of one call: who, what, how it ended and what decided it; never content."""
+"""A row of the decision log: who called what, the outcome and what decided it; never content."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.A
 
 
 class Outcome(StrEnum):
-    """How a call ended; `failed`: nothing of ours refused it."""
+    """Outcomes of a call; `failed` means that it did not work, but no layer refused it."""
 
     ALLOWED = "allowed"
     REFUSED = "refused"
@@ -26,7 +26,7 @@ class Outcome(StrEnum):
 
 
 class EntryPoint(StrEnum):
-    """Which door a call came through."""
+    """The API that a call came through: `door` in the API and the table."""
 
     REST = "rest"
     GRAPHQL = "graphql"
@@ -35,22 +35,23 @@ class EntryPoint(StrEnum):
 
 class Decision(NamedTuple):
     """
-    One call, or one root field of a GraphQL request. Members are columns of `decisions`, in order.
+    One call, or one root field of a GraphQL request. Members are the columns of `decisions`, in
+    order.
 
     Attributes:
-        at: When it was answered; milliseconds.
-        surface: None for calls that belong to none.
-        operation: The root field that answers; None when none was reached.
-        resource_id: The id that the caller named, if it has the form of one.
-        layer: That decided; None when the call was allowed.
-        status: That REST answers with; 0 when nobody waited for an answer.
+        at: Time of the response; milliseconds.
+        surface: None for calls that belong to no surface.
+        operation: The root field; None when none was reached.
+        resource_id: The id that the caller named, if it has the form of an id.
+        layer: The layer that decided; None when the call was allowed.
+        status: The HTTP status of REST; 0 when the caller left before the response.
         rule_id: The collab rule that decided.
-        policy_rev: Of the token, as the call found it.
-        hidden_fields: How many mask words of the surface the token may not see.
-        cost: Operations charged to its rate buckets.
-        duration: Microseconds since the token was known.
-        upstream_calls: Tries at calls upstream; of the request as a whole.
-        upstream_status: What the last of them was answered with; None when none was.
+        policy_rev: Policy revision of the token during the call.
+        hidden_fields: Number of field words of the surface that the token may not see.
+        cost: Operations charged to rate limits.
+        duration: Microseconds since authentication.
+        upstream_calls: Attempts of upstream calls, over the whole request.
+        upstream_status: HTTP status of the last of them; None without a response.
     """
 
     at: int
@@ -99,35 +100,35 @@ class Decision(NamedTuple):
         }
 
 
-def looks_like_id(surface: str | None, given: str) -> bool:
-    """Say whether *given* has the form of an id of *surface*; anything else may be content."""
-    return surface is not None and len(given) <= ids.MAX_ID_LENGTH and _FORMED[surface](given)
+def looks_like_id(surface: str | None, text: str) -> bool:
+    """Return whether *text* has the form of an id of *surface*; anything else may be content."""
+    return surface is not None and len(text) <= ids.MAX_ID_LENGTH and _IS_ID[surface](text)
 
 
-def _mail(given: str) -> bool:
-    split = ids.split_mail_id(given)
-    if split is None:
+def _is_mail_id(text: str) -> bool:
+    parts = ids.split_mail_id(text)
+    if parts is None:
         return False
-    provider, native = split
+    provider, native = parts
     return (
         ids.is_provider_a_id(native) if provider == "PROVIDER_A" else ids.is_provider_b_id(native)
     )
 
 
-def _collab(given: str) -> bool:
-    reads = (
+def _is_collab_id(text: str) -> bool:
+    splitters = (
         collab_ids.split_folder,
         collab_ids.split_drive,
         collab_ids.split_site,
         collab_ids.split_list,
         collab_ids.split_row,
     )
-    return any(read(given) is not None for read in reads)
+    return any(split(text) is not None for split in splitters)
 
 
-_FORMED: Mapping[str, Callable[[str], bool]] = {
-    Surface.EMAIL: _mail,
-    Surface.CALENDAR: lambda given: _UUID.fullmatch(given) is not None,
-    Surface.TASKS: lambda given: _DIGITS.fullmatch(given) is not None,
-    Surface.COLLAB: _collab,
+_IS_ID: Mapping[str, Callable[[str], bool]] = {
+    Surface.EMAIL: _is_mail_id,
+    Surface.CALENDAR: lambda text: _UUID.fullmatch(text) is not None,
+    Surface.TASKS: lambda text: _DIGITS.fullmatch(text) is not None,
+    Surface.COLLAB: _is_collab_id,
 }

@@ -1,10 +1,11 @@
 """
-From memory to the table `decisions`, in batches, off the path of the calls.
+Queue of decision rows in memory, written to the table `decisions` in batches.
 
-The queue is bounded. When it is full, the oldest rows of *reads* are dropped and counted. Rows of
-*changes* are never dropped for want of room: a change that would find none waits a little before it
-begins, and is then refused with 503, having done nothing. What is in memory when a process is
-killed is lost: at most what half a second brought.
+Requests do not wait for the database. The queue is bounded: when it is full, the oldest rows of
+reads are dropped and counted. Rows of changes are never dropped: a mutation waits for capacity
+before it begins, and is refused with 503 after a while, having changed nothing. Rows in memory are
+lost when the process is killed: at most half a second of them. See docs/spec/limits.md#decision-log
+and ADR 0013.
 """
 
 import asyncio
@@ -28,17 +29,17 @@ from gateway.store.timestamps import now_ms
 log = logging.getLogger("gateway")
 
 CAPACITY = 10_000  # rows of reads, and as many of changes
-BATCH = 200  # rows in one transaction; linking them takes the event loop about two milliseconds
-GATHERING = 0.5  # seconds that rows are gathered for a batch
-PATIENCE = 5.0  # seconds between two tries when the database does not answer
-WAIT = 2.0  # seconds that a change waits for room
-FAREWELL = 5.0  # seconds for the last rows when the process ends
+BATCH = 200  # rows per transaction; signing them blocks the event loop for about 2 ms
+BATCH_DELAY_SECONDS = 0.5  # during which rows are collected for a batch
+RETRY_SECONDS = 5.0  # between attempts while the database does not answer
+CAPACITY_TIMEOUT_SECONDS = 2.0  # of a mutation that waits for capacity
+SHUTDOWN_TIMEOUT_SECONDS = 5.0  # to store the last rows
 
 _COLUMNS = (*Decision._fields, "chain", "number", "signature")
 
 
 class DecisionLog:
-    """Takes rows and stores them. One per process."""
+    """Queues rows and stores them. One per process."""
 
     def __init__(  # noqa: PLR0913 - keyword-only, most with a default
         self,
@@ -51,12 +52,17 @@ class DecisionLog:
         on_row: Callable[[Decision], None] = lambda _: None,
     ) -> None:
         """
-        Keep rows for *days* days; 0 keeps no log.
+        Initialise an empty queue.
 
-        *clock* is in milliseconds; *lost* is told how many rows nobody will read, *told* hears of
-        every row, kept or not.
+        Args:
+            database: Stores the rows.
+            keyring: Signs the rows.
+            days: Retention period; 0 stores no rows.
+            clock: Milliseconds since the epoch.
+            on_dropped: Called with the number of rows that were dropped.
+            on_row: Called with every row, stored or not.
         """
-        self.dropped = 0  # rows, since the process began
+        self.dropped = 0  # rows since the process started
         self.clock = clock
         self._on_dropped = on_dropped
         self._on_row = on_row
@@ -69,16 +75,16 @@ class DecisionLog:
         self._changes = deque[Decision]()
         self._batch: Sequence[tuple[object, ...]] = ()
         self._storing = asyncio.Lock()
-        self._news = asyncio.Event()
-        self._room = asyncio.Event()
+        self._has_rows = asyncio.Event()
+        self._has_capacity = asyncio.Event()
 
     @property
     def waiting(self) -> int:
-        """How many rows are in memory."""
+        """The number of rows in memory."""
         return len(self._reads) + len(self._changes) + len(self._batch)
 
     def write(self, row: Decision, *, change: bool) -> None:
-        """Take a row; *change* says that the call was a mutation."""
+        """Queue a row; *change* means that the call was a mutation."""
         self._on_row(row)
         if not self._days:
             return
@@ -87,114 +93,113 @@ class DecisionLog:
         else:
             if len(self._reads) >= CAPACITY:
                 self._reads.popleft()
-                self._drop(1)
+                self._count_dropped(1)
             self._reads.append(row)
-        self._news.set()
+        self._has_rows.set()
 
     async def wait_for_capacity(self) -> None:
         """
-        Wait until the row of a change that is about to begin will find room.
+        Wait until the queue has capacity for the row of a mutation that is about to begin.
 
         Raises:
-            Overloaded: It would not; nothing may be changed.
+            Overloaded: There was none in time; the mutation must not run.
         """
         if len(self._changes) < CAPACITY:
             return
         try:
-            async with asyncio.timeout(WAIT):
+            async with asyncio.timeout(CAPACITY_TIMEOUT_SECONDS):
                 while len(self._changes) >= CAPACITY:
-                    self._room.clear()
-                    await self._room.wait()
+                    self._has_capacity.clear()
+                    await self._has_capacity.wait()
         except TimeoutError:
             raise Overloaded from None
 
     async def flush(self) -> None:
         """
-        Store every row that has been taken so far.
+        Store every row that is queued now.
 
         Raises:
-            StorageUnavailable: Not now; nothing is lost, and a later try stores nothing twice.
+            StorageUnavailable: No row is lost, and a later call stores none twice.
         """
         async with self._storing:
-            left = self.waiting
-            while left > 0 and self.waiting > 0:
+            remaining = self.waiting
+            while remaining > 0 and self.waiting > 0:
                 if not self._batch:
-                    self._batch = self._linked(self._next())
+                    self._batch = self._link(self._next_batch())
                 try:
                     await self._store(self._batch)
                 except StorageUnavailable:
                     raise
-                except Exception as bug:  # noqa: BLE001 - rows that nobody can store must not stay
-                    self._give_up(bug)
-                left -= len(self._batch)
+                except Exception as failure:  # noqa: BLE001 - such rows would block the queue
+                    self._discard_batch(failure)
+                remaining -= len(self._batch)
                 self._batch = ()
-                self._room.set()
+                self._has_capacity.set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Store what comes, meanwhile, and what is left at the end; drop what is too old."""
+        """Store queued rows and delete old ones periodically; store the last rows at the end."""
         if not self._days:
             yield
             return
         try:
-            async with running_tasks(self._watch(), self._retention.watch()):
+            async with running_tasks(self._store_periodically(), self._retention.run_hourly()):
                 yield
         finally:
             try:
-                async with asyncio.timeout(FAREWELL):
+                async with asyncio.timeout(SHUTDOWN_TIMEOUT_SECONDS):
                     await self.flush()
             except (TimeoutError, StorageUnavailable):
-                told = {"count": self.waiting}
-                log.error("rows of the decision log are lost", extra=told)  # noqa: TRY400
+                count = {"count": self.waiting}
+                log.error("rows of the decision log are lost", extra=count)  # noqa: TRY400
 
-    async def _watch(self) -> None:
+    async def _store_periodically(self) -> None:
         while True:
-            await self._news.wait()
-            await asyncio.sleep(GATHERING)
-            self._news.clear()
+            await self._has_rows.wait()
+            await asyncio.sleep(BATCH_DELAY_SECONDS)
+            self._has_rows.clear()
             try:
                 await self.flush()
             except StorageUnavailable:
                 log.warning("the decision log could not be stored yet")
-                self._news.set()
-                await asyncio.sleep(PATIENCE)
+                self._has_rows.set()
+                await asyncio.sleep(RETRY_SECONDS)
 
-    def _next(self) -> list[Decision]:
-        """Take the rows of a batch, those of changes first."""
+    def _next_batch(self) -> list[Decision]:
+        """Remove the rows of a batch from the queue, those of changes first."""
         rows = [self._changes.popleft() for _ in range(min(BATCH, len(self._changes)))]
         rows += [self._reads.popleft() for _ in range(min(BATCH - len(rows), len(self._reads)))]
         return rows
 
-    def _linked(self, rows: Sequence[Decision]) -> list[tuple[object, ...]]:
-        """Leave out what is no id, and link the rows; from here on they do not change."""
-        found: list[tuple[object, ...]] = []
-        for given in rows:
-            row, named = given, given.resource_id
-            if named is not None and not looks_like_id(given.surface, named):
-                row = given._replace(resource_id=None)
+    def _link(self, rows: Sequence[Decision]) -> list[tuple[object, ...]]:
+        """Remove resource ids that are no ids, and sign the rows, which are final from here on."""
+        signed: list[tuple[object, ...]] = []
+        for row in rows:
+            if row.resource_id is not None and not looks_like_id(row.surface, row.resource_id):
+                row = row._replace(resource_id=None)  # noqa: PLW2901 - the row without the text
             link = self._chain.link(row)
-            found.append((*row, link.chain, link.number, link.signature))
-        return found
+            signed.append((*row, link.chain, link.number, link.signature))
+        return signed
 
-    def _drop(self, count: int) -> None:
+    def _count_dropped(self, count: int) -> None:
         self.dropped += count
         self._on_dropped(count)
 
-    def _give_up(self, bug: Exception) -> None:
-        self._drop(len(self._batch))
-        told = {"kind": type(bug).__name__, "count": len(self._batch)}
-        log.error("rows of the decision log cannot be stored", extra=told)
+    def _discard_batch(self, failure: Exception) -> None:
+        self._count_dropped(len(self._batch))
+        extra = {"kind": type(failure).__name__, "count": len(self._batch)}
+        log.error("rows of the decision log cannot be stored", extra=extra)
 
     async def _store(self, batch: Sequence[tuple[object, ...]]) -> None:
-        """Insert rows; those that an earlier, unanswered try stored are there already."""
+        """Insert rows, except those that an earlier attempt without an answer stored."""
         async with self._database.writing() as session:
             connection = await session.connection()
-            # Straight to the driver: the ORM's types would keep the event loop twice as long.
+            # Directly to the driver: the types of the ORM would block the event loop twice as long.
             await connection.exec_driver_sql(self._insert, list(batch))
 
 
 def _insert(database: Database) -> str:
-    """Write the statement in the driver's own words; its parameters come in the columns' order."""
+    """Compile the statement for the driver; its parameters are in the order of the columns."""
     dialect = sqlite if database.path is not None else postgresql
     insert = dialect.insert(DecisionRow).on_conflict_do_nothing()
     return str(insert.compile(dialect=database.writer.dialect, column_keys=_COLUMNS))

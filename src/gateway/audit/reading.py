@@ -1,4 +1,4 @@
-"""The log as it is read: newest first, by filters, a page at a time; and link by link."""
+"""Queries over the decision log: filtered pages, and whole chains for verification."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from gateway.store.tables import DecisionRow
 
 _TABLE = DecisionRow.__table__  # type: ignore[attr-defined]  # SQLModel makes it
 _ROW = [_TABLE.c[name] for name in Decision._fields]
-_CHUNK = 1000  # rows read at once when all are
+_CHUNK = 1000  # rows per query when every row is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionFilter:
-    """Which rows; None: whatever it is. *since* is part of the time, *until* is not."""
+    """A filter of rows; None matches anything. *since* is inclusive and *until* exclusive (ms)."""
 
     token_id: int | None = None
     outcome: str | None = None
@@ -31,56 +31,60 @@ class DecisionFilter:
     until: int | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
-        """Return what a row must fulfil."""
+        """Return the SQL conditions, all of which a row must meet."""
         exact = ("token_id", "outcome", "surface", "operation", "layer", "code", "request_id")
-        found = [
+        conditions = [
             _TABLE.c[name] == getattr(self, name)
             for name in exact
             if getattr(self, name) is not None
         ]
         if self.since is not None:
-            found.append(col(DecisionRow.at) >= self.since)
+            conditions.append(col(DecisionRow.at) >= self.since)
         if self.until is not None:
-            found.append(col(DecisionRow.at) < self.until)
-        return found
+            conditions.append(col(DecisionRow.at) < self.until)
+        return conditions
 
 
 Numbered = tuple[int, Decision]
 
 
 async def newest(
-    database: Database, wanted: DecisionFilter, *, limit: int, before: tuple[int, int] | None = None
+    database: Database,
+    filter_: DecisionFilter,
+    *,
+    limit: int,
+    before: tuple[int, int] | None = None,
 ) -> Sequence[Numbered]:
     """
-    Return up to *limit* rows with their ids, newest first.
+    Return up to *limit* rows as (id, row), newest first.
 
-    *before* is (at, id) of the row that the page comes after.
+    *before* is (at, id) of the last row of the previous page.
     """
     at, number = col(DecisionRow.at), col(DecisionRow.id)
-    rows = select(number, *_ROW).where(*wanted.conditions())
+    rows = select(number, *_ROW).where(*filter_.conditions())
     if before is not None:
         rows = rows.where(or_(at < before[0], and_(at == before[0], number < before[1])))
     async with database.reading() as session:
         connection = await session.connection()
-        found = await connection.execute(rows.order_by(at.desc(), number.desc()).limit(limit))
-        return [(row[0], Decision(*row[1:])) for row in found]
+        result = await connection.execute(rows.order_by(at.desc(), number.desc()).limit(limit))
+        return [(row[0], Decision(*row[1:])) for row in result]
 
 
 async def in_chain_order(database: Database) -> AsyncIterator[tuple[Link, Decision]]:
-    """Yield every row with its link, chain by chain, in the order of their numbers."""
+    """Yield every row with its link, chain by chain and in the order of their numbers."""
     chain, number = col(DecisionRow.chain), col(DecisionRow.number)
     rows = select(chain, number, col(DecisionRow.signature), *_ROW).order_by(chain, number)
     last: Link | None = None
     while True:
-        asked = rows.limit(_CHUNK)
+        chunk = rows.limit(_CHUNK)
         if last is not None:
-            asked = asked.where(
+            chunk = chunk.where(
                 or_(chain > last.chain, and_(chain == last.chain, number > last.number))
             )
         async with database.reading() as session:
-            found = (await (await session.connection()).execute(asked)).all()
-        for row in found:
+            result = (await (await session.connection()).execute(chunk)).all()
+        for row in result:
             last = Link(row[0], row[1], row[2])
             yield last, Decision(*row[3:])
-        if len(found) < _CHUNK:
+        if len(result) < _CHUNK:
             return

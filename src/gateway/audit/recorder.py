@@ -1,4 +1,4 @@
-"""One request of a known token, from the door to its rows: the part that its caller waits for."""
+"""Makes decision rows from the requests of known tokens; callers wait for this part."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -34,176 +34,183 @@ from rest_compat.responses import RestResponse
 @dataclass(slots=True)
 class UpstreamTally:
     """
-    Tries at calls upstream.
+    The attempts of upstream calls that one request made.
 
     Attributes:
-        answered: Status of the last of them; None when it had none.
+        calls: Their number.
+        last_status: HTTP status of the last one; None when it got no response.
     """
 
     calls: int = 0
-    answered: int | None = None
+    last_status: int | None = None
 
 
-# Of the request that the running task belongs to. Nothing else of the request: what outlives it,
-# such as a connection that it opened, keeps this context for as long.
+# The tally of the request that the running task serves, and nothing more of the request: objects
+# that outlive it, such as a connection that it opened, keep this context alive.
 _CURRENT: ContextVar[UpstreamTally | None] = ContextVar("upstream_calls", default=None)
 
 
 @dataclass(slots=True)
 class RequestRecord(RequestLog):
     """
-    What the log wants to know of a request besides what the graph leaves.
+    The request log of the graph, and what else a decision row needs.
 
     Attributes:
-        began: On the `time.perf_counter` scale.
         cost: Operations charged for the request as a whole.
+        began: On the `time.perf_counter` scale.
     """
 
-    door: EntryPoint = EntryPoint.REST
+    entry_point: EntryPoint = EntryPoint.REST
     cost: int = 1
     began: float = field(default_factory=time.perf_counter)
     upstream: UpstreamTally = field(default_factory=UpstreamTally)
 
 
-def begin(door: EntryPoint, cost: int) -> RequestRecord:
-    """Follow the request of the running task from here on."""
-    journey = RequestRecord(door=door, cost=cost)
-    _CURRENT.set(journey.upstream)
-    return journey
+def begin(entry_point: EntryPoint, cost: int) -> RequestRecord:
+    """Start the record of the request that the running task serves."""
+    record = RequestRecord(entry_point=entry_point, cost=cost)
+    _CURRENT.set(record.upstream)
+    return record
 
 
-def count_upstream_call(told: CallEvent) -> None:
-    """Count a try at an upstream call for the request that made it; a `providers` watcher."""
+def count_upstream_call(event: CallEvent) -> None:
+    """Count an upstream call for the request that made it; listens to `providers.http`."""
     tally = _CURRENT.get()
     if tally is not None:
         tally.calls += 1
-        tally.answered = int(told.outcome) if told.outcome.isdecimal() else None
+        tally.last_status = int(event.outcome) if event.outcome.isdecimal() else None
 
 
 class Recorder:
-    """Makes rows of journeys that ended. One per process."""
+    """Makes rows of finished requests. One per process."""
 
     def __init__(self, log: DecisionLog) -> None:
         self._log = log
 
     def record_rest(
         self,
-        visit: ports.AdmittedRequest,
+        request: ports.AdmittedRequest,
         operation: Any,
-        answer: RestResponse | None,
+        response: RestResponse | None,
         failure: BaseException | None,
     ) -> None:
-        """Write a REST call down: a `rest_compat.ports.CallObserver` for `graph` operations."""
-        context: Context = visit.context
-        asking = operation.root_fields[0] if operation is not None else None
-        ruling = _ruling(context.request_log, answer, failure, routed=operation is not None)
-        status = ruling.status if ruling is not None else answer.status if answer else 0
-        self._row(context, asking, ruling, status, cost=1)
+        """Record a REST call; a `rest_compat.ports.CallObserver` for operations of `graph`."""
+        context: Context = request.context
+        root_field = operation.root_fields[0] if operation is not None else None
+        routed = operation is not None
+        denial = _denial_of_rest(context.request_log, response, failure, routed=routed)
+        status = denial.status if denial is not None else response.status if response else 0
+        self._write(context, root_field, denial, status, cost=1)
 
     def record_graphql(self, context: Context, status: int) -> None:
         """
-        Write down a GraphQL request, a row per root field.
+        Record a GraphQL request, one row per root field.
 
-        *status* is of the answer; 500 when it failed for want of one, 0 when nobody waited for it.
+        *status* is that of the response: 500 after an unexpected exception, 0 when the caller left.
         """
-        trail = context.request_log
-        whole = trail.denials.get(WHOLE_REQUEST)
+        request_log = context.request_log
+        whole = request_log.denials.get(WHOLE_REQUEST)
         if status == 500:
-            whole = _plain(Code.INTERNAL_ERROR, status)
-        if not trail.root_fields:
-            self._row(context, None, whole, whole.status if whole else status, cost=_cost(trail))
+            whole = _denial(Code.INTERNAL_ERROR, status)
+        root_fields, cost = request_log.root_fields, _cost(request_log)
+        if not root_fields:
+            self._write(context, None, whole, whole.status if whole else status, cost=cost)
             return
-        charged = _shares(trail.root_fields, _cost(trail))
-        for asking, cost in zip(trail.root_fields, charged, strict=True):
-            ruling = whole or trail.denials.get(asking.key)
-            self._row(context, asking, ruling, ruling.status if ruling else status, cost=cost)
+        for root_field, share in zip(root_fields, _split_cost(root_fields, cost), strict=True):
+            denial = whole or request_log.denials.get(root_field.key)
+            own_status = denial.status if denial else status
+            self._write(context, root_field, denial, own_status, cost=share)
 
-    def _row(
+    def _write(
         self,
         context: Context,
-        asking: RootField | None,
-        ruling: Denial | None,
+        root_field: RootField | None,
+        denial: Denial | None,
         status: int,
         *,
         cost: int,
     ) -> None:
-        caller, journey = context.caller, context.request_log
-        if not isinstance(journey, RequestRecord):  # made by hand, not by the door
+        caller, record = context.caller, context.request_log
+        if not isinstance(record, RequestRecord):  # a context that `RequestEntry` did not make
             return
-        surface = asking.surface if asking is not None else None
+        surface = root_field.surface if root_field is not None else None
         row = Decision(
             self._log.clock(),
             context.request_id,
             caller.token_id,
             caller.operator_id,
-            journey.door,
+            record.entry_point,
             surface,
-            asking.name if asking is not None else None,
-            asking.resource(journey.variables) if asking is not None else None,
-            _outcome(ruling, status),
-            ruling.layer if ruling is not None else None,
-            ruling.code if ruling is not None else None,
+            root_field.name if root_field is not None else None,
+            root_field.resource(record.variables) if root_field is not None else None,
+            _outcome(denial, status),
+            denial.layer if denial is not None else None,
+            denial.code if denial is not None else None,
             status,
-            ruling.rule_id if ruling is not None else None,
+            denial.rule_id if denial is not None else None,
             caller.policy_rev,
-            _HIDDEN[surface](caller.grant) if surface is not None else 0,
+            _HIDDEN_FIELDS[surface](caller.grant) if surface is not None else 0,
             cost,
-            int((time.perf_counter() - journey.began) * 1_000_000),
-            journey.upstream.calls,
-            journey.upstream.answered,
+            int((time.perf_counter() - record.began) * 1_000_000),
+            record.upstream.calls,
+            record.upstream.last_status,
         )
-        self._log.write(row, change=asking is not None and asking.writes)
+        self._log.write(row, change=root_field is not None and root_field.writes)
 
 
-def _outcome(ruling: Denial | None, status: int) -> Outcome:
-    if ruling is None:
+def _outcome(denial: Denial | None, status: int) -> Outcome:
+    if denial is None:
         return Outcome.ALLOWED if 0 < status < 400 else Outcome.FAILED
-    return Outcome.FAILED if ruling.layer is Layer.UPSTREAM else Outcome.REFUSED
+    return Outcome.FAILED if denial.layer is Layer.UPSTREAM else Outcome.REFUSED
 
 
-def _ruling(
-    trail: RequestLog, answer: RestResponse | None, failure: BaseException | None, *, routed: bool
+def _denial_of_rest(
+    request_log: RequestLog,
+    response: RestResponse | None,
+    failure: BaseException | None,
+    *,
+    routed: bool,
 ) -> Denial | None:
-    """Say what stopped a REST call; None: nothing did, or its caller went away."""
+    """Return what stopped a REST call; None when nothing did or the caller left."""
     if failure is None:
-        return _kept(answer) if answer is not None and answer.status >= 400 else None
+        return _replayed(response) if response is not None and response.status >= 400 else None
     if not isinstance(failure, Problem):
-        bug = isinstance(failure, Exception) and not isinstance(failure, ClientGone)
-        return _plain(Code.INTERNAL_ERROR, 500) if bug else None
+        unexpected = isinstance(failure, Exception) and not isinstance(failure, ClientGone)
+        return _denial(Code.INTERNAL_ERROR, 500) if unexpected else None
     code, status = Code(failure.extensions["code"]), int(failure.extensions["httpStatus"])
     if not routed:
         return Denial(layer=Layer.INPUT, code=code, status=status)
-    for noted in trail.denials.values():
-        if noted.code is code:
-            return noted
-    return _plain(code, status)
+    for denial in request_log.denials.values():
+        if denial.code is code:
+            return denial
+    return _denial(code, status)
 
 
-def _kept(answer: RestResponse) -> Denial | None:
-    """Read what stopped a call whose kept answer is replayed; None where it has no word for it."""
+def _replayed(response: RestResponse) -> Denial | None:
+    """Read the denial from the body of a replayed response; None when it has no code."""
     try:
-        return _plain(Code(orjson.loads(answer.body)["error"]), answer.status)
+        return _denial(Code(orjson.loads(response.body)["error"]), response.status)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _plain(code: Code, status: int) -> Denial:
+def _denial(code: Code, status: int) -> Denial:
     return Denial(layer=LAYER_BY_CODE[code], code=code, status=status)
 
 
-def _cost(trail: RequestLog) -> int:
-    return trail.cost if isinstance(trail, RequestRecord) else 0
+def _cost(request_log: RequestLog) -> int:
+    return request_log.cost if isinstance(request_log, RequestRecord) else 0
 
 
-def _shares(asked: Iterable[RootField], total: int) -> list[int]:
-    """Share what a request cost: fields of surfaces cost one each, anything else nothing more."""
-    shares = [1 if asking.surface is not None else 0 for asking in asked]
+def _split_cost(root_fields: Iterable[RootField], total: int) -> list[int]:
+    """Charge one operation to each field of a surface, and what remains to the first field."""
+    shares = [1 if root_field.surface is not None else 0 for root_field in root_fields]
     shares[0] += total - sum(shares)
     return shares
 
 
-# Surface -> how many of its mask words a token may not see.
-_HIDDEN: Mapping[Surface, Callable[[Grant], int]] = MappingProxyType(
+# Surface -> number of its field words that the token may not see.
+_HIDDEN_FIELDS: Mapping[Surface, Callable[[Grant], int]] = MappingProxyType(
     {
         Surface.EMAIL: lambda grant: len(EmailField) - len(grant.visible_email_fields),
         Surface.CALENDAR: lambda grant: len(CalendarField) - len(grant.visible_calendar_fields),

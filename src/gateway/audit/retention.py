@@ -1,4 +1,4 @@
-"""How long decisions are kept: whole days, dropped in small batches by one process at a time."""
+"""Deletion of old decision rows: whole days, in small batches, by one process at a time."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,63 +6,65 @@ from collections.abc import Callable
 from sqlalchemy import delete, select
 from sqlmodel import col
 
-from gateway.audit.chain import DAY
+from gateway.audit.chain import DAY_MS
 from gateway.store.background import repeat
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import DecisionRow
 
-BATCH = 1000  # rows in one transaction, so that other writers hardly wait
-TURN = 20.0  # seconds that one turn lasts at most; a lease is good for 30
-FIRST = 60.0  # seconds until the first turn
-PAUSE = 3600.0  # seconds between turns
+BATCH = 1000  # rows per transaction, so that other writers hardly wait
+MAX_RUN_SECONDS = 20.0  # the lease is valid for 30
+FIRST_PAUSE_SECONDS = 60.0
+PAUSE_SECONDS = 3600.0
 
 
 class Retention:
-    """Drops the rows of days that are over. One per process."""
+    """Deletes rows older than the retention period. One per process."""
 
     def __init__(self, database: Database, *, days: int, clock: Callable[[], int]) -> None:
-        """*clock* is in milliseconds since the epoch."""
+        """*clock* gives milliseconds since the epoch."""
         self._database = database
         self._days = days
         self._clock = clock
         self._leases = Leases(database)
 
-    async def watch(self) -> None:
-        """Drop what is too old, every hour."""
-        failing = "old decisions could not be dropped"
+    async def run_hourly(self) -> None:
+        """Delete old rows every hour, until cancelled."""
         await repeat(
-            self._turn, pause_seconds=PAUSE, failure_message=failing, first_pause_seconds=FIRST
+            self._drop_alone,
+            pause_seconds=PAUSE_SECONDS,
+            failure_message="old decisions could not be dropped",
+            first_pause_seconds=FIRST_PAUSE_SECONDS,
         )
 
-    async def _turn(self) -> None:
+    async def _drop_alone(self) -> None:
         async with self._leases.hold("decisions"):
             await self.drop()
 
     async def drop(self) -> int:
         """
-        Drop rows for one turn; return how many.
+        Delete old rows for at most `MAX_RUN_SECONDS`; return how many.
 
-        Days (UTC) go as a whole, so that the chains of those that stay are complete.
+        Only whole UTC days are deleted, so that the chains of the remaining days are complete.
         """
         now = self._clock()
-        today = now - now % DAY
+        today = now - now % DAY_MS
         loop = asyncio.get_running_loop()
-        ends, dropped = loop.time() + TURN, 0
-        while loop.time() < ends:
-            gone = await self._some(today - self._days * DAY)
-            dropped += gone
-            if gone < BATCH:
+        deadline, total = loop.time() + MAX_RUN_SECONDS, 0
+        while loop.time() < deadline:
+            deleted = await self._delete_batch(today - self._days * DAY_MS)
+            total += deleted
+            if deleted < BATCH:
                 break
-        return dropped
+        return total
 
-    async def _some(self, until: int) -> int:
+    async def _delete_batch(self, until_ms: int) -> int:
         oldest = (
             select(col(DecisionRow.id))
-            .where(col(DecisionRow.at) < until)
+            .where(col(DecisionRow.at) < until_ms)
             .order_by(col(DecisionRow.at))
             .limit(BATCH)
         )
         async with self._database.writing() as session:
-            gone = await session.exec(delete(DecisionRow).where(col(DecisionRow.id).in_(oldest)))
-        return int(gone.rowcount)
+            deleted = await session.exec(delete(DecisionRow).where(col(DecisionRow.id).in_(oldest)))
+        return int(deleted.rowcount)

@@ -23,7 +23,7 @@ class RateWindow:
 
 
 @dataclass(kw_only=True)
-class DryRun:
+class DryRunState:
     """
     A rehearsal.
 

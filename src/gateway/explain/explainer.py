@@ -6,7 +6,7 @@ from gateway.audit.decision import Outcome
 from gateway.auth.authenticator import Authenticator
 from gateway.explain import layers
 from gateway.explain.question import Document, Question
-from gateway.explain.result import Denial, DryRunResult
+from gateway.explain.result import DryRunResult, ExplainedDenial
 from gateway.explain.runner import DryRunner
 from gateway.explain.search import ChangeSearch
 from gateway.explain.subject import RecordingRuleSet, Subject
@@ -73,7 +73,7 @@ class _End(TypedDict, total=False):
     expiresAt: str
 
 
-def _outcome(stop: Denial | None) -> Outcome:
+def _outcome(stop: ExplainedDenial | None) -> Outcome:
     if stop is None:
         return Outcome.ALLOWED
     return Outcome.FAILED if stop.failed else Outcome.REFUSED
@@ -81,7 +81,7 @@ def _outcome(stop: Denial | None) -> Outcome:
 
 def _fields(course: DryRunResult) -> list[views.RootField]:
     """Tell of each root field of a document how it went."""
-    stops: dict[str, Denial] = {}
+    stops: dict[str, ExplainedDenial] = {}
     for stop in course.stops:
         stops.setdefault(stop.key, stop)
     return [

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from gateway.explain.dry_run import DryRun
-from gateway.explain.result import Denial, DryRunResult
+from gateway.explain.dry_run import DryRunState
+from gateway.explain.result import DryRunResult, ExplainedDenial
 from graph.documents.selected_coordinates import selected_coordinates
 from graph.masking import masks
 from graph.masking.guards import Requirement
@@ -56,7 +56,7 @@ def layer_results(course: DryRunResult) -> list[LayerResult]:
     return told
 
 
-def _unasked(stop: Denial) -> Collection[Layer]:
+def _unasked(stop: ExplainedDenial) -> Collection[Layer]:
     """Return the layers that were not asked before *stop*."""
     order = list(Layer)
     return (*_BEFORE.get(stop.code, ()), *order[order.index(stop.layer) + 1 :])
@@ -184,12 +184,12 @@ _GROUNDS: Mapping[Layer, Callable[[DryRunResult], _Ground]] = MappingProxyType(
 )
 
 
-def _needs(play: DryRun) -> Sequence[Requirement]:
+def _needs(play: DryRunState) -> Sequence[Requirement]:
     operation = play.operation
     return [operation.requirements[one.name] for one in play.root_fields] if operation else ()
 
 
-def _surfaces(play: DryRun) -> Sequence[Surface]:
+def _surfaces(play: DryRunState) -> Sequence[Surface]:
     return list(dict.fromkeys(one.surface for one in _needs(play) if one.surface is not None))
 
 

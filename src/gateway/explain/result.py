@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.explain.dry_run import DryRun
+from gateway.explain.dry_run import DryRunState
 from graph import errors
 from graph.request_log import WHOLE_REQUEST
 from policy.refusals import Blocked, Refusal
@@ -16,7 +16,7 @@ from rest_compat.table import Endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Denial:
+class ExplainedDenial:
     """
     What stops a call, or a root field of a document.
 
@@ -62,24 +62,24 @@ class DryRunResult:
         unsent: It came as far as its first change, which was not sent.
     """
 
-    play: DryRun
+    play: DryRunState
     status: int
-    stops: tuple[Denial, ...] = ()
+    stops: tuple[ExplainedDenial, ...] = ()
     unsent: bool = False
 
     @property
-    def stop(self) -> Denial | None:
+    def stop(self) -> ExplainedDenial | None:
         """What the answer is about; None when the call is allowed."""
         return self.stops[0] if self.stops else None
 
     @classmethod
-    def ended(cls, play: DryRun, *, status: int) -> "DryRunResult":
+    def ended(cls, play: DryRunState, *, status: int) -> "DryRunResult":
         """Of a call that would have changed something: nothing stopped it."""
         return cls(play=play, status=status, unsent=True)
 
     @classmethod
     def answered(
-        cls, play: DryRun, endpoint: Endpoint | None, *, status: int, body: bytes
+        cls, play: DryRunState, endpoint: Endpoint | None, *, status: int, body: bytes
     ) -> "DryRunResult":
         """Of a call of the table that was answered."""
         if status < 400:
@@ -92,7 +92,7 @@ class DryRunResult:
             code, layer = ruling.code, ruling.layer
         else:  # wrong before the graph was asked; a word is missing only where nothing is
             code, layer = Code(told["error"] or Code.NOT_FOUND), Layer.INPUT
-        stop = Denial(
+        stop = ExplainedDenial(
             layer=layer,
             code=code,
             error=told["error"],
@@ -105,19 +105,19 @@ class DryRunResult:
 
     @classmethod
     def told(
-        cls, play: DryRun, *, status: int, errors: Sequence[Mapping[str, Any]]
+        cls, play: DryRunState, *, status: int, errors: Sequence[Mapping[str, Any]]
     ) -> "DryRunResult":
         """Of a document that was answered."""
         return cls(play=play, status=status, stops=tuple(_stop(play, one) for one in errors))
 
 
-def _behind(play: DryRun, message: str) -> BaseException | None:
+def _behind(play: DryRunState, message: str) -> BaseException | None:
     """Return what the *message* of an answer is the sentence of."""
     known = [*play.problems.values(), play.refusal]
     return next((one for one in known if one and errors.message(one) == message), None)
 
 
-def _stop(play: DryRun, told: Mapping[str, Any]) -> Denial:
+def _stop(play: DryRunState, told: Mapping[str, Any]) -> ExplainedDenial:
     extensions = told["extensions"]
     code = Code(extensions["code"])
     key = str(told["path"][0]) if told.get("path") else WHOLE_REQUEST
@@ -129,7 +129,7 @@ def _stop(play: DryRun, told: Mapping[str, Any]) -> Denial:
     layer = LAYER_BY_CODE[code]
     if problem is not None:
         layer = errors.denial(problem, surface=surface).layer
-    return Denial(
+    return ExplainedDenial(
         layer=layer,
         code=code,
         error=code.value,

@@ -15,7 +15,7 @@ import orjson
 from graphql import GraphQLError
 from starlette.types import Message, Scope
 
-from gateway.explain.dry_run import DryRun, RateWindow
+from gateway.explain.dry_run import DryRunState, RateWindow
 from gateway.explain.question import Call, Document, Question
 from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
@@ -45,7 +45,7 @@ REQUEST_ID = "rehearsal"
 class _Visit:
     token_id: int
     context: Context
-    play: DryRun
+    play: DryRunState
 
 
 class DryRunner:
@@ -80,11 +80,11 @@ class DryRunner:
     ) -> DryRunResult:
         """Rehearse *question* for *subject*; *address* is where it would come from, if known."""
         if isinstance(question, Document):
-            play = DryRun(subject=subject, address=address, given=question.variables)
+            play = DryRunState(subject=subject, address=address, given=question.variables)
             return await self._document(question, play)
-        return await self._call(question, DryRun(subject=subject, address=address))
+        return await self._call(question, DryRunState(subject=subject, address=address))
 
-    async def open(self, play: DryRun, costs: Mapping[str, int], mount: str = "") -> Context:
+    async def open(self, play: DryRunState, costs: Mapping[str, int], mount: str = "") -> Context:
         """
         Let a rehearsal in, in the order of `gateway.http.entry`.
 
@@ -94,10 +94,10 @@ class DryRunner:
         play.costs = costs
         subject = play.subject
         try:
-            await self._under_limits(play, self._of_address(play.address, costs, mount))
+            await self._check_limits(play, self._of_address(play.address, costs, mount))
             subject.require_alive()
             caller = subject.caller
-            await self._under_limits(play, _of_quota(subject, caller, sum(costs.values())))
+            await self._check_limits(play, _of_quota(subject, caller, sum(costs.values())))
         except Refusal as refusal:
             play.refusal = refusal
             raise
@@ -107,7 +107,7 @@ class DryRunner:
 
     # -- the two doors
 
-    async def _call(self, call: Call, play: DryRun) -> DryRunResult:
+    async def _call(self, call: Call, play: DryRunState) -> DryRunResult:
         scope: Scope = {
             "type": "http",
             "http_version": "1.1",
@@ -136,7 +136,7 @@ class DryRunner:
         body = b"".join(one.get("body", b"") for one in sent[1:])
         return DryRunResult.answered(play, endpoint, status=sent[0]["status"], body=body)
 
-    async def _document(self, asked: Document, play: DryRun) -> DryRunResult:
+    async def _document(self, asked: Document, play: DryRunState) -> DryRunResult:
         request = {
             "query": asked.text,
             "variables": dict(asked.variables),
@@ -178,7 +178,9 @@ class DryRunner:
                 key = f"{mount}{bucket}:{address}"
                 yield Layer.ADDRESS_LIMIT, Charge(key, (window,), cost)
 
-    async def _under_limits(self, play: DryRun, charges: Iterable[tuple[Layer, Charge]]) -> None:
+    async def _check_limits(
+        self, play: DryRunState, charges: Iterable[tuple[Layer, Charge]]
+    ) -> None:
         """
         Look at windows one by one.
 
@@ -211,7 +213,7 @@ class _Door:
     async def admit(
         self, scope: Scope, charge: ports.RateBucket, *, partial_fail: bool
     ) -> ports.AdmittedRequest:
-        play: DryRun = scope[_PLAY]
+        play: DryRunState = scope[_PLAY]
         try:
             context = await self._stage.open(play, {charge.windows: 1}, charge.mount)
         except Refusal as refusal:

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from gateway.explain.dry_run import DryRun
-from gateway.explain.result import Denial, DryRunResult
+from gateway.explain.dry_run import DryRunState
+from gateway.explain.result import DryRunResult, ExplainedDenial
 from policy.quota import DAY, HOUR, MINUTE
 from policy.remedies.changes import PolicyChange
 from policy.remedies.obstacles import describe_obstacle
@@ -74,7 +74,7 @@ class ChangeSearch:
             return self._found(first, (), said)
 
     async def _step(
-        self, course: DryRunResult, stop: Denial, parts: tuple[PolicyChange, ...]
+        self, course: DryRunResult, stop: ExplainedDenial, parts: tuple[PolicyChange, ...]
     ) -> tuple[tuple[PolicyChange, ...], DryRunResult] | None:
         """Return the first opening of *stop* after which it is not what stops the call."""
         if stop.problem is None:
@@ -116,7 +116,7 @@ class ChangeSearch:
 _QUOTAS = MappingProxyType({MINUTE: "perMinute", HOUR: "perHour", DAY: "perDay"})
 
 
-def _standing(play: DryRun, stop: Denial) -> TokenState:
+def _standing(play: DryRunState, stop: ExplainedDenial) -> TokenState:
     subject = play.subject
     return TokenState(
         settings=subject.settings,
@@ -133,5 +133,5 @@ def _standing(play: DryRun, stop: Denial) -> TokenState:
     )
 
 
-def _blame(course: DryRunResult, stop: Denial) -> str:
+def _blame(course: DryRunResult, stop: ExplainedDenial) -> str:
     return describe_obstacle(stop.problem, course.play.subject.connections, stop.surface)

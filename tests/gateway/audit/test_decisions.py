@@ -340,7 +340,7 @@ async def test_nothing_is_sent_that_could_not_be_written_down(world, monkeypatch
     token = await world.token({})
     mail = {"to": [{"email": "ann@home.example"}], "subject": "s", "body": "b"}
     sent = len(world.sent("provider-a"))
-    for name in ("CAPACITY", "WAIT"):
+    for name in ("CAPACITY", "CAPACITY_TIMEOUT_SECONDS"):
         monkeypatch.setattr(log_module, name, 0)
     async with world.client(token) as client:
         key = {"Idempotency-Key": "full"}

@@ -110,7 +110,7 @@ async def test_a_full_queue_drops_the_oldest_reads_and_no_change(decisions, data
 
 async def test_a_change_waits_for_room_and_goes_on_when_there_is_some(decisions, monkeypatch):
     monkeypatch.setattr(log_module, "CAPACITY", 1)
-    monkeypatch.setattr(log_module, "WAIT", 30)
+    monkeypatch.setattr(log_module, "CAPACITY_TIMEOUT_SECONDS", 30)
     await decisions.wait_for_capacity()
     decisions.write(row("a"), change=True)
     waiting = asyncio.create_task(decisions.wait_for_capacity())
@@ -124,7 +124,7 @@ async def test_a_change_waits_for_room_and_goes_on_when_there_is_some(decisions,
 
 async def test_a_change_for_which_there_is_no_room_is_refused(decisions, monkeypatch):
     monkeypatch.setattr(log_module, "CAPACITY", 1)
-    monkeypatch.setattr(log_module, "WAIT", 0)
+    monkeypatch.setattr(log_module, "CAPACITY_TIMEOUT_SECONDS", 0)
     decisions.write(row("a"), change=True)
 
     with pytest.raises(Overloaded):
@@ -157,7 +157,7 @@ async def test_what_was_stored_without_an_answer_is_not_stored_twice(
 async def test_rows_that_cannot_be_stored_are_counted_and_do_not_stay(
     decisions, database, monkeypatch, caplog
 ):
-    monkeypatch.setattr(log_module, "GATHERING", 0)
+    monkeypatch.setattr(log_module, "BATCH_DELAY_SECONDS", 0)
     refused, store = asyncio.Event(), decisions._store
 
     async def refuse_once(batch):
@@ -267,9 +267,9 @@ async def test_calls_upstream_count_for_the_request_that_made_them():
 
     one, two, none = await asyncio.gather(request("200"), request("200", "broken"), request())
 
-    assert (one.calls, one.answered) == (1, 200)
-    assert (two.calls, two.answered) == (2, None)
-    assert (none.calls, none.answered) == (0, None)
+    assert (one.calls, one.last_status) == (1, 200)
+    assert (two.calls, two.last_status) == (2, None)
+    assert (none.calls, none.last_status) == (0, None)
 
 
 # -- what is an id
@@ -394,7 +394,7 @@ async def test_whole_days_are_dropped_in_batches(decisions, database, monkeypatc
 
 async def test_one_process_at_a_time_drops_every_hour(database, monkeypatch):
     module = "gateway.audit.retention"
-    monkeypatch.setattr(f"{module}.FIRST", 0)
+    monkeypatch.setattr(f"{module}.FIRST_PAUSE_SECONDS", 0)
     at_work, most, turns = 0, 0, asyncio.Semaphore(0)
 
     async def drop(_self):
@@ -408,7 +408,7 @@ async def test_one_process_at_a_time_drops_every_hour(database, monkeypatch):
 
     monkeypatch.setattr(Retention, "drop", drop)
     both = [
-        asyncio.create_task(Retention(database, days=1, clock=lambda: NOON).watch())
+        asyncio.create_task(Retention(database, days=1, clock=lambda: NOON).run_hourly())
         for _ in range(2)
     ]
     for _ in both:
