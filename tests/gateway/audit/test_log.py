@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from gateway.audit import log as log_module
 from gateway.audit import reading, recorder
-from gateway.audit.chain import DAY, Fault, faults
+from gateway.audit.chain import DAY_MS, Fault, faults
 from gateway.audit.decision import Decision, EntryPoint, looks_like_id
 from gateway.audit.log import DecisionLog
 from gateway.audit.reading import DecisionFilter
@@ -23,7 +23,7 @@ from rest_compat.body import ClientGone
 from rest_compat.responses import RestResponse
 
 KEYS = Keyring(["a secret key of the tests"])
-NOON = 20_000 * DAY + DAY // 2
+NOON = 20_000 * DAY_MS + DAY_MS // 2
 
 
 def row(name, at=NOON, **more):
@@ -361,7 +361,7 @@ async def test_rows_that_changed_places_are_found(chained):
 
 
 async def test_a_new_day_begins_a_new_chain(decisions, database):
-    for at in (NOON, NOON + DAY, NOON):  # a clock that was set back, too
+    for at in (NOON, NOON + DAY_MS, NOON):  # a clock that was set back, too
         decisions.write(row("a", at=at), change=False)
     await decisions.flush()
 
@@ -379,10 +379,10 @@ async def test_a_new_day_begins_a_new_chain(decisions, database):
 
 async def test_whole_days_are_dropped_in_batches(decisions, database, monkeypatch):
     monkeypatch.setattr("gateway.audit.retention.BATCH", 2)
-    today = NOON - NOON % DAY
-    times = {"d3": -2 * DAY - 1, "c1": -2 * DAY, "b": -DAY, "a": 0}
+    today = NOON - NOON % DAY_MS
+    times = {"d3": -2 * DAY_MS - 1, "c1": -2 * DAY_MS, "b": -DAY_MS, "a": 0}
     for number in range(5):
-        decisions.write(row(f"old{number}", at=today - 9 * DAY), change=False)
+        decisions.write(row(f"old{number}", at=today - 9 * DAY_MS), change=False)
     for name, ago in times.items():
         decisions.write(row(name, at=today + ago), change=False)
     await decisions.flush()

@@ -37,35 +37,35 @@ def test_a_link_is_the_same_all_day_and_good_for_a_week(hand):
     hand.now += DAY - 1
     assert links(hand).url(7) == url
     hand.now += 7 * DAY
-    assert links(hand).read(last_part(url)) == 7
+    assert links(hand).verify(last_part(url)) == 7
     hand.now += 1
     with pytest.raises(InvalidLink):
-        links(hand).read(last_part(url))
+        links(hand).verify(last_part(url))
 
 
 def test_a_link_outlives_a_rotation_of_keys_but_not_its_key(hand):
     old, new = "the old key of the tests", "the new key of the tests"
     text = last_part(links(hand, old).url(7))
 
-    assert links(hand, new, old).read(text) == 7
+    assert links(hand, new, old).verify(text) == 7
     with pytest.raises(InvalidLink):
-        links(hand, new).read(text)
+        links(hand, new).verify(text)
 
 
 def test_a_link_is_for_its_own_connection(hand):
     _, day, signature = last_part(links(hand).url(7)).split(".")
 
     with pytest.raises(InvalidLink):
-        links(hand).read(f"8.{day}.{signature}")
+        links(hand).verify(f"8.{day}.{signature}")
 
 
 def test_only_what_consent_can_mend_has_a_link(hand):
     made = links(hand)
     facts = {"provider": "COLLAB", "mode": "delegated", "status": "needs_reauth"}
 
-    assert made.of(7, **facts) == made.url(7)
-    assert made.of(7, **{**facts, "status": "active"}) is None
-    assert made.of(7, **{**facts, "mode": "selected_sites"}) is None
+    assert made.link_for(7, **facts) == made.url(7)
+    assert made.link_for(7, **{**facts, "status": "active"}) is None
+    assert made.link_for(7, **{**facts, "mode": "selected_sites"}) is None
 
 
 async def test_a_lease_of_a_crashed_holder_ends(database, hand):

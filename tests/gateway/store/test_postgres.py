@@ -16,7 +16,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from gateway.app import assemble
-from gateway.audit.chain import DAY, Fault, faults
+from gateway.audit.chain import DAY_MS, Fault, faults
 from gateway.audit.decision import Decision
 from gateway.audit.log import DecisionLog
 from gateway.audit.reading import DecisionFilter, in_chain_order, newest
@@ -448,7 +448,7 @@ async def test_an_answer_kept_by_one_process_is_replayed_by_the_other(url, with_
 # -- the decision log ------------------------------------------------------------------------------
 
 
-def decided(name, at=20_000 * DAY):
+def decided(name, at=20_000 * DAY_MS):
     given = dict.fromkeys(Decision._fields) | {
         "at": at, "request_id": name, "token_id": 1, "operator_id": "op", "door": "rest",
         "outcome": "allowed", "status": 200, "policy_rev": 1, "hidden_fields": 0, "cost": 1,
@@ -462,17 +462,17 @@ async def test_the_decisions_of_two_processes_are_one_log(url, database):
     keyring = Keyring(["a secret of sufficient length"])
     logs = [DecisionLog(one, keyring, days=1) for one in (database, other)]
     for number in range(300):
-        logs[number % 2].write(decided(f"{number}", at=20_000 * DAY + number), change=False)
-    logs[0].write(decided("old", at=19_000 * DAY), change=True)
+        logs[number % 2].write(decided(f"{number}", at=20_000 * DAY_MS + number), change=False)
+    logs[0].write(decided("old", at=19_000 * DAY_MS), change=True)
     await asyncio.gather(*(one.flush() for one in logs))
     await logs[0]._store([(*decided("again"), "chain", 1, "signature")])
     await logs[1]._store([(*decided("again"), "chain", 1, "signature")])  # a try without an answer
-    retention = Retention(database, days=1, clock=lambda: 20_000 * DAY)
+    retention = Retention(database, days=1, clock=lambda: 20_000 * DAY_MS)
     assert await retention.drop() == 1
 
-    found = await newest(other, DecisionFilter(since=20_000 * DAY + 298), limit=5)
+    found = await newest(other, DecisionFilter(since=20_000 * DAY_MS + 298), limit=5)
     assert [one.request_id for _, one in found] == ["299", "298"]
-    assert found[0][1] == decided("299", at=20_000 * DAY + 299)
+    assert found[0][1] == decided("299", at=20_000 * DAY_MS + 299)
     assert len([one async for one in in_chain_order(database)]) == 301
     assert [(one.chain, one.fault) async for one in faults(keyring, in_chain_order(database))] == [
         ("chain", Fault.CHANGED)
