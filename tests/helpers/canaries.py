@@ -155,7 +155,7 @@ def _keep(body: bytearray, message: Any) -> None:
 
 
 def _collect_decisions(canaries: Canaries) -> None:
-    store = DecisionLog._linked
+    store = DecisionLog._link
 
     def stored(self: Any, rows: Any) -> Any:
         linked = store(self, rows)
@@ -163,7 +163,7 @@ def _collect_decisions(canaries: Canaries) -> None:
         canaries.written += [str(row._replace(resource_id=None)) for row in rows]
         return linked
 
-    DecisionLog._linked = stored  # type: ignore[method-assign]
+    DecisionLog._link = stored  # type: ignore[method-assign]
 
 
 def _figures(metrics: Metrics) -> list[str]:
