@@ -1,1 +1,14 @@
-"""Why a call is refused, and what would let it pass: found out by rehearsing it."""
+"""
+Explains why a call is refused and which change of the token would let it pass (ADR 0014).
+
+    question   the call or document that is asked about
+    subject    the token with its stored policy, and with changes in memory
+    dry_run    the state of one dry run
+    runner     runs a call dry through the real routes, documents and gates
+    result     the result of a dry run, and what stopped it
+    layers     the outcome of every layer
+    search     finds the smallest change by trying
+    explainer  answers a question in the shape of the management API
+
+See docs/spec/management.md#explain.
+"""

@@ -1,4 +1,4 @@
-"""One rehearsal under way: who it is for, and what was met so far."""
+"""State of one dry run: for whom it runs, and what it met so far."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from policy.vocabulary import Layer
 
 @dataclass(frozen=True, slots=True)
 class RateWindow:
-    """A rate window as it stood; *spent* requests of it are used."""
+    """A rate window before the call, with the number of operations spent in it."""
 
     layer: Layer
     window: Window
@@ -25,18 +25,18 @@ class RateWindow:
 @dataclass(kw_only=True)
 class DryRunState:
     """
-    A rehearsal.
+    State of a dry run.
 
     Attributes:
-        address: Where the call would come from; None when that is not known.
-        given: The variables of a document.
-        costs: Bucket -> number of operations, once that is known.
-        refusal: Of the door or of a gate.
+        address: Client address of the call; None when unknown.
+        variables: The variables of a document.
+        costs: Bucket -> number of operations, once known.
+        refusal: By a limit, the token or a gate.
     """
 
     subject: Subject
     address: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = field(default_factory=dict)
     costs: Mapping[str, int] = field(default_factory=dict)
     limits: list[RateWindow] = field(default_factory=list)
     context: Context | None = None
@@ -45,10 +45,12 @@ class DryRunState:
 
     @property
     def root_fields(self) -> Sequence[RootField]:
-        """The root fields that run; none when the operation is not known."""
-        return self.operation.running_root_fields(self.given) if self.operation is not None else ()
+        """The root fields that run; none when the operation is unknown."""
+        return (
+            self.operation.running_root_fields(self.variables) if self.operation is not None else ()
+        )
 
     @property
     def problems(self) -> Mapping[str, BaseException]:
-        """What stopped root fields, by their keys in the response."""
+        """The exceptions that stopped root fields, by response key."""
         return (self.context.request_log.causes or {}) if self.context is not None else {}

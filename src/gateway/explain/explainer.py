@@ -1,4 +1,4 @@
-"""Questions about a token's calls, answered. One per process."""
+"""Answers questions about the calls of a token, in the shape of the management API."""
 
 from typing import Any, TypedDict
 
@@ -20,48 +20,50 @@ from policy.vocabulary import RuleAction
 
 
 class Explainer:
-    """Explains why calls are refused, and what would let them pass."""
+    """Explains why calls are refused and which change would let them pass. One per process."""
 
-    def __init__(self, stage: DryRunner, callers: Authenticator) -> None:
-        self._stage = stage
+    def __init__(self, runner: DryRunner, callers: Authenticator) -> None:
+        self._runner = runner
         self._callers = callers
 
     async def explain(
         self, token: AccessToken, question: Question, *, address: str | None = None
     ) -> views.Explanation:
         """
-        Say how a call would go with *token*, layer by layer, and what would let it pass.
+        Explain how a call would go with *token*, layer by layer, and what would let it pass.
 
-        Nothing is charged, stored or changed. Returns the answer as the management API gives it.
+        Nothing is charged, stored or changed. *address* is the client address of the call, if
+        known.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
         subject = await Subject.read(token, self._callers, timestamps.now_ms())
 
-        async def rehearse(parts: Any) -> DryRunResult:
-            return await self._stage.play(question, subject.changed(parts), address=address)
+        async def run_dry(parts: Any) -> DryRunResult:
+            return await self._runner.run(question, subject.changed(parts), address=address)
 
-        found = await ChangeSearch(rehearse).run()
-        first = found.first
-        change = _change(found.parts, subject) if found.parts else None
+        search = await ChangeSearch(run_dry).run()
+        first = search.first
+        denial = first.denial
+        change = _change(search.parts, subject) if search.parts else None
         fields: _Fields = {"fields": _fields(first)} if isinstance(question, Document) else {}
         return {
-            "outcome": _outcome(first.stop),
+            "outcome": _outcome(denial),
             "status": first.status,
-            "error": first.stop.error if first.stop else None,
-            "message": first.stop.message if first.stop else None,
+            "error": denial.error if denial else None,
+            "message": denial.message if denial else None,
             "layers": [
-                {"layer": one.layer, "outcome": one.outcome, "detail": one.detail or None}
-                for one in layers.layer_results(first)
+                {"layer": step.layer, "outcome": step.outcome, "detail": step.detail or None}
+                for step in layers.layer_results(first)
             ],
             "rule": _rule(first, subject),
             "hiddenFields": layers.hidden_fields(first),
             **fields,
-            "change": None if found.obstacle else change,
-            "unchangeable": found.obstacle,
-            "partialChange": change if found.obstacle else None,
-            "rehearsals": found.rehearsals,
+            "change": None if search.obstacle else change,
+            "unchangeable": search.obstacle,
+            "partialChange": change if search.obstacle else None,
+            "rehearsals": search.dry_runs,
         }
 
 
@@ -73,41 +75,41 @@ class _End(TypedDict, total=False):
     expiresAt: str
 
 
-def _outcome(stop: ExplainedDenial | None) -> Outcome:
-    if stop is None:
+def _outcome(denial: ExplainedDenial | None) -> Outcome:
+    if denial is None:
         return Outcome.ALLOWED
-    return Outcome.FAILED if stop.failed else Outcome.REFUSED
+    return Outcome.FAILED if denial.failed else Outcome.REFUSED
 
 
-def _fields(course: DryRunResult) -> list[views.RootField]:
-    """Tell of each root field of a document how it went."""
-    stops: dict[str, ExplainedDenial] = {}
-    for stop in course.stops:
-        stops.setdefault(stop.key, stop)
+def _fields(result: DryRunResult) -> list[views.RootField]:
+    """Return the outcome of each root field of a document."""
+    denials: dict[str, ExplainedDenial] = {}
+    for denial in result.denials:
+        denials.setdefault(denial.key, denial)
     return [
         {
-            "key": one.key,
-            "field": one.name,
-            "outcome": _outcome(stops.get(one.key)),
-            "layer": stops[one.key].layer if one.key in stops else None,
-            "error": stops[one.key].error if one.key in stops else None,
+            "key": field.key,
+            "field": field.name,
+            "outcome": _outcome(denials.get(field.key)),
+            "layer": denials[field.key].layer if field.key in denials else None,
+            "error": denials[field.key].error if field.key in denials else None,
         }
-        for one in course.play.root_fields
+        for field in result.state.root_fields
     ]
 
 
-def _rule(course: DryRunResult, subject: Subject) -> views.DecidingRule | None:
-    """Return the rule that refused; or that allowed, where it was one alone."""
-    rule_id = getattr(course.stop.problem, "rule_id", None) if course.stop else None
-    if course.stop is None and course.play.context is not None:
-        rules = course.play.context.caller.rules
+def _rule(result: DryRunResult, subject: Subject) -> views.DecidingRule | None:
+    """Return the rule that refused the call, or the only rule that allowed it."""
+    rule_id = getattr(result.denial.problem, "rule_id", None) if result.denial else None
+    if result.denial is None and result.state.context is not None:
+        rules = result.state.context.caller.rules
         allowed_by = rules.allowed_by if isinstance(rules, RecordingRuleSet) else set()
         rule_id = next(iter(allowed_by)) if len(allowed_by) == 1 else None
-    found = next((one for one in subject.all_rules if one.id == rule_id), None)
-    return None if found is None else _shown(found)
+    rule = next((rule for rule in subject.all_rules if rule.id == rule_id), None)
+    return None if rule is None else _rule_view(rule)
 
 
-def _shown(rule: Rule) -> views.DecidingRule:
+def _rule_view(rule: Rule) -> views.DecidingRule:
     return {
         "id": rule.id,
         "ruleType": rule.rule_type,
@@ -117,7 +119,7 @@ def _shown(rule: Rule) -> views.DecidingRule:
 
 
 def _change(parts: tuple[PolicyChange, ...], subject: Subject) -> views.TokenChange:
-    """Write a change down as the management API takes it."""
+    """Return the change in the form that the management API accepts."""
     until = [one.expires_at for one in parts if isinstance(one, ExtendLifetime)]
     end: _End = {"expiresAt": timestamps.to_text(until[-1])} if until else {}
     return {

@@ -1,4 +1,4 @@
-"""Every layer of decisions 2, in order: what it said of a call, and on what ground."""
+"""Outcome of every layer for a call, in the order of docs/spec/requests.md#order-of-checks."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from policy.vocabulary import CalendarOp, Code, Field, Layer, Surface
 
 
 class LayerOutcome(StrEnum):
-    """What a layer said."""
+    """Outcomes of a layer."""
 
     PASSED = "passed"
     REFUSED = "refused"
@@ -26,146 +26,152 @@ class LayerOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LayerResult:
-    """One layer of one call; *detail* is a sentence for people, or empty."""
+    """Outcome of one layer for one call; *detail* is a sentence or empty."""
 
     layer: Layer
     outcome: LayerOutcome
     detail: str
 
 
-# What a refusal is made without having asked. A filter that would tell what is hidden is refused
-# before scope and upstream, although the mask comes after them in every other way.
-_BEFORE: Mapping[Code, tuple[Layer, ...]] = MappingProxyType(
+# Code -> earlier layers that its refusal skips: a filter that would reveal a hidden field is
+# refused before scope and upstream, although the mask otherwise comes after them.
+_SKIPPED_LAYERS: Mapping[Code, tuple[Layer, ...]] = MappingProxyType(
     {Code.FIELD_NOT_VISIBLE: (Layer.SCOPE, Layer.UPSTREAM)}
 )
 
 
-def layer_results(course: DryRunResult) -> list[LayerResult]:
-    """Return every layer, in order."""
-    told: list[LayerResult] = []
-    stop = course.stop
+def layer_results(result: DryRunResult) -> list[LayerResult]:
+    """Return the outcome of every layer, in order."""
+    outcomes: list[LayerResult] = []
+    denial = result.denial
     for layer in Layer:
-        if stop is not None and layer is stop.layer:
-            told.append(LayerResult(layer, LayerOutcome.REFUSED, stop.message))
-        elif stop is not None and layer in _unasked(stop):
-            told.append(LayerResult(layer, LayerOutcome.NOT_REACHED, ""))
+        if denial is not None and layer is denial.layer:
+            outcomes.append(LayerResult(layer, LayerOutcome.REFUSED, denial.message))
+        elif denial is not None and layer in _not_reached(denial):
+            outcomes.append(LayerResult(layer, LayerOutcome.NOT_REACHED, ""))
         else:
-            ground = _GROUNDS[layer](course)
-            outcome = LayerOutcome.PASSED if ground.passed else LayerOutcome.NOT_APPLICABLE
-            told.append(LayerResult(layer, outcome, ground.words))
-    return told
+            reason = _REASONS[layer](result)
+            outcome = LayerOutcome.PASSED if reason.passed else LayerOutcome.NOT_APPLICABLE
+            outcomes.append(LayerResult(layer, outcome, reason.text))
+    return outcomes
 
 
-def _unasked(stop: ExplainedDenial) -> Collection[Layer]:
-    """Return the layers that were not asked before *stop*."""
+def _not_reached(denial: ExplainedDenial) -> Collection[Layer]:
+    """Return the layers that were not asked because of *denial*."""
     order = list(Layer)
-    return (*_BEFORE.get(stop.code, ()), *order[order.index(stop.layer) + 1 :])
+    return (*_SKIPPED_LAYERS.get(denial.code, ()), *order[order.index(denial.layer) + 1 :])
 
 
-def hidden_fields(course: DryRunResult) -> Mapping[Surface, list[Field]]:
-    """Return the mask words that hide something the call selects."""
-    operation = course.play.operation
+def hidden_fields(result: DryRunResult) -> Mapping[Surface, list[Field]]:
+    """Return the field words that hide something the call selects, by surface."""
+    operation = result.state.operation
     if operation is None:
         return {}
-    selected = selected_coordinates(operation, course.play.given)
-    return masks.hiding_words(selected, course.play.subject.caller.grant)
+    selected = selected_coordinates(operation, result.state.variables)
+    return masks.hiding_words(selected, result.state.subject.caller.grant)
 
 
 @dataclass(frozen=True, slots=True)
-class _Ground:
-    words: str
+class _Reason:
+    text: str
     passed: bool = True
 
 
-def _limits(layer: Layer, nothing: str) -> Callable[[DryRunResult], _Ground]:
-    def ground(course: DryRunResult) -> _Ground:
-        met = [one for one in course.play.limits if one.layer is layer]
-        if not met:
-            return _Ground(nothing, passed=False)
-        used = (f"{one.spent} of {one.window.limit} in {one.window.seconds} seconds" for one in met)
-        return _Ground(f"Used: {', '.join(used)}.")
+def _limits(layer: Layer, nothing: str) -> Callable[[DryRunResult], _Reason]:
+    def reason(result: DryRunResult) -> _Reason:
+        windows = [limit for limit in result.state.limits if limit.layer is layer]
+        if not windows:
+            return _Reason(nothing, passed=False)
+        texts = (
+            f"{used.spent} of {used.window.limit} in {used.window.seconds} seconds"
+            for used in windows
+        )
+        return _Reason(f"Used: {', '.join(texts)}.")
 
-    return ground
-
-
-def _token(course: DryRunResult) -> _Ground:
-    ends = course.play.subject.token.expires_at
-    return _Ground("The token is active." if ends is None else "The token has not ended yet.")
+    return reason
 
 
-def _surface(course: DryRunResult) -> _Ground:
-    switched = [one for one in _surfaces(course.play) if one is not Surface.TASKS]
-    if not switched:
-        return _Ground("There is no switch.", passed=False)
-    return _Ground(_listed(f"{one}AccessEnabled is true" for one in switched))
+def _token(result: DryRunResult) -> _Reason:
+    expires_at = result.state.subject.token.expires_at
+    return _Reason("The token is active." if expires_at is None else "The token has not ended yet.")
 
 
-def _connections(course: DryRunResult) -> _Ground:
-    surfaces = _surfaces(course.play)
+def _surface(result: DryRunResult) -> _Reason:
+    switchable = [each for each in _surfaces(result.state) if each is not Surface.TASKS]
+    if not switchable:
+        return _Reason("There is no switch.", passed=False)
+    return _Reason(_join(f"{surface}AccessEnabled is true" for surface in switchable))
+
+
+def _connections(result: DryRunResult) -> _Reason:
+    surfaces = _surfaces(result.state)
     if not surfaces:
-        return _Ground("No connection is needed.", passed=False)
-    kinds = [one.kind for one in course.play.subject.connections]
-    return _Ground(
-        _listed(f"{kinds.count(one)} {one} on the token's resources" for one in surfaces)
+        return _Reason("No connection is needed.", passed=False)
+    kinds = [connection.kind for connection in result.state.subject.connections]
+    return _Reason(
+        _join(f"{kinds.count(kind)} {kind} on the token's resources" for kind in surfaces)
     )
 
 
-def _operation(course: DryRunResult) -> _Ground:
-    caller = course.play.subject.caller
-    needs = [one for one in _needs(course.play) if one.operations]
-    if not needs:
-        return _Ground("No operation is needed.", passed=False)
-    return _Ground(_listed(_allowing(one, caller) for one in needs))
+def _operation(result: DryRunResult) -> _Reason:
+    caller = result.state.subject.caller
+    requirements = [each for each in _requirements(result.state) if each.operations]
+    if not requirements:
+        return _Reason("No operation is needed.", passed=False)
+    return _Reason(_join(_describe_allowed(each, caller) for each in requirements))
 
 
-def _allowing(need: Requirement, caller: Caller) -> str:
-    (first, *_) = [one for one in need.operations if allows(caller.grant, one)] or need.operations
+def _describe_allowed(requirement: Requirement, caller: Caller) -> str:
+    operations = requirement.operations
+    (first, *_) = [flag for flag in operations if allows(caller.grant, flag)] or operations
     if isinstance(first, CalendarOp):
         return f"calendarAccessLevel {caller.grant.calendar_level} allows {first}"
     return f"{first} is allowed"
 
 
-def _input(_: DryRunResult) -> _Ground:
-    return _Ground("Parameters and body are as they must be.")
+def _input(_: DryRunResult) -> _Reason:
+    return _Reason("Parameters and body are as they must be.")
 
 
-def _usable(course: DryRunResult) -> _Ground:
-    caller = course.play.subject.caller
-    surfaces = _surfaces(course.play)
+def _usable(result: DryRunResult) -> _Reason:
+    caller = result.state.subject.caller
+    surfaces = _surfaces(result.state)
     if not surfaces:
-        return _Ground("No connection is needed.", passed=False)
+        return _Reason("No connection is needed.", passed=False)
     usable = [
-        str(one.id)
-        for one in caller.connections
-        if one.kind in surfaces and one.status == "active" and not caller.excludes(one)
+        str(connection.id)
+        for connection in caller.connections
+        if connection.kind in surfaces
+        and connection.status == "active"
+        and not caller.excludes(connection)
     ]
-    return _Ground(f"Connections that can be used: {', '.join(usable)}.")
+    return _Reason(f"Connections that can be used: {', '.join(usable)}.")
 
 
-def _scope(course: DryRunResult) -> _Ground:
-    if not _surfaces(course.play):
-        return _Ground("Nothing is looked at.", passed=False)
-    if course.play.subject.all_rules and Surface.COLLAB in _surfaces(course.play):
-        return _Ground("The token's rules allow it; what they block in a list is left out.")
-    return _Ground("It lies within what the token may reach.")
+def _scope(result: DryRunResult) -> _Reason:
+    if not _surfaces(result.state):
+        return _Reason("Nothing is looked at.", passed=False)
+    if result.state.subject.all_rules and Surface.COLLAB in _surfaces(result.state):
+        return _Reason("The token's rules allow it; what they block in a list is left out.")
+    return _Reason("It lies within what the token may reach.")
 
 
-def _upstream(course: DryRunResult) -> _Ground:
-    if course.unsent:
-        return _Ground("It would be sent now; what upstream would say to it is not known.")
-    if not _surfaces(course.play):
-        return _Ground("Nobody is asked.", passed=False)
-    return _Ground("Upstream answered.")
+def _upstream(result: DryRunResult) -> _Reason:
+    if result.reached_write:
+        return _Reason("It would be sent now; what upstream would say to it is not known.")
+    if not _surfaces(result.state):
+        return _Reason("Nobody is asked.", passed=False)
+    return _Reason("Upstream answered.")
 
 
-def _mask(course: DryRunResult) -> _Ground:
-    found = [str(word) for words in hidden_fields(course).values() for word in words]
-    if not found:
-        return _Ground("Nothing of it is hidden.", passed=False)
-    return _Ground(f"Hidden: {', '.join(found)}.")
+def _mask(result: DryRunResult) -> _Reason:
+    names = [str(word) for words in hidden_fields(result).values() for word in words]
+    if not names:
+        return _Reason("Nothing of it is hidden.", passed=False)
+    return _Reason(f"Hidden: {', '.join(names)}.")
 
 
-_GROUNDS: Mapping[Layer, Callable[[DryRunResult], _Ground]] = MappingProxyType(
+_REASONS: Mapping[Layer, Callable[[DryRunResult], _Reason]] = MappingProxyType(
     {
         Layer.ADDRESS_LIMIT: _limits(
             Layer.ADDRESS_LIMIT, "Counted by the address that a call comes from."
@@ -184,14 +190,15 @@ _GROUNDS: Mapping[Layer, Callable[[DryRunResult], _Ground]] = MappingProxyType(
 )
 
 
-def _needs(play: DryRunState) -> Sequence[Requirement]:
-    operation = play.operation
-    return [operation.requirements[one.name] for one in play.root_fields] if operation else ()
+def _requirements(state: DryRunState) -> Sequence[Requirement]:
+    operation = state.operation
+    return [operation.requirements[field.name] for field in state.root_fields] if operation else ()
 
 
-def _surfaces(play: DryRunState) -> Sequence[Surface]:
-    return list(dict.fromkeys(one.surface for one in _needs(play) if one.surface is not None))
+def _surfaces(state: DryRunState) -> Sequence[Surface]:
+    surfaces = (requirement.surface for requirement in _requirements(state))
+    return list(dict.fromkeys(surface for surface in surfaces if surface is not None))
 
 
-def _listed(words: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(words)) + "."
+def _join(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(texts)) + "."

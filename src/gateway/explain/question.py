@@ -1,4 +1,4 @@
-"""What is asked about: a documented call, or a document."""
+"""Questions: a documented REST call, or a GraphQL document."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """
-    A call of a documented path.
+    A call of a documented REST path.
 
     Attributes:
         path: Percent-encoded, without the query.
-        query: As it stands behind the question mark.
-        body: As it would be sent; of an upload nothing is needed.
+        query: Percent-encoded, without the question mark.
+        body: As it would be sent; may be empty for an upload.
     """
 
     method: str

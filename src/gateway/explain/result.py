@@ -1,4 +1,4 @@
-"""How a rehearsal went: the answer that callers would get, and what stands behind it."""
+"""Result of a dry run: the response the caller would get and the exception that caused it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from rest_compat.table import Endpoint
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedDenial:
     """
-    What stops a call, or a root field of a document.
+    What stopped a call or a root field of a document.
 
     Attributes:
-        key: Of the root field in the response; empty for the whole call.
-        error: The word that callers see; null where they see none.
-        problem: None when the words of the request were wrong before anything was asked.
+        error: The code in the response; None where it is null.
+        problem: The exception; None when the request was invalid before any layer was asked.
+        key: Response key of the root field; empty for the whole call.
     """
 
     layer: Layer
@@ -37,95 +37,104 @@ class ExplainedDenial:
 
     @property
     def failed(self) -> bool:
-        """Whether nobody refused: something did not work."""
+        """Whether something did not work, rather than being refused."""
         return self.status >= 500 or isinstance(self.problem, ProviderFailure)
 
     @property
     def signature(self) -> object:
-        """What is the same for the same reason."""
+        """A value that is equal for denials with the same reason."""
         problem = self.problem
-        about: object = None
+        resource: object = None
         if isinstance(problem, Blocked) and problem.facts is not None:
             facts = problem.facts
-            about = (problem.action, facts.item, facts.list_id, facts.list_item_id, facts.site_id)
-        rule = problem.rule_id if isinstance(problem, Refusal) else None
-        return self.key, self.layer, self.code, self.message, rule, about
+            resource = (
+                problem.action,
+                facts.item,
+                facts.list_id,
+                facts.list_item_id,
+                facts.site_id,
+            )
+        rule_id = problem.rule_id if isinstance(problem, Refusal) else None
+        return self.key, self.layer, self.code, self.message, rule_id, resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunResult:
     """
-    How a rehearsal went.
+    Result of a dry run.
 
     Attributes:
-        stops: In the order that callers are told of; none when the call is allowed.
-        unsent: It came as far as its first change, which was not sent.
+        status: HTTP status of the response.
+        denials: In the order of the response; empty when the call is allowed.
+        reached_write: The call reached its first write, which was not sent.
     """
 
-    play: DryRunState
+    state: DryRunState
     status: int
-    stops: tuple[ExplainedDenial, ...] = ()
-    unsent: bool = False
+    denials: tuple[ExplainedDenial, ...] = ()
+    reached_write: bool = False
 
     @property
-    def stop(self) -> ExplainedDenial | None:
-        """What the answer is about; None when the call is allowed."""
-        return self.stops[0] if self.stops else None
+    def denial(self) -> ExplainedDenial | None:
+        """The denial that the response reports; None when the call is allowed."""
+        return self.denials[0] if self.denials else None
 
     @classmethod
-    def ended(cls, play: DryRunState, *, status: int) -> "DryRunResult":
-        """Of a call that would have changed something: nothing stopped it."""
-        return cls(play=play, status=status, unsent=True)
+    def of_write(cls, state: DryRunState, *, status: int) -> "DryRunResult":
+        """Return the result of a call that nothing stopped before its first write."""
+        return cls(state=state, status=status, reached_write=True)
 
     @classmethod
-    def answered(
-        cls, play: DryRunState, endpoint: Endpoint | None, *, status: int, body: bytes
+    def of_call(
+        cls, state: DryRunState, endpoint: Endpoint | None, *, status: int, body: bytes
     ) -> "DryRunResult":
-        """Of a call of the table that was answered."""
+        """Return the result of a REST call from its response."""
         if status < 400:
-            return cls(play=play, status=status)
-        told: Mapping[str, Any] = orjson.loads(body)
-        problem = _behind(play, told["message"])
+            return cls(state=state, status=status)
+        error: Mapping[str, Any] = orjson.loads(body)
+        problem = _find_cause(state, error["message"])
         surface = endpoint.surface if endpoint is not None else None
         if problem is not None:
-            ruling = errors.denial(problem, surface=surface)
-            code, layer = ruling.code, ruling.layer
-        else:  # wrong before the graph was asked; a word is missing only where nothing is
-            code, layer = Code(told["error"] or Code.NOT_FOUND), Layer.INPUT
-        stop = ExplainedDenial(
+            logged = errors.denial(problem, surface=surface)
+            code, layer = logged.code, logged.layer
+        else:  # invalid before the graph was asked; without a code only for an unknown path
+            code, layer = Code(error["error"] or Code.NOT_FOUND), Layer.INPUT
+        denial = ExplainedDenial(
             layer=layer,
             code=code,
-            error=told["error"],
-            message=told["message"],
+            error=error["error"],
+            message=error["message"],
             status=status,
             surface=surface,
             problem=problem,
         )
-        return cls(play=play, status=status, stops=(stop,))
+        return cls(state=state, status=status, denials=(denial,))
 
     @classmethod
-    def told(
-        cls, play: DryRunState, *, status: int, errors: Sequence[Mapping[str, Any]]
+    def of_document(
+        cls, state: DryRunState, *, status: int, errors: Sequence[Mapping[str, Any]]
     ) -> "DryRunResult":
-        """Of a document that was answered."""
-        return cls(play=play, status=status, stops=tuple(_stop(play, one) for one in errors))
+        """Return the result of a document from the errors of its response."""
+        return cls(
+            state=state, status=status, denials=tuple(_explain(state, error) for error in errors)
+        )
 
 
-def _behind(play: DryRunState, message: str) -> BaseException | None:
-    """Return what the *message* of an answer is the sentence of."""
-    known = [*play.problems.values(), play.refusal]
-    return next((one for one in known if one and errors.message(one) == message), None)
+def _find_cause(state: DryRunState, message: str) -> BaseException | None:
+    """Return the exception that gave the response its *message*."""
+    problems = [*state.problems.values(), state.refusal]
+    return next((each for each in problems if each and errors.message(each) == message), None)
 
 
-def _stop(play: DryRunState, told: Mapping[str, Any]) -> ExplainedDenial:
-    extensions = told["extensions"]
+def _explain(state: DryRunState, error: Mapping[str, Any]) -> ExplainedDenial:
+    extensions = error["extensions"]
     code = Code(extensions["code"])
-    key = str(told["path"][0]) if told.get("path") else WHOLE_REQUEST
-    problem = play.problems.get(key) or _behind(play, told["message"])
+    key = str(error["path"][0]) if error.get("path") else WHOLE_REQUEST
+    problem = state.problems.get(key) or _find_cause(state, error["message"])
     surface = None
-    if play.operation is not None:
-        surfaces = {one.key: one.surface for one in play.root_fields}
-        surface = surfaces.get(key, play.operation.surface)
+    if state.operation is not None:
+        surfaces = {field.key: field.surface for field in state.root_fields}
+        surface = surfaces.get(key, state.operation.surface)
     layer = LAYER_BY_CODE[code]
     if problem is not None:
         layer = errors.denial(problem, surface=surface).layer
@@ -133,7 +142,7 @@ def _stop(play: DryRunState, told: Mapping[str, Any]) -> ExplainedDenial:
         layer=layer,
         code=code,
         error=code.value,
-        message=told["message"],
+        message=error["message"],
         status=extensions["httpStatus"],
         surface=surface,
         problem=problem,

@@ -1,9 +1,9 @@
 """
-Where calls are rehearsed: the routes, documents and gates of every request, and another door.
+Dry runs of calls: the routes, documents and gates of real requests behind another request entry.
 
-The door lets in whom the question is about instead of whoever knocks: nothing is charged, no use
-of the token is written down, no rule is stored for what would be made, and upstream is read and
-never changed (`providers.dry_run`).
+The entry takes the caller from the question instead of a token text. Nothing is charged, no use of
+the token is recorded, no allow rule is stored, and upstream is read but never changed
+(`providers.dry_run`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,19 +37,19 @@ from rest_compat.ledger import Ledger
 from rest_compat.router import rest_app
 from rest_compat.table import Endpoint
 
-_PLAY = "gateway.explain"  # the key of scopes under which a play is
+_STATE = "gateway.explain"  # scope key of the `DryRunState`
 REQUEST_ID = "rehearsal"
 
 
 @dataclass(frozen=True, slots=True)
-class _Visit:
+class _AdmittedRequest:
     token_id: int
     context: Context
-    play: DryRunState
+    state: DryRunState
 
 
 class DryRunner:
-    """Rehearses calls. One per process."""
+    """Runs calls dry. One per process."""
 
     def __init__(
         self,
@@ -65,49 +65,47 @@ class DryRunner:
 
         Args:
             entry: Builds the contexts, and knows the rate limits.
-            endpoints: What can be called.
-            graph: Runs documents of power users.
-            documents: Prepares those of *endpoints*.
-            ledger: Never asked, for a rehearsal has no key.
+            endpoints: The REST endpoints.
+            graph: Runs documents of clients.
+            documents: Prepares the documents of *endpoints*.
+            ledger: Never used: a dry run has no Idempotency-Key.
         """
         self._entry = entry
-        self._endpoints = {(one.method, one.path): one for one in endpoints}
+        self._endpoints = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
         self._graph = graph
-        self._table = rest_app(endpoints, graph=documents, entry=_Door(self), ledger=ledger)
+        self._rest_app = rest_app(endpoints, graph=documents, entry=_DryEntry(self), ledger=ledger)
 
-    async def play(
+    async def run(
         self, question: Question, subject: Subject, *, address: str | None = None
     ) -> DryRunResult:
-        """Rehearse *question* for *subject*; *address* is where it would come from, if known."""
+        """Run *question* dry for *subject*; *address* is its client address, if known."""
         if isinstance(question, Document):
-            play = DryRunState(subject=subject, address=address, given=question.variables)
-            return await self._document(question, play)
+            state = DryRunState(subject=subject, address=address, variables=question.variables)
+            return await self._document(question, state)
         return await self._call(question, DryRunState(subject=subject, address=address))
 
-    async def open(self, play: DryRunState, costs: Mapping[str, int], mount: str = "") -> Context:
+    async def admit(self, state: DryRunState, costs: Mapping[str, int], mount: str = "") -> Context:
         """
-        Let a rehearsal in, in the order of `gateway.http.entry`.
+        Check limits and token in the order of `gateway.http.entry`, and build the context.
 
         Raises:
-            Refusal: A limit would, or the token is dead.
+            Refusal: A limit is exceeded, or the token is revoked or expired.
         """
-        play.costs = costs
-        subject = play.subject
+        state.costs = costs
+        subject = state.subject
         try:
-            await self._check_limits(play, self._of_address(play.address, costs, mount))
+            await self._check_limits(state, self._address_charges(state.address, costs, mount))
             subject.require_alive()
             caller = subject.caller
-            await self._check_limits(play, _of_quota(subject, caller, sum(costs.values())))
+            await self._check_limits(state, _quota_charges(subject, caller, sum(costs.values())))
         except Refusal as refusal:
-            play.refusal = refusal
+            state.refusal = refusal
             raise
-        play.context = self._entry.build_context(caller, costs, request_id=REQUEST_ID)
-        play.context.request_log = RequestLog(causes={})
-        return play.context
+        state.context = self._entry.build_context(caller, costs, request_id=REQUEST_ID)
+        state.context.request_log = RequestLog(causes={})
+        return state.context
 
-    # -- the two doors
-
-    async def _call(self, call: Call, play: DryRunState) -> DryRunResult:
+    async def _call(self, call: Call, state: DryRunState) -> DryRunResult:
         scope: Scope = {
             "type": "http",
             "http_version": "1.1",
@@ -118,7 +116,7 @@ class DryRunner:
             "headers": [(b"content-length", str(len(call.body)).encode())],
             "client": None,
             "state": {},
-            _PLAY: play,
+            _STATE: state,
         }
         sent: list[Message] = []
 
@@ -128,49 +126,45 @@ class DryRunner:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        with dry_run() as rehearsal:
-            await self._table(scope, receive, send)
-        endpoint = self._endpoints.get((_reading(call.method), scope["state"].get("route", "")))
-        if rehearsal.ended:
-            return DryRunResult.ended(play, status=endpoint.status if endpoint else 200)
-        body = b"".join(one.get("body", b"") for one in sent[1:])
-        return DryRunResult.answered(play, endpoint, status=sent[0]["status"], body=body)
+        with dry_run() as run:
+            await self._rest_app(scope, receive, send)
+        endpoint = self._endpoints.get((_read_method(call.method), scope["state"].get("route", "")))
+        if run.ended:
+            return DryRunResult.of_write(state, status=endpoint.status if endpoint else 200)
+        body = b"".join(message.get("body", b"") for message in sent[1:])
+        return DryRunResult.of_call(state, endpoint, status=sent[0]["status"], body=body)
 
-    async def _document(self, asked: Document, play: DryRunState) -> DryRunResult:
+    async def _document(self, question: Document, state: DryRunState) -> DryRunResult:
         request = {
-            "query": asked.text,
-            "variables": dict(asked.variables),
-            "operationName": asked.operation,
+            "query": question.text,
+            "variables": dict(question.variables),
+            "operationName": question.operation,
         }
 
         async def admit(costs: Mapping[str, int]) -> Context:
-            return await self.open(play, costs)
+            return await self.admit(state, costs)
 
-        with dry_run() as rehearsal:
+        with dry_run() as run:
             reply = await respond(
                 self._graph, orjson.dumps(request), admit=admit, request_id=REQUEST_ID
             )
-        play.operation = self._operation(asked)
-        if rehearsal.ended:
-            return DryRunResult.ended(play, status=200)
-        told: list[dict[str, Any]] = orjson.loads(reply.body).get("errors", [])
-        return DryRunResult.told(play, status=reply.status, errors=told)
+        state.operation = self._operation(question)
+        if run.ended:
+            return DryRunResult.of_write(state, status=200)
+        response_errors: list[dict[str, Any]] = orjson.loads(reply.body).get("errors", [])
+        return DryRunResult.of_document(state, status=reply.status, errors=response_errors)
 
-    def _operation(self, asked: Document) -> Operation | None:
-        """Return the operation that was run; None when the document cannot be."""
+    def _operation(self, question: Document) -> Operation | None:
+        """Return the operation that ran; None when the document is invalid."""
         try:
-            document = self._graph.validate(asked.text, self._graph.parse(asked.text))
-            return (
-                None
-                if document.validation_errors
-                else self._graph.operation(document, asked.operation)
-            )
-        except (GraphQLError, Refusal):  # the answer says why
+            document = self._graph.validate(question.text, self._graph.parse(question.text))
+            if document.validation_errors:
+                return None
+            return self._graph.operation(document, question.operation)
+        except (GraphQLError, Refusal):  # the response says why
             return None
 
-    # -- limits, looked at and not charged
-
-    def _of_address(
+    def _address_charges(
         self, address: str | None, costs: Mapping[str, int], mount: str
     ) -> Iterable[tuple[Layer, Charge]]:
         for bucket, cost in costs.items():
@@ -179,32 +173,33 @@ class DryRunner:
                 yield Layer.ADDRESS_LIMIT, Charge(key, (window,), cost)
 
     async def _check_limits(
-        self, play: DryRunState, charges: Iterable[tuple[Layer, Charge]]
+        self, state: DryRunState, charges: Iterable[tuple[Layer, Charge]]
     ) -> None:
         """
-        Look at windows one by one.
+        Record the state of each window, and charge none.
 
         Raises:
-            TooManyRequests: One has not enough left for the call.
+            TooManyRequests: A window has not enough left for the call.
         """
-        if isinstance(self._entry.limits.counter, UnlimitedCounter):
+        counter = self._entry.limits.counter
+        if isinstance(counter, UnlimitedCounter):
             return
         for layer, charge in charges:
             (window,) = charge.windows
-            seen = await self._entry.limits.counter.take([Charge(charge.key, charge.windows, 0)])
-            left = seen.remaining if window.limit else 0
-            limit = RateWindow(layer=layer, window=window, spent=window.limit - left)
-            play.limits.append(limit)
-            if left < charge.cost:
-                wait = max(1, seen.reset - play.subject.now // 1000)
+            usage = await counter.take([Charge(charge.key, charge.windows, 0)])
+            remaining = usage.remaining if window.limit else 0
+            limit = RateWindow(layer=layer, window=window, spent=window.limit - remaining)
+            state.limits.append(limit)
+            if remaining < charge.cost:
+                wait = max(1, usage.reset - state.subject.now // 1000)
                 raise TooManyRequests(wait, layer=layer)
 
 
-class _Door:
-    """`rest_compat.ports.RequestEntry` of the stage."""
+class _DryEntry:
+    """`rest_compat.ports.RequestEntry` of dry runs."""
 
-    def __init__(self, stage: DryRunner) -> None:
-        self._stage = stage
+    def __init__(self, runner: DryRunner) -> None:
+        self._runner = runner
 
     def request_id(self, scope: Scope) -> str:
         del scope
@@ -213,40 +208,40 @@ class _Door:
     async def admit(
         self, scope: Scope, charge: ports.RateBucket, *, partial_fail: bool
     ) -> ports.AdmittedRequest:
-        play: DryRunState = scope[_PLAY]
+        state: DryRunState = scope[_STATE]
         try:
-            context = await self._stage.open(play, {charge.windows: 1}, charge.mount)
+            context = await self._runner.admit(state, {charge.windows: 1}, charge.mount)
         except Refusal as refusal:
             raise _problem(refusal, None) from refusal
         context.require_all = partial_fail
-        return _Visit(context.caller.token_id, context, play)
+        return _AdmittedRequest(context.caller.token_id, context, state)
 
-    def check_gates(self, operation: Any, visit: Any, variables: Mapping[str, Any]) -> None:
-        visit.play.operation = operation
+    def check_gates(self, operation: Any, request: Any, variables: Mapping[str, Any]) -> None:
+        request.state.operation = operation
         try:
-            operation.admit(visit.context, variables, members=variables.get("input", {}))
+            operation.admit(request.context, variables, members=variables.get("input", {}))
         except Refusal as refusal:
-            visit.play.refusal = refusal
+            request.state.refusal = refusal
             raise _problem(refusal, operation) from refusal
 
-    def mark_attempt(self, visit: ports.AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
-        raise NotImplementedError  # a rehearsal has no Idempotency-Key
+    def mark_attempt(self, request: ports.AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
+        raise NotImplementedError  # a dry run has no Idempotency-Key
 
-    def notes(self, visit: ports.AdmittedRequest) -> ports.Notes:
-        context: Context = visit.context
+    def notes(self, request: ports.AdmittedRequest) -> ports.Notes:
+        context: Context = request.context
         return context
 
 
 def _problem(refusal: Refusal, operation: Operation | None) -> ports.Problem:
     surface = operation.surface if operation is not None else None
-    told = errors.extensions(refusal, surface=surface, request_id=REQUEST_ID)
-    return ports.Problem(refusal.message, told)
+    extensions = errors.extensions(refusal, surface=surface, request_id=REQUEST_ID)
+    return ports.Problem(refusal.message, extensions)
 
 
-def _of_quota(subject: Subject, caller: Caller, cost: int) -> Iterable[tuple[Layer, Charge]]:
+def _quota_charges(subject: Subject, caller: Caller, cost: int) -> Iterable[tuple[Layer, Charge]]:
     for window in token_windows(caller.grant.quota):
         yield Layer.QUOTA, Charge(f"token:{subject.token.id}", (window,), cost)
 
 
-def _reading(method: str) -> str:
+def _read_method(method: str) -> str:
     return "GET" if method == "HEAD" else method

@@ -1,9 +1,9 @@
 """
-The smallest change that lets a refused call pass, found by trying.
+Search for the smallest change that lets a refused call pass, by dry runs.
 
-What a refusal could do without is known (`policy.remedies.settings`); the call is rehearsed with
-it, and so on until it passes or nothing helps. Then every part is left out once, and what was not
-needed goes. Openings only ever allow more, so one round of leaving out is enough.
+`policy.remedies.settings` proposes remedies for a refusal. The call runs dry with one of them, and
+so on until it passes or no remedy helps. Then every part is left out once; parts that are not
+needed stay out. Remedies only ever allow more, so one such round is enough.
 """
 
 import time
@@ -19,119 +19,118 @@ from policy.remedies.obstacles import describe_obstacle
 from policy.remedies.settings import TokenState, find_remedies
 from policy.vocabulary import Layer
 
-MOST = 20  # rehearsals of one question
-PATIENCE = 30.0  # seconds; no rehearsal begins after that
+MAX_DRY_RUNS = 20  # per question
+TIMEOUT_SECONDS = 30.0  # after that, no dry run begins
 
-Rehearse = Callable[[Sequence[PolicyChange]], Awaitable[DryRunResult]]
+RunDry = Callable[[Sequence[PolicyChange]], Awaitable[DryRunResult]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeSearchResult:
     """
-    What was found.
+    Result of a search.
 
     Attributes:
-        first: How the call goes now.
-        parts: The change that lets it pass; none when none is needed, or none would do.
-        obstacle: Why none would do; then *parts* lift what stops it before that.
-        rehearsals: How many it took.
+        first: Result of the call without changes.
+        parts: The change that lets it pass; empty when none is needed or none helps.
+        obstacle: Why no change helps; then *parts* lift the refusals that come before.
+        dry_runs: Number of dry runs.
     """
 
     first: DryRunResult
     parts: tuple[PolicyChange, ...]
     obstacle: str | None
-    rehearsals: int
+    dry_runs: int
 
 
-class _Spent(Exception):
-    """There may be no more rehearsals."""
+class _BudgetSpent(Exception):
+    """No more dry runs are allowed."""
 
 
 class ChangeSearch:
-    """One search."""
+    """One search; used once."""
 
-    def __init__(self, rehearse: Rehearse) -> None:
-        self._rehearse = rehearse
+    def __init__(self, run_dry: RunDry) -> None:
+        self._run_dry = run_dry
         self._count = 0
-        self._ends = time.monotonic() + PATIENCE
-        self._met: set[object] = set()
+        self._deadline = time.monotonic() + TIMEOUT_SECONDS
+        self._seen: set[object] = set()
 
     async def run(self) -> ChangeSearchResult:
-        """Rehearse the call as it is, then with more and more changes."""
-        first = await self._tried(())
+        """Run the call dry as it is, then with more and more changes."""
+        first = result = await self._try(())
         parts: tuple[PolicyChange, ...] = ()
-        course = first
         try:
-            while course.stop is not None:
-                self._met.add(course.stop.signature)
-                step = await self._step(course, course.stop, parts)
+            while result.denial is not None:
+                self._seen.add(result.denial.signature)
+                step = await self._step(result, result.denial, parts)
                 if step is None:
-                    return self._found(first, parts, _blame(course, course.stop))
-                parts, course = step
-            return self._found(first, await self._least(parts), None)
-        except _Spent:
-            said = f"No change was found in {self._count} rehearsals: the search was given up."
-            return self._found(first, (), said)
+                    return self._result(first, parts, _obstacle(result, result.denial))
+                parts, result = step
+            return self._result(first, await self._minimize(parts), None)
+        except _BudgetSpent:
+            obstacle = f"No change was found in {self._count} rehearsals: the search was given up."
+            return self._result(first, (), obstacle)
 
     async def _step(
-        self, course: DryRunResult, stop: ExplainedDenial, parts: tuple[PolicyChange, ...]
+        self, result: DryRunResult, denial: ExplainedDenial, parts: tuple[PolicyChange, ...]
     ) -> tuple[tuple[PolicyChange, ...], DryRunResult] | None:
-        """Return the first opening of *stop* after which it is not what stops the call."""
-        if stop.problem is None:
+        """Return *parts* with the first remedy that lifts *denial*, and the result with them."""
+        if denial.problem is None:
             return None
-        for opening in find_remedies(stop.problem, _standing(course.play, stop)):
-            new = tuple(part for part in opening if part not in parts)
+        for remedy in find_remedies(denial.problem, _token_state(result.state, denial)):
+            new = tuple(part for part in remedy if part not in parts)
             if new:
-                tried = await self._tried(parts + new)
-                if tried.stop is None or tried.stop.signature not in self._met:
-                    return parts + new, tried
+                next_result = await self._try(parts + new)
+                if next_result.denial is None or next_result.denial.signature not in self._seen:
+                    return parts + new, next_result
         return None
 
-    async def _least(self, parts: tuple[PolicyChange, ...]) -> tuple[PolicyChange, ...]:
-        """Leave out what is not needed."""
+    async def _minimize(self, parts: tuple[PolicyChange, ...]) -> tuple[PolicyChange, ...]:
+        """Return *parts* without those that are not needed."""
         for part in parts if len(parts) > 1 else ():
-            rest = tuple(one for one in parts if one is not part)
-            if not self._spent and rest and (await self._tried(rest)).stop is None:
+            rest = tuple(other for other in parts if other is not part)
+            if not self._is_spent and rest and (await self._try(rest)).denial is None:
                 parts = rest
         return parts
 
     @property
-    def _spent(self) -> bool:
-        return self._count >= MOST or (self._count > 0 and time.monotonic() >= self._ends)
-
-    async def _tried(self, parts: Sequence[PolicyChange]) -> DryRunResult:
-        if self._spent:
-            raise _Spent
-        self._count += 1
-        return await self._rehearse(parts)
-
-    def _found(
-        self, first: DryRunResult, parts: tuple[PolicyChange, ...], obstacle_: str | None
-    ) -> ChangeSearchResult:
-        return ChangeSearchResult(
-            first=first, parts=parts, obstacle=obstacle_, rehearsals=self._count
+    def _is_spent(self) -> bool:
+        return self._count >= MAX_DRY_RUNS or (
+            self._count > 0 and time.monotonic() >= self._deadline
         )
+
+    async def _try(self, parts: Sequence[PolicyChange]) -> DryRunResult:
+        if self._is_spent:
+            raise _BudgetSpent
+        self._count += 1
+        return await self._run_dry(parts)
+
+    def _result(
+        self, first: DryRunResult, parts: tuple[PolicyChange, ...], obstacle: str | None
+    ) -> ChangeSearchResult:
+        return ChangeSearchResult(first=first, parts=parts, obstacle=obstacle, dry_runs=self._count)
 
 
 _QUOTAS = MappingProxyType({MINUTE: "perMinute", HOUR: "perHour", DAY: "perDay"})
 
 
-def _standing(play: DryRunState, stop: ExplainedDenial) -> TokenState:
-    subject = play.subject
+def _token_state(state: DryRunState, denial: ExplainedDenial) -> TokenState:
+    subject = state.subject
     return TokenState(
         settings=subject.settings,
         rules=subject.all_rules,
         connections=subject.connections,
-        surface=stop.surface,
+        surface=denial.surface,
         now=subject.moment,
         spent={
-            _QUOTAS[one.window.seconds]: one.spent
-            for one in play.limits
-            if one.layer is Layer.QUOTA
+            _QUOTAS[limit.window.seconds]: limit.spent
+            for limit in state.limits
+            if limit.layer is Layer.QUOTA
         },
-        cost=sum(play.costs.values()),
+        cost=sum(state.costs.values()),
     )
 
 
-def _blame(course: DryRunResult, stop: ExplainedDenial) -> str:
-    return describe_obstacle(stop.problem, course.play.subject.connections, stop.surface)
+def _obstacle(result: DryRunResult, denial: ExplainedDenial) -> str:
+    return describe_obstacle(denial.problem, result.state.subject.connections, denial.surface)

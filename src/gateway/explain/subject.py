@@ -1,4 +1,4 @@
-"""The token that is asked about, as it is stored and as it would be with changes."""
+"""The token of a question: its stored policy, and its policy with changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -22,12 +22,12 @@ from providers.ports.connection import ConnectionInfo
 
 @dataclass(frozen=True)
 class RecordingRuleSet(RuleSet):
-    """Rules that remember which of them allowed something; None is the default."""
+    """Rules that record which of them allowed something; None stands for the default."""
 
     allowed_by: set[int | None] = field(default_factory=set)
 
     def decide(self, facts: Facts) -> Decision:
-        """Decide, and remember."""
+        """Decide, and record the rule if it allows."""
         decision = super().decide(facts)
         if decision.allowed:
             self.allowed_by.add(decision.rule_id)
@@ -41,7 +41,7 @@ class Subject:
 
     Attributes:
         rules: None when a stored rule cannot be read, so that nothing is allowed.
-        parts: What is changed, in memory alone.
+        parts: Changes of the policy, in memory only.
         now: Milliseconds since the epoch.
     """
 
@@ -53,46 +53,46 @@ class Subject:
     _compiled: dict[object, RuleSet] = field(default_factory=dict, repr=False)  # shared by copies
 
     @classmethod
-    async def read(cls, token: AccessToken, known: Authenticator, now: int) -> "Subject":
-        """Read what belongs to *token*."""
+    async def read(cls, token: AccessToken, authenticator_: Authenticator, now: int) -> "Subject":
+        """Read the connections and rules of *token*."""
         token_id = token.id or 0
         return cls(
             token=token,
-            connections=await known.connections_of(token_id),
-            rules=await known.rules_of(token_id),
+            connections=await authenticator_.connections_of(token_id),
+            rules=await authenticator_.rules_of(token_id),
             now=now,
         )
 
     def changed(self, parts: Sequence[PolicyChange]) -> "Subject":
-        """Return the token with *parts* instead of any change before."""
+        """Return a copy with *parts* instead of its present changes."""
         return replace(self, parts=tuple(parts))
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The settings, changes included."""
+        """The settings with the changes."""
         return changes.apply_to_settings(self.token.settings, self.parts)
 
     @cached_property
     def all_rules(self) -> Sequence[Rule]:
-        """The rules, changes included; none when they cannot be read."""
+        """The rules with the changes; empty when they cannot be read."""
         return () if self.rules is None else changes.apply_to_rules(self.rules, self.parts)
 
     @property
     def moment(self) -> datetime:
-        """Now; aware, UTC."""
+        """The current time; aware, UTC."""
         return from_ms(self.now)
 
     def require_alive(self) -> None:
         """
-        Let a token pass that is neither revoked nor expired.
+        Check that the token is neither revoked nor expired.
 
         Raises:
-            Unauthenticated: It is one of both.
+            Unauthenticated: It is revoked or expired.
         """
         if self.token.revoked_at is not None:
             raise Unauthenticated(UnauthorizedReason.REVOKED)
-        ends = [part.expires_at for part in self.parts if isinstance(part, ExtendLifetime)]
-        expires_at = ends[-1] if ends else self.token.expires_at
+        extended = [part.expires_at for part in self.parts if isinstance(part, ExtendLifetime)]
+        expires_at = extended[-1] if extended else self.token.expires_at
         if expires_at is not None and expires_at <= self.now:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
 
@@ -116,10 +116,10 @@ class Subject:
         )
 
     def _ruleset(self, grant: Grant) -> RuleSet:
-        """Compile the rules, once for all copies that have the same."""
-        changed = tuple(one for one in self.parts if isinstance(one, AddAllowRule | RemoveRule))
-        known = (changed, grant.collab_enabled, grant.collab_allow_all)
-        if known not in self._compiled:
+        """Compile the rules, once for all copies with equal rules."""
+        changed = tuple(part for part in self.parts if isinstance(part, AddAllowRule | RemoveRule))
+        key = (changed, grant.collab_enabled, grant.collab_allow_all)
+        if key not in self._compiled:
             rules = None if self.rules is None else self.all_rules
-            self._compiled[known] = authenticator.compile_rules(grant, rules)
-        return self._compiled[known]
+            self._compiled[key] = authenticator.compile_rules(grant, rules)
+        return self._compiled[key]

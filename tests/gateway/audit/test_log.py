@@ -96,7 +96,7 @@ async def test_rows_are_stored_in_batches_with_everything_that_they_say(
 async def test_a_full_queue_drops_the_oldest_reads_and_no_change(decisions, database, monkeypatch):
     monkeypatch.setattr(log_module, "CAPACITY", 2)
     counted = Metrics()
-    monkeypatch.setattr(decisions, "_lost", counted.count_lost_decisions)
+    monkeypatch.setattr(decisions, "_on_dropped", counted.count_lost_decisions)
     for name in "abcd":
         decisions.write(row(name), change=False)
         decisions.write(row(name.upper()), change=True)

@@ -39,7 +39,7 @@ async def work(url: str, login: str) -> None:
         lookup,
         database,
         Keyring(["a secret key of the tests"]),
-        endpoints=TokenEndpoints(origins, settings).of,
+        endpoints=TokenEndpoints(origins, settings).token_endpoint,
         leases=Leases(database),
     )
     tell("ready")
