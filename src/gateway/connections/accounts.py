@@ -1,11 +1,11 @@
 """
-Opens a caller's connections: from stored rows to the ports that the graph asks.
+Opens the provider connectors of a caller's connections, merged into one object per surface.
 
-A surface more is a registry, an opener of its port and a method that makes many of them one.
+A new surface needs a registry, its ports here and a method that merges them.
 """
 
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -36,10 +36,10 @@ from providers.tasks.accounts import TaskAccounts
 if TYPE_CHECKING:
     from gateway.operations import views
 
-# Providers that take the bare token, without a scheme before it.
+# Provider -> authentication scheme, where it is not "Bearer"; empty for the bare token.
 _SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
 _MAX_PORTS = 4096
-ALL = frozenset(one.value for one in Surface)
+ALL = frozenset(surface.value for surface in Surface)
 
 
 class _Port(Protocol):
@@ -55,26 +55,26 @@ class _Registry(Protocol[Port_co]):
 
 
 class _Ports(Generic[Port_co]):
-    """The ports of one kind: the same one while nothing about its connection changes."""
+    """The open ports of one surface; a port is reused while its connection does not change."""
 
     def __init__(
-        self, registry: _Registry[Port_co], way: Callable[[ConnectionInfo], Upstream]
+        self, registry: _Registry[Port_co], upstream_for: Callable[[ConnectionInfo], Upstream]
     ) -> None:
         self._registry = registry
-        self._way = way
+        self._upstream_for = upstream_for
         self._ports = BoundedMap[ConnectionInfo, Port_co](_MAX_PORTS)
 
     def open(self, connection: ConnectionInfo) -> Port_co:
         """Return the port of *connection*."""
-        known = self._ports.get(connection)
-        if known is not None:
-            return known
-        self._ports[connection] = made = self._registry.open(connection, self._way(connection))
-        return made
+        port = self._ports.get(connection)
+        if port is None:
+            port = self._registry.open(connection, self._upstream_for(connection))
+            self._ports[connection] = port
+        return port
 
     def forget(self, connection_id: int) -> None:
-        """Drop what is remembered of a connection."""
-        for connection in [one for one in self._ports if one.id == connection_id]:
+        """Drop the port of a connection."""
+        for connection in [known for known in self._ports if known.id == connection_id]:
             del self._ports[connection]
         self._registry.forget(connection_id)
 
@@ -83,13 +83,13 @@ class Accounts:
     """
     Opens connections. One per process.
 
-    Of *surfaces* that are not named, none is opened.
+    Methods with *surfaces* open no connection of a surface that is not among them.
     """
 
     def __init__(
         self,
         origins: Origins,
-        vault: CredentialRepository,
+        credentials: CredentialRepository,
         database: Database,
         upstreams: Mapping[tuple[str, str], str],
     ) -> None:
@@ -98,14 +98,14 @@ class Accounts:
 
         Args:
             origins: The HTTP clients.
-            vault: Where credentials come from.
-            database: Where a tested connection's health is written.
+            credentials: Credentials of all connections.
+            database: Stores the result of connection tests.
             upstreams: Base URL per (kind, provider), for connections without their own.
         """
-        self._mail = _Ports(MailRegistry(), self._way)
-        self._calendars = _Ports(CalendarRegistry(), self._way)
-        self._tasks = _Ports(TaskRegistry(), self._way)
-        self._collab = _Ports(CollabRegistry(), self._way)
+        self._mail = _Ports(MailRegistry(), self._upstream_for)
+        self._calendars = _Ports(CalendarRegistry(), self._upstream_for)
+        self._tasks = _Ports(TaskRegistry(), self._upstream_for)
+        self._collab = _Ports(CollabRegistry(), self._upstream_for)
         self._event_ids = EventIds(database)
         self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
             {
@@ -116,58 +116,50 @@ class Accounts:
             }
         )
         self._origins = origins
-        self._vault = vault
+        self._repository = credentials
         self._database = database
         self._upstreams = upstreams
 
     def mailbox_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedMailbox:
-        """Return the mailboxes that *caller* may use, as one; none may be left."""
-        return MergedMailbox(
-            [(one, self._mail.open(one)) for one in _usable(caller, Surface.EMAIL, surfaces)]
-        )
+        """Return the mailboxes that *caller* may use, merged; possibly none."""
+        return MergedMailbox(_open_all(self._mail, _usable(caller, Surface.EMAIL, surfaces)))
 
     def calendars_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedCalendars:
-        """Return the calendars that *caller* may use, as one; none may be left."""
-        found = [
-            (one, self._calendars.open(one)) for one in _usable(caller, Surface.CALENDAR, surfaces)
-        ]
-        return MergedCalendars(found, self._event_ids)
+        """Return the calendars that *caller* may use, merged; possibly none."""
+        calendars = _open_all(self._calendars, _usable(caller, Surface.CALENDAR, surfaces))
+        return MergedCalendars(calendars, self._event_ids)
 
     def tasks_for(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskAccounts:
-        """Return the task accounts that *caller* may use; none may be left."""
-        return TaskAccounts(
-            [(one, self._tasks.open(one)) for one in _usable(caller, Surface.TASKS, surfaces)]
-        )
+        """Return the task accounts that *caller* may use; possibly none."""
+        return TaskAccounts(_open_all(self._tasks, _usable(caller, Surface.TASKS, surfaces)))
 
     def content_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedContent:
-        """Return the collaboration content that *caller* may use, as one; none may be left."""
-        return MergedContent(
-            [(one, self._collab.open(one)) for one in _usable(caller, Surface.COLLAB, surfaces)]
-        )
+        """Return the collaboration content that *caller* may use, merged; possibly none."""
+        return MergedContent(_open_all(self._collab, _usable(caller, Surface.COLLAB, surfaces)))
 
     def content_of_connections(self, rows: Sequence[ConnectionRow]) -> MergedContent:
-        """Return the collaboration content of these connections, as one."""
-        return MergedContent([(one, self._collab.open(one)) for one in map(self._info, rows)])
+        """Return the collaboration content of *rows*, merged."""
+        return MergedContent(_open_all(self._collab, map(self._info, rows)))
 
     def forget(self, connection_id: int) -> None:
-        """Drop what is remembered of a connection that was changed or removed."""
+        """Drop the cached state of a connection that was changed or removed."""
         for ports in self._kinds.values():
             ports.forget(connection_id)
         self._origins.forget(connection_id)
-        self._vault.forget(connection_id)
+        self._repository.forget(connection_id)
 
     async def test(self, row: ConnectionRow) -> "views.ConnectionTest":
-        """Make one harmless read; return `ok`, `status`, `detail` and `latencyMs`."""
+        """Make one harmless read, store the resulting status and return the result."""
         connection = self._info(row)
         ports = self._kinds.get(row.kind)
         if ports is None:
             return _result(row.status, "This kind of connection cannot be tested yet.", 0)
         if row.status == "needs_reauth":
-            self._vault.forget(connection.id)  # else a refused refresh token is not offered again
+            self._repository.forget(connection.id)  # so that a refused refresh token is tried again
         started = time.monotonic()
         status, detail = "active", "The account answers."
         try:
-            # Asked for by itself: an app-only client that has no site yet has nothing to read.
+            # First the token by itself: an app-only client without a site has nothing to read.
             await self._credentials(connection).token()
             await ports.open(connection).probe()
         except NeedsReauth as failure:
@@ -184,12 +176,12 @@ class Accounts:
         )
         return _result(status, detail, elapsed)
 
-    def _way(self, connection: ConnectionInfo) -> Upstream:
+    def _upstream_for(self, connection: ConnectionInfo) -> Upstream:
         return open_upstream(self._origins, connection, self._credentials(connection))
 
     def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
         scheme = _SCHEMES.get(connection.provider, "Bearer")
-        return self._vault.for_connection(connection.id, scheme=scheme)
+        return self._repository.for_connection(connection.id, scheme=scheme)
 
     def _info(self, row: ConnectionRow) -> ConnectionInfo:
         return ConnectionInfo(
@@ -207,17 +199,23 @@ class Accounts:
         )
 
 
+def _open_all(
+    ports: _Ports[Port_co], connections: Iterable[ConnectionInfo]
+) -> list[tuple[ConnectionInfo, Port_co]]:
+    return [(connection, ports.open(connection)) for connection in connections]
+
+
 def _usable(caller: Caller, surface: Surface, surfaces: Container[str]) -> Iterator[ConnectionInfo]:
     if surface.value not in surfaces:
         return
-    for one in caller.connections:
+    for connection in caller.connections:
         if (
-            isinstance(one, ConnectionInfo)
-            and one.kind == surface
-            and one.status == "active"
-            and not caller.excludes(one)
+            isinstance(connection, ConnectionInfo)
+            and connection.kind == surface
+            and connection.status == "active"
+            and not caller.excludes(connection)
         ):
-            yield one
+            yield connection
 
 
 def _result(status: str, detail: str, latency: int) -> "views.ConnectionTest":

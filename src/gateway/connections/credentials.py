@@ -1,11 +1,10 @@
 """
-A stored connection's credentials as the HTTP layer asks for them
-(`providers.http.client.Credentials`).
+Credentials of connections, read from their rows for the HTTP layer.
 
-They are read when a call needs them, so a changed or removed credential counts at once; what was
-opened is kept beside what it was opened from, which is another text after every change. Renewal is
-`providers.oauth.credentials`'s; what it keeps in memory is dropped when the stored version differs
-from the one it knows.
+Every call reads the row, so a changed or removed credential takes effect at once; the decrypted
+value is cached beside the sealed one, which differs after every change.
+`providers.oauth.credentials` renews tokens; its state in memory is dropped when the stored version
+is another one.
 """
 
 import asyncio
@@ -37,19 +36,18 @@ from providers.oauth.credentials import (
 )
 
 _LEASE = "refresh:{}"
-_STORE_AGAIN = (0.1, 0.3, 1.0, 3.0, 5.0, 10.0)  # seconds between tries; a lease lasts 30
-_SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
+_RETRY_SECONDS = (0.1, 0.3, 1.0, 3.0, 5.0, 10.0)  # between attempts to store; a lease lasts 30
+_SELECT_SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
+_SELECT_PROVIDER = "SELECT provider, mode FROM connections WHERE id = :id"
 
-_OWNER = "SELECT provider, mode FROM connections WHERE id = :id"
-
-# (connection id, provider, stored credentials) -> where its tokens are renewed; None: nowhere.
+# (connection id, provider, stored credentials) -> token endpoint; None: tokens are not renewed.
 Endpoints = Callable[[int, str, Mapping[str, Any]], TokenEndpoint | None]
 
 log = logging.getLogger("gateway")
 
 
 class CredentialRepository:
-    """Opens the credentials of connections. One per process."""
+    """Reads and stores the credentials of all connections. One per process."""
 
     def __init__(  # noqa: PLR0913 - keyword-only, each with a default
         self,
@@ -65,13 +63,13 @@ class CredentialRepository:
         Wire it up.
 
         Args:
-            lookup: Where sealed credentials are read.
-            database: Where renewed ones are stored.
-            keyring: Opens and seals them.
-            endpoints: Where tokens are renewed.
-            leases: Lets one process at a time renew a connection's tokens; None: this is the only
-                process.
-            links: Where a person reconnects an account.
+            lookup: Reads sealed credentials.
+            database: Stores renewed credentials.
+            keyring: Decrypts and seals them.
+            endpoints: Returns the token endpoint of a connection.
+            leases: Lets one process at a time renew the tokens of a connection; None when this is
+                the only process.
+            links: Makes the links with which a person reconnects an account.
         """
         self._lookup = lookup
         self._database = database
@@ -79,8 +77,8 @@ class CredentialRepository:
         self._endpoints = endpoints
         self._leases = leases
         self._links = links
-        self._kept: dict[int, tuple[int, Credentials]] = {}
-        self._opened: dict[int, tuple[bytes, Mapping[str, Any]]] = {}
+        self._clients: dict[int, tuple[int, Credentials]] = {}
+        self._decrypted: dict[int, tuple[bytes, Mapping[str, Any]]] = {}
 
     def for_connection(
         self, connection_id: int, *, scheme: str = "Bearer"
@@ -90,58 +88,58 @@ class CredentialRepository:
 
     async def read(self, connection_id: int) -> Mapping[str, Any]:
         """
-        Read and open; the member `provider` is the connection's own.
+        Return the decrypted credentials, and the provider code as the member `provider`.
 
         Raises:
-            NeedsReauth: Nothing is stored, or it cannot be opened.
-            Overloaded: The database did not answer; the provider is not to blame.
+            NeedsReauth: Nothing is stored, or it cannot be decrypted.
+            Overloaded: The database did not answer.
         """
         try:
-            rows = await self._lookup.rows(_SEALED, {"id": connection_id})
+            rows = await self._lookup.rows(_SELECT_SEALED, {"id": connection_id})
         except StorageUnavailable as failure:
             raise Overloaded from failure
         if not rows or rows[0][0] is None:
-            self._opened.pop(connection_id, None)
+            self._decrypted.pop(connection_id, None)
             raise NeedsReauth
         sealed, provider = rows[0]
-        known = self._opened.get(connection_id)
-        if known is not None and known[0] == sealed:
-            return {**known[1], "provider": provider}
-        opened = self._open(connection_id, bytes(sealed))
-        self._opened[connection_id] = (bytes(sealed), opened)
-        return {**opened, "provider": provider}
+        cached = self._decrypted.get(connection_id)
+        if cached is not None and cached[0] == sealed:
+            return {**cached[1], "provider": provider}
+        credentials = self._decrypt(connection_id, bytes(sealed))
+        self._decrypted[connection_id] = (bytes(sealed), credentials)
+        return {**credentials, "provider": provider}
 
-    def _open(self, connection_id: int, sealed: bytes) -> Mapping[str, Any]:
-        where = place("connections", connection_id, "credentials")
+    def _decrypt(self, connection_id: int, sealed: bytes) -> Mapping[str, Any]:
+        bound_to = place("connections", connection_id, "credentials")
         try:
-            opened: Mapping[str, Any] = orjson.loads(self._keyring.decrypt(sealed, place=where))
-        except ValueError as damage:
+            plain: Mapping[str, Any] = orjson.loads(self._keyring.decrypt(sealed, place=bound_to))
+        except ValueError as failure:
             log.warning("credentials cannot be opened", extra={"connection_id": connection_id})
-            raise NeedsReauth from damage
-        return opened
+            raise NeedsReauth from failure
+        return plain
 
-    async def fitting(self, connection_id: int, scheme: str) -> Credentials:
-        """Return what knows how to use the stored credentials, the same until they change."""
+    async def client(self, connection_id: int, scheme: str) -> Credentials:
+        """Return an object that applies the stored credentials; the same until they change."""
         stored = await self.read(connection_id)
         version = int(stored.get("version", 0))
-        kept = self._kept.get(connection_id)
-        if kept is not None and kept[0] == version:
-            return kept[1]
-        made = self._make(connection_id, stored, scheme)
-        self._kept[connection_id] = (version, made)
-        return made
+        cached = self._clients.get(connection_id)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        client = self._create_client(connection_id, stored, scheme)
+        self._clients[connection_id] = (version, client)
+        return client
 
     def forget(self, connection_id: int) -> None:
-        """Drop what is kept of a connection that was changed or removed."""
-        self._kept.pop(connection_id, None)
-        self._opened.pop(connection_id, None)
+        """Drop the cached state of a connection that was changed or removed."""
+        self._clients.pop(connection_id, None)
+        self._decrypted.pop(connection_id, None)
 
     async def save(self, connection_id: int, new: StoredCredentials, expected: int) -> bool:
         """
-        Store renewed tokens when the stored version is still *expected*.
+        Store renewed tokens if the stored version is still *expected*; return whether it was.
 
         Raises:
-            Overloaded: The database did not answer, and again and again: the tokens are lost.
+            Overloaded: The database did not answer for about 20 seconds: the tokens are lost.
         """
         renewed = {
             "accessToken": new.access_token,
@@ -150,26 +148,26 @@ class CredentialRepository:
             "version": new.version,
         }
         saved = await self._store(connection_id, renewed, expected)
-        kept = self._kept.get(connection_id)
-        if saved and kept is not None:
-            self._kept[connection_id] = (new.version, kept[1])
+        cached = self._clients.get(connection_id)
+        if saved and cached is not None:
+            self._clients[connection_id] = (new.version, cached[1])
         return saved
 
     async def _store(self, connection_id: int, renewed: Mapping[str, Any], expected: int) -> bool:
-        """Store them, and do not give up soon: the provider has taken the old ones back."""
-        left = list(_STORE_AGAIN)
+        """Store renewed tokens with many retries: the provider has revoked the old ones."""
+        pauses = list(_RETRY_SECONDS)
         while True:
             try:
                 return await connection_rows.store_credentials(
                     self._database, connection_id, renewed, self._keyring, expected_version=expected
                 )
             except StorageUnavailable as failure:
-                if not left:
+                if not pauses:
                     raise Overloaded from failure
-            await asyncio.sleep(left.pop(0))
+            await asyncio.sleep(pauses.pop(0))
 
-    async def refused(self, connection_id: int, version: int) -> None:
-        """Note that a person must reconnect the account, unless newer credentials are stored."""
+    async def mark_refused(self, connection_id: int, version: int) -> None:
+        """Mark the connection as needing consent, unless newer credentials are stored."""
         try:
             await connection_rows.mark_needs_reauth(
                 self._database,
@@ -181,28 +179,32 @@ class CredentialRepository:
         except StorageUnavailable:
             log.warning("a dead connection is not marked", extra={"connection_id": connection_id})
 
-    async def link(self, connection_id: int) -> str | None:
-        """Return where a person reconnects the account; None when consent cannot mend it."""
+    async def reconnect_link(self, connection_id: int) -> str | None:
+        """Return the link to reconnect the account; None when consent would not help."""
         if self._links is None:
             return None
         try:
-            found = await self._lookup.rows(_OWNER, {"id": connection_id})
+            rows = await self._lookup.rows(_SELECT_PROVIDER, {"id": connection_id})
         except StorageUnavailable:
             return None
-        if not found:
+        if not rows:
             return None
-        provider, mode = found[0]
+        provider, mode = rows[0]
         return self._links.link_for(
             connection_id, provider=provider, mode=mode, status="needs_reauth"
         )
 
-    def _make(self, connection_id: int, stored: Mapping[str, Any], scheme: str) -> Credentials:
+    def _create_client(
+        self, connection_id: int, stored: Mapping[str, Any], scheme: str
+    ) -> Credentials:
         endpoint = self._endpoints(connection_id, str(stored["provider"]), stored)
         if endpoint is not None and "clientId" in stored:
             return ClientCredentials(endpoint)
         if endpoint is not None and stored.get("refreshToken"):
             return RefreshingCredentials(
-                _Store(self, connection_id), endpoint, lease=partial(self._lease, connection_id)
+                _ConnectionStore(self, connection_id),
+                endpoint,
+                lease=partial(self._lease, connection_id),
             )
         return StaticToken(str(stored.get("accessToken") or stored.get("apiToken") or ""), scheme)
 
@@ -213,38 +215,38 @@ class CredentialRepository:
 
 
 class ConnectionCredentials:
-    """See `providers.http.client.Credentials`."""
+    """Credentials of one connection; implements `providers.http.client.Credentials`."""
 
-    def __init__(self, vault: CredentialRepository, connection_id: int, scheme: str) -> None:
-        self._vault = vault
+    def __init__(self, repository: CredentialRepository, connection_id: int, scheme: str) -> None:
+        self._repository = repository
         self._connection_id = connection_id
         self.scheme = scheme
 
     async def token(self, *, rejected: str | None = None) -> str:
         """
-        Return a token to call with.
+        Return an access token.
 
-        A rejected token alone does not mark the connection: it would stay unusable after one odd
-        answer. Only the token endpoint's word that nothing can be renewed does (`_Store`).
+        A rejected token alone does not mark the connection, or one odd response would make it
+        unusable. Only the token endpoint's refusal to renew does (`_ConnectionStore`).
         """
         try:
-            fitting = await self._vault.fitting(self._connection_id, self.scheme)
-            return await fitting.token(rejected=rejected)
+            client = await self._repository.client(self._connection_id, self.scheme)
+            return await client.token(rejected=rejected)
         except NeedsReauth as failure:
-            url = await self._vault.link(self._connection_id)
+            url = await self._repository.reconnect_link(self._connection_id)
             raise NeedsReauth(reconnect_url=url) from failure
 
 
 @dataclass(slots=True)
-class _Store:
-    """One connection's row as an OAuth `CredentialStore`; *version* is the version last loaded."""
+class _ConnectionStore:
+    """The row of one connection as a `CredentialStore`; *version* is the last loaded one."""
 
-    vault: CredentialRepository
+    repository: CredentialRepository
     connection_id: int
     version: int = 0
 
     async def load(self) -> StoredCredentials:
-        stored = await self.vault.read(self.connection_id)
+        stored = await self.repository.read(self.connection_id)
         expires = stored.get("expiresAt")
         self.version = int(stored.get("version", 0))
         return StoredCredentials(
@@ -255,7 +257,7 @@ class _Store:
         )
 
     async def save(self, new: StoredCredentials, *, expected_version: int) -> bool:
-        return await self.vault.save(self.connection_id, new, expected_version)
+        return await self.repository.save(self.connection_id, new, expected_version)
 
     async def mark_needs_reauth(self) -> None:
-        await self.vault.refused(self.connection_id, self.version)
+        await self.repository.mark_refused(self.connection_id, self.version)

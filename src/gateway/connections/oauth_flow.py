@@ -1,9 +1,10 @@
 """
-Connecting an account by consent: from an authorize URL to stored tokens. Decisions 3.
+OAuth consent for a connection: from the authorization URL to stored tokens.
 
-An attempt is a row with the proof key, sealed; `state` is its sealed name. Coming back takes the
-row out, so a state is good once, until its time is up, and for its own connection alone; the rows
-of those who never came back are swept. Tokens of another account than the connection's are refused.
+An attempt is a row with the sealed PKCE verifier; `state` is its sealed id. The callback deletes
+the row, so a state is valid once, for a limited time and for one connection; expired rows are
+swept. Tokens of another account than the connection's are refused. See
+docs/spec/management.md#reconnecting-an-account.
 """
 
 import secrets
@@ -16,7 +17,7 @@ from sqlmodel import col, delete
 
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
-from gateway.connections.oauth_servers import EXTRA, HINTED, scopes_of
+from gateway.connections.oauth_servers import EXTRA_PARAMS, LOGIN_HINT_PROVIDERS, scopes_of
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
@@ -27,14 +28,12 @@ from policy.vocabulary import Code
 from providers.failures import NeedsReauth, ProviderFailure
 from providers.oauth.credentials import Pkce, Tokens, authorize_url
 
-CONSENT_LIFETIME_MS = 15 * 60 * 1000  # milliseconds that a person has
+CONSENT_LIFETIME_MS = 15 * 60 * 1000
 _CONTEXT = b"oauth state"
-
-Identify = Callable[[ConnectionRow, Tokens], Any]
 
 
 class ConsentFailed(Exception):
-    """The consent led to nothing; the message is for the person who gave it."""
+    """The consent failed; the message is for the person who gave it."""
 
     def __init__(self, message: str, *, status: int = 400) -> None:
         super().__init__(message)
@@ -44,14 +43,14 @@ class ConsentFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PendingConsent:
-    """Where to send the person, and until when (milliseconds)."""
+    """Where to send the person, and when the consent expires (milliseconds)."""
 
     authorize_url: str
     expires_at: int
 
 
 class OAuthFlow:
-    """Starts and ends consents. One per process."""
+    """Starts and finishes consents. One per process."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class OAuthFlow:
         forget: Callable[[int], None] = lambda _connection: None,
         clock: Callable[[], int] = timestamps.now_ms,
     ) -> None:
-        """*forget* drops what the process remembers of a connection that changed."""
+        """*forget* drops the cached state of a connection that changed."""
         self._database = database
         self._keyring = keyring
         self._endpoints = endpoints
@@ -71,15 +70,15 @@ class OAuthFlow:
 
     async def start(self, connection_id: int, *, redirect_uri: str) -> PendingConsent:
         """
-        Begin a consent.
+        Start a consent.
 
         Raises:
-            NotFound: No such connection.
+            NotFound: There is no such connection.
             InvalidInput: It is app-only, or this deployment has no client for its provider.
         """
         now = self._clock()
-        proof, name = Pkce.new(), secrets.token_urlsafe(32)
-        secret = {"verifier": proof.verifier, "redirectUri": redirect_uri}
+        pkce, attempt_id = Pkce.new(), secrets.token_urlsafe(32)
+        secret = {"verifier": pkce.verifier, "redirectUri": redirect_uri}
         async with self._database.writing() as session:
             row = await session.get(ConnectionRow, connection_id)
             if row is None:
@@ -93,42 +92,42 @@ class OAuthFlow:
                 )
             session.add(
                 OAuthAttempt(
-                    id=name,
+                    id=attempt_id,
                     connection_id=connection_id,
-                    secret=self._keyring.encrypt(orjson.dumps(secret), place=_place(name)),
+                    secret=self._keyring.encrypt(orjson.dumps(secret), place=_place(attempt_id)),
                     expires_at=now + CONSENT_LIFETIME_MS,
                 )
             )
-        hint = {"login_hint": row.account_email} if row.provider in HINTED else {}
+        hint = {"login_hint": row.account_email} if row.provider in LOGIN_HINT_PROVIDERS else {}
         url = authorize_url(
             server.url,
             client_id=server.client_id,
             redirect_uri=redirect_uri,
-            scopes=_wanted(row),
-            state=self._keyring.seal(f"{connection_id}.{name}".encode(), context=_CONTEXT),
-            challenge=proof.challenge,
-            extra={**EXTRA.get(row.provider, {}), **hint},
+            scopes=_scopes(row),
+            state=self._keyring.seal(f"{connection_id}.{attempt_id}".encode(), context=_CONTEXT),
+            challenge=pkce.challenge,
+            extra={**EXTRA_PARAMS.get(row.provider, {}), **hint},
         )
         return PendingConsent(url, now + CONSENT_LIFETIME_MS)
 
-    async def finish(self, told: Mapping[str, str]) -> ConnectionRow:
+    async def finish(self, params: Mapping[str, str]) -> ConnectionRow:
         """
-        End a consent with what the provider said to the redirect URI.
+        Finish a consent with the query parameters of the redirect URI.
 
         Returns:
-            The connection, active again unless an operator switched it off.
+            The connection, active again unless an operator disabled it.
 
         Raises:
-            FlowFailed: The state is not good, the person said no, or the provider did.
+            ConsentFailed: The state is invalid, or the person or the provider refused.
             StorageUnavailable: Nothing was stored.
         """
-        connection_id, name = self._named(told.get("state", ""))
-        row, secret = await self._taken(connection_id, name)
-        if "code" not in told:
+        connection_id, attempt_id = self._read_state(params.get("state", ""))
+        row, secret = await self._take_attempt(connection_id, attempt_id)
+        if "code" not in params:
             raise ConsentFailed("Access was not granted. Nothing has changed.")
         try:
-            got = await self._endpoint(row).exchange(
-                told["code"], redirect_uri=secret["redirectUri"], verifier=secret["verifier"]
+            granted = await self._endpoint(row).exchange(
+                params["code"], redirect_uri=secret["redirectUri"], verifier=secret["verifier"]
             )
         except NeedsReauth:
             raise ConsentFailed(
@@ -136,17 +135,19 @@ class OAuthFlow:
             ) from None
         except ProviderFailure as failure:
             raise ConsentFailed(failure.message, status=502) from failure
-        return await self.accept(row, got)
+        return await self.accept(row, granted)
 
-    async def accept(self, row: ConnectionRow, got: Tokens) -> ConnectionRow:
+    async def accept(self, row: ConnectionRow, granted: Tokens) -> ConnectionRow:
         """
-        Store what a consent gave for the connection of *row*.
+        Store the tokens of a consent in the connection of *row*.
 
         Raises:
-            FlowFailed: They are another account's, or the connection is gone.
+            ConsentFailed: They belong to another account, or the connection was removed.
         """
         try:
-            account = got.account or await self._endpoints.signed_in_account(row.provider, got)
+            account = granted.account or await self._endpoints.signed_in_account(
+                row.provider, granted
+            )
         except ProviderFailure as failure:
             raise ConsentFailed(failure.message, status=502) from failure
         if account is None or account.casefold() != row.account_email.casefold():
@@ -159,8 +160,8 @@ class OAuthFlow:
             stored = await session.get(ConnectionRow, row.id, with_for_update=True)
             if stored is None:
                 raise ConsentFailed("This connection was removed meanwhile.", status=404)
-            connection_rows.replace(stored, _credentials(got), self._keyring)
-            stored.granted_scopes = list(got.scopes or _wanted(row))
+            connection_rows.replace(stored, _credentials(granted), self._keyring)
+            stored.granted_scopes = list(granted.scopes or _scopes(row))
             stored.can_write = connection_rows.can_write(stored.granted_scopes)
             if stored.status != "disabled":
                 stored.status, stored.status_detail = "active", None
@@ -172,25 +173,29 @@ class OAuthFlow:
 
     async def sweep(self) -> int:
         """
-        Take out the attempts that nobody came back from in time; return how many.
+        Delete expired attempts; return how many.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        over = delete(OAuthAttempt).where(col(OAuthAttempt.expires_at) <= self._clock())
+        expired = delete(OAuthAttempt).where(col(OAuthAttempt.expires_at) <= self._clock())
         async with self._database.writing() as session:
-            return (await session.exec(over)).rowcount
+            return (await session.exec(expired)).rowcount
 
-    def _named(self, state: str) -> tuple[int, str]:
+    def _read_state(self, state: str) -> tuple[int, str]:
         try:
-            number, _, name = self._keyring.unseal(state, context=_CONTEXT).decode().partition(".")
-            return int(number), name
+            opened = self._keyring.unseal(state, context=_CONTEXT).decode()
+            connection_id, _, attempt_id = opened.partition(".")
+            return int(connection_id), attempt_id
         except ValueError:
             raise ConsentFailed("This address is not one of ours.") from None
 
-    async def _taken(self, connection_id: int, name: str) -> tuple[ConnectionRow, dict[str, str]]:
+    async def _take_attempt(
+        self, connection_id: int, attempt_id: str
+    ) -> tuple[ConnectionRow, dict[str, str]]:
+        """Delete the attempt; return its connection and its decrypted secret."""
         async with self._database.writing() as session:
-            attempt = await session.get(OAuthAttempt, name, with_for_update=True)
+            attempt = await session.get(OAuthAttempt, attempt_id, with_for_update=True)
             row = await session.get(ConnectionRow, connection_id)
             if attempt is not None:
                 await session.delete(attempt)
@@ -203,10 +208,10 @@ class OAuthFlow:
             raise ConsentFailed(
                 "This consent was used already, or took too long. Please start again."
             )
-        opened: dict[str, str] = orjson.loads(
-            self._keyring.decrypt(attempt.secret, place=_place(name))
+        secret: dict[str, str] = orjson.loads(
+            self._keyring.decrypt(attempt.secret, place=_place(attempt_id))
         )
-        return row, opened
+        return row, secret
 
     def _endpoint(self, row: ConnectionRow) -> Any:
         endpoint = self._endpoints.token_endpoint(row.id or 0, row.provider, {})
@@ -215,21 +220,21 @@ class OAuthFlow:
         return endpoint
 
 
-def _wanted(row: ConnectionRow) -> tuple[str, ...]:
-    """Ask for no more than the connection had; a new one may write."""
+def _scopes(row: ConnectionRow) -> tuple[str, ...]:
+    """Return the scopes to ask for: no writes if the connection had none; a new one may write."""
     writing = row.can_write or not row.granted_scopes
     return scopes_of(row.kind, row.provider, writing=writing)
 
 
-def _credentials(got: Tokens) -> dict[str, Any]:
-    expires = None if got.expires_at is None else timestamps.to_ms(got.expires_at)
-    given = {
-        "accessToken": got.access_token,
-        "refreshToken": got.refresh_token,
+def _credentials(granted: Tokens) -> dict[str, Any]:
+    expires = None if granted.expires_at is None else timestamps.to_ms(granted.expires_at)
+    credentials = {
+        "accessToken": granted.access_token,
+        "refreshToken": granted.refresh_token,
         "expiresAt": expires,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in credentials.items() if value is not None}
 
 
-def _place(name: str) -> str:
-    return f"oauth_attempts:{name}:secret"
+def _place(attempt_id: str) -> str:
+    return f"oauth_attempts:{attempt_id}:secret"

@@ -1,4 +1,4 @@
-"""What people see of a consent: the way to it and its end. Nothing runs in these pages."""
+"""Pages of the OAuth consent: the redirect to the provider and the result. They run no script."""
 
 import base64
 import hashlib
@@ -25,12 +25,12 @@ POLICY = (
 
 
 async def _flow(request: Request) -> OAuthFlow:
-    found: OAuthFlow = request.app.state.services.oauth
-    return found
+    flow: OAuthFlow = request.app.state.services.oauth
+    return flow
 
 
 async def _charged(request: Request) -> None:
-    """Charge the address like a management call: each of these writes to the database."""
+    """Charge the address like a management call: each request writes to the database."""
     await request.app.state.services.entry.charge_management(request.scope)
 
 
@@ -39,11 +39,11 @@ Flow = Annotated[OAuthFlow, Depends(_flow)]
 
 @router.get(f"{reconnect_links.PATH}/{{link}}", dependencies=[Depends(_charged)])
 async def reconnect(link: str, flow: Flow, process: Process) -> Response:
-    """Send the holder of a signed link to the provider's consent page."""
+    """Redirect the holder of a signed link to the provider's consent page."""
     try:
         connection_id = process.links.verify(link)
         started = await flow.start(
-            connection_id, redirect_uri=callback_of(process.settings.base_url)
+            connection_id, redirect_uri=callback_url(process.settings.base_url)
         )
     except (reconnect_links.InvalidLink, NotFound, InvalidInput):
         return page("This link is no longer good", "Please ask for a new one.", status=410)
@@ -52,7 +52,7 @@ async def reconnect(link: str, flow: Flow, process: Process) -> Response:
 
 @router.get(CALLBACK, dependencies=[Depends(_charged)])
 async def callback(request: Request, flow: Flow) -> Response:
-    """Take the person back from the provider."""
+    """Finish the consent when the provider redirects the person back."""
     try:
         row = await flow.finish(dict(request.query_params))
     except ConsentFailed as failure:
@@ -60,13 +60,13 @@ async def callback(request: Request, flow: Flow) -> Response:
     return page("The account is connected", f"{row.account_email} can be used again.")
 
 
-def callback_of(base_url: str) -> str:
-    """Return our redirect URI, as it must be registered with the provider."""
+def callback_url(base_url: str) -> str:
+    """Return the redirect URI, which must be registered with the provider."""
     return f"{base_url}{CALLBACK}"
 
 
 def page(title: str, text: str, *, status: int = 200) -> HTMLResponse:
-    """Return a page of a heading and a sentence; whatever is in them is shown as it is."""
+    """Return a page with a heading and a sentence; both are escaped."""
     body = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'

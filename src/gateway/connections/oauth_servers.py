@@ -1,4 +1,4 @@
-"""What is asked of each provider's consent page: scopes by kind, and its own parameters."""
+"""Scopes and parameters of the providers' consent pages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ _PROJECTS = (
     *("tasks:read", "stories:read", "tags:read", "attachments:read"),
 )
 
-# (kind, provider) -> the scopes that read, and those that write as well. reference/wire.md 3.
-READS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
+# (kind, provider) -> scopes to read, and scopes to read and write.
+READ_SCOPES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
         ("email", "PROVIDER_A"): (*_IDENTITY_A, f"{_A}/gmail.readonly"),
         ("calendar", "PROVIDER_A"): (*_IDENTITY_A, f"{_A}/calendar.readonly"),
@@ -36,9 +36,9 @@ READS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
         ("tasks", "PROJECTS"): _PROJECTS,
     }
 )
-WRITES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
+WRITE_SCOPES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
-        **READS,
+        **READ_SCOPES,
         ("email", "PROVIDER_A"): (*_IDENTITY_A, f"{_A}/gmail.modify"),
         ("email", "PROVIDER_B"): (*_IDENTITY_B, "Mail.ReadWrite", "Mail.Send", "User.Read"),
         ("collab", "COLLAB"): (
@@ -50,24 +50,24 @@ WRITES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# Added to an authorize URL, by provider.
-EXTRA: Mapping[str, Mapping[str, str]] = MappingProxyType(
+# Provider -> additional parameters of its authorization URL.
+EXTRA_PARAMS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "PROVIDER_A": OFFLINE_BY_ACCESS_TYPE,
         "PROVIDER_B": OFFLINE_BY_SCOPE,
         "COLLAB": OFFLINE_BY_SCOPE,
     }
 )
-HINTED = frozenset({"PROVIDER_A", "PROVIDER_B", "COLLAB"})  # that know `login_hint`
+LOGIN_HINT_PROVIDERS = frozenset({"PROVIDER_A", "PROVIDER_B", "COLLAB"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationServer:
     """
-    Where people consent, and as which client we ask.
+    The authorization endpoint of a provider, and the client to use there.
 
     Attributes:
-        device_url: Where a device code is had; None: the provider has no device flow for us.
+        device_url: The device authorization endpoint; None when the device flow is not supported.
     """
 
     url: str
@@ -77,5 +77,5 @@ class AuthorizationServer:
 
 
 def scopes_of(kind: str, provider: str, *, writing: bool) -> tuple[str, ...]:
-    """Return what to ask for; nothing for an unknown pair."""
-    return (WRITES if writing else READS).get((kind, provider), ())
+    """Return the scopes to ask for; empty for an unknown pair."""
+    return (WRITE_SCOPES if writing else READ_SCOPES).get((kind, provider), ())

@@ -1,8 +1,8 @@
 """
-Connected accounts: their stored rows, and their credentials, which never come back. Decisions 3.
+Rows of connections, and the credentials in them, which the API never returns.
 
-Credentials are sealed for their row; a row's credentials opened in another row's place are refused
-by the keyring.
+Credentials are sealed for their row: the keyring does not open them in the place of another row.
+See docs/spec/management.md#connections.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,41 +29,41 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 STATUSES = ("active", "needs_reauth", "disabled", "error")
 MODES = ("delegated", "selected_sites")
 
-# A scope that has one of these words in it lets the connection change something.
-_WRITES = ("write", "send", "modify", "compose", "insert", "manage", "fullcontrol")
+# A scope that contains one of these words allows writes.
+_WRITE_WORDS = ("write", "send", "modify", "compose", "insert", "manage", "fullcontrol")
 _WRITE_SCOPES = frozenset(
     {
         "https://mail.google.com/",
         "https://www.googleapis.com/auth/calendar",
-        "sites.selected",  # each site tells what it grants
+        "sites.selected",  # the grant is set per site
     }
 )
 
 
 class HostNotAllowed(ValueError):
-    """The base URL names a host that is not on the deployment's list."""
+    """The host of a base URL is not on the deployment's list."""
 
 
 def can_write(granted_scopes: Sequence[str]) -> bool:
-    """Derive from the scopes whether anything can be changed; without any, nothing can."""
+    """Return whether any of the scopes allows writes."""
     return any(
-        scope.lower() in _WRITE_SCOPES or any(word in scope.lower() for word in _WRITES)
+        scope.lower() in _WRITE_SCOPES or any(word in scope.lower() for word in _WRITE_WORDS)
         for scope in granted_scopes
     )
 
 
 def check_base_url(url: str, allowed: frozenset[str]) -> str:
     """
-    Return *url* without a trailing slash when its host may be called.
+    Return *url* without a trailing slash, if its host is allowed.
 
     Raises:
-        HostNotAllowed: Another host, not http(s), or with user, query or fragment.
+        HostNotAllowed: Host not in *allowed*, scheme not http(s), or user, query or fragment.
     """
     try:
         parts = urlsplit(url)
         host = parts.netloc.lower()
-    except ValueError as damage:
-        raise HostNotAllowed(url) from damage
+    except ValueError as failure:
+        raise HostNotAllowed(url) from failure
     plain = not (parts.username or parts.password or parts.query or parts.fragment)
     if parts.scheme not in {"http", "https"} or not plain or host not in allowed:
         raise HostNotAllowed(url)
@@ -73,13 +73,13 @@ def check_base_url(url: str, allowed: frozenset[str]) -> str:
 
 
 def replace(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring) -> None:
-    """Put new *credentials* into *row* in place of all before, as a version of their own."""
-    version = int(_opened(row, keyring).get("version", 0)) + 1
+    """Replace the credentials of *row* and increment their version."""
+    version = int(_decrypt(row, keyring).get("version", 0)) + 1
     seal(row, {**credentials, "version": version}, keyring)
 
 
 def seal(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring) -> None:
-    """Put *credentials* into *row*, which must have its id."""
+    """Seal *credentials* into *row*, which must have its id."""
     row.credentials = keyring.encrypt(orjson.dumps(dict(credentials)), place=_place(row.id))
 
 
@@ -92,17 +92,17 @@ async def store_credentials(
     expected_version: int,
 ) -> bool:
     """
-    Replace what a refresh has renewed; members that *renewed* does not name stay.
+    Update the stored credentials with the members of *renewed*.
 
     Returns:
-        Whether it was stored: not when the stored version is another than *expected_version*.
+        False, with nothing stored, when the stored version is not *expected_version*.
     """
     async with database.writing() as session:
         row = await session.get(ConnectionRow, connection_id, with_for_update=True)
-        before = _opened(row, keyring) if row is not None else {}
-        if row is None or before.get("version", 0) != expected_version:
+        stored = _decrypt(row, keyring) if row is not None else {}
+        if row is None or stored.get("version", 0) != expected_version:
             return False
-        seal(row, {**before, **renewed}, keyring)
+        seal(row, {**stored, **renewed}, keyring)
         session.add(row)
         return True
 
@@ -116,10 +116,10 @@ async def set_status(
     seen: int | None = None,
 ) -> None:
     """
-    Write down how a connection fares; an operator's `disabled` is not overruled.
+    Store the status of a connection, unless an operator disabled it.
 
-    What went wrong is news of the connection as it was when it was updated at *seen*: of one that
-    was changed meanwhile, reconnected perhaps, it tells nothing. None: of the connection as it is.
+    A failure counts only if the connection was not changed (reconnected, for example) since it was
+    read with `updated_at` *seen*; None skips this check.
     """
     async with database.writing() as session:
         row = await session.get(ConnectionRow, connection_id, with_for_update=True)
@@ -136,14 +136,14 @@ async def set_status(
 async def mark_needs_reauth(
     database: Database, connection_id: int, version: int, keyring: Keyring, *, detail: str
 ) -> None:
-    """Note that the credentials of *version* are refused; newer ones, stored meanwhile, are not."""
+    """Mark the connection as needing consent, if its credentials still have *version*."""
     async with database.writing() as session:
         row = await session.get(ConnectionRow, connection_id, with_for_update=True)
         if row is None or row.status == "disabled":
             return
         try:
-            stored = _opened(row, keyring).get("version", 0)
-        except ValueError:  # sealed with a key that is gone
+            stored = _decrypt(row, keyring).get("version", 0)
+        except ValueError:  # sealed with a key that left the ring
             stored = version
         if stored == version:
             row.status, row.status_detail = "needs_reauth", detail
@@ -151,15 +151,15 @@ async def mark_needs_reauth(
 
 
 async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> int:
-    """Seal every connection's credentials under the first key; return how many changed."""
-    done = await key_rotation.rotate_column(
+    """Seal all credentials under the first key; return how many changed."""
+    result = await key_rotation.rotate_column(
         database, keyring, key_rotation.CREDENTIALS, batch=batch
     )
-    return done.changed
+    return result.changed
 
 
 def view(row: ConnectionRow, *, reconnect_url: str | None = None) -> "views.Connection":
-    """Return the Connection object of decisions 3; credentials are not part of it."""
+    """Return the object of docs/spec/management.md#connection-object, without credentials."""
     return {
         "id": row.id or 0,
         "resourceId": row.resource_id,
@@ -180,11 +180,13 @@ def view(row: ConnectionRow, *, reconnect_url: str | None = None) -> "views.Conn
     }
 
 
-def _opened(row: ConnectionRow, keyring: Keyring) -> dict[str, Any]:
+def _decrypt(row: ConnectionRow, keyring: Keyring) -> dict[str, Any]:
     if row.credentials is None:
         return {}
-    opened: dict[str, Any] = orjson.loads(keyring.decrypt(row.credentials, place=_place(row.id)))
-    return opened
+    credentials: dict[str, Any] = orjson.loads(
+        keyring.decrypt(row.credentials, place=_place(row.id))
+    )
+    return credentials
 
 
 def _place(connection_id: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Where the tokens of stored connections are renewed, and as which OAuth client."""
+"""OAuth endpoints and clients of the providers, by deployment settings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from providers.oauth.device_flow import DeviceEndpoint
 
 
 class TokenEndpoints:
-    """Finds the token endpoint of a connection. One per process."""
+    """Finds the OAuth endpoints of connections. One per process."""
 
     def __init__(self, origins: Origins, settings: Settings) -> None:
         self._origins = origins
@@ -25,15 +25,15 @@ class TokenEndpoints:
         self, connection_id: int, provider: str, stored: Mapping[str, Any]
     ) -> TokenEndpoint | None:
         """
-        Return where a connection's tokens are renewed.
+        Return the endpoint that renews the tokens of a connection.
 
         Args:
-            connection_id: Calls of one connection share limits.
-            provider: Its code.
-            stored: Its credentials; a client of its own there comes before the deployment's.
+            connection_id: Identifies the rate limits of its calls.
+            provider: Provider code.
+            stored: Its credentials; a client in them is preferred to that of the deployment.
 
         Returns:
-            None when this deployment has no client for the provider.
+            None when there is no client for the provider.
         """
         client = self._client(provider, stored)
         if client is None:
@@ -49,13 +49,13 @@ class TokenEndpoints:
         )
 
     def authorization_server(self, provider: str) -> AuthorizationServer | None:
-        """Return where people consent; None when this deployment has no client there."""
+        """Return the authorization server; None when this deployment has no client there."""
         client = self._client(provider, {})
         if client is None:
             return None
         device = None
         if provider in {"PROVIDER_B", "COLLAB"}:
-            device = self._login("devicecode")
+            device = self._login_url("devicecode")
         return AuthorizationServer(
             url=self._authorize(provider),
             client_id=client[0],
@@ -64,11 +64,11 @@ class TokenEndpoints:
         )
 
     def has_client(self, provider: str) -> bool:
-        """Say whether this deployment has a client for the provider."""
+        """Return whether this deployment has a client for the provider."""
         return self._client(provider, {}) is not None
 
     def device_endpoint(self, provider: str) -> DeviceEndpoint | None:
-        """Return where a device code is had; None: the provider has no device flow for us."""
+        """Return the device authorization endpoint; None when there is no device flow."""
         server = self.authorization_server(provider)
         if server is None or server.device_url is None:
             return None
@@ -76,10 +76,10 @@ class TokenEndpoints:
 
     async def signed_in_account(self, provider: str, tokens: Tokens) -> str | None:
         """
-        Ask who signed in, where the tokens themselves do not say.
+        Ask the provider who signed in; None for providers whose tokens name the account.
 
         Raises:
-            ProviderFailure: The provider could not be asked.
+            ProviderFailure: The provider did not answer.
         """
         if provider != "BOARDS":
             return None
@@ -91,18 +91,18 @@ class TokenEndpoints:
         sandbox = f"{settings.base_url}/sandbox/oauth"
         match provider:
             case "PROVIDER_A":
-                name, own = "provider-a", settings.oauth_a_authorize_url
+                name, url = "provider-a", settings.oauth_a_authorize_url
             case "PROVIDER_B" | "COLLAB":
-                return self._login("authorize")
+                return self._login_url("authorize")
             case "PROJECTS":
-                name, own = "projects", settings.oauth_projects_authorize_url
+                name, url = "projects", settings.oauth_projects_authorize_url
             case _:
-                name, own = "tasks", settings.oauth_tasks_authorize_url
-        return f"{sandbox}/{name}/authorize" if settings.sandbox else own
+                name, url = "tasks", settings.oauth_tasks_authorize_url
+        return f"{sandbox}/{name}/authorize" if settings.sandbox else url
 
-    def _login(self, word: str) -> str:
+    def _login_url(self, endpoint: str) -> str:
         token = self._url("PROVIDER_B", self._settings.provider_b_tenant)
-        return f"{token.removesuffix('token')}{word}"
+        return f"{token.removesuffix('token')}{endpoint}"
 
     def _client(self, provider: str, stored: Mapping[str, Any]) -> tuple[str, str | None] | None:
         if "clientId" in stored:
@@ -130,8 +130,8 @@ class TokenEndpoints:
                 login = f"{sandbox}/provider-b" if settings.sandbox else settings.oauth_b_url
                 return f"{login}/{quote(tenant, safe='')}/oauth2/v2.0/token"
             case "PROJECTS":
-                own = settings.oauth_projects_url
-                return f"{sandbox}/projects/token" if settings.sandbox else own
+                url = settings.oauth_projects_url
+                return f"{sandbox}/projects/token" if settings.sandbox else url
             case _:
                 return f"{sandbox}/tasks/token" if settings.sandbox else settings.oauth_tasks_url
 

@@ -188,7 +188,7 @@ async def reconnect_connection(
     process: Process, flow: oauth_pages.Flow, connection_id: str
 ) -> views.Consent:
     """Begin a consent: a person opens `authorizeUrl` before `expiresAt`."""
-    redirect_uri = oauth_pages.callback_of(process.settings.base_url)
+    redirect_uri = oauth_pages.callback_url(process.settings.base_url)
     started = await flow.start(long(connection_id), redirect_uri=redirect_uri)
     return {
         "authorizeUrl": started.authorize_url,

@@ -123,7 +123,7 @@ async def test_a_renewed_token_is_stored_although_the_database_was_away(
     database, keyring, vault, monkeypatch
 ):
     """The provider has taken the old refresh token back: without the new one all is lost."""
-    monkeypatch.setattr(credentials, "_STORE_AGAIN", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(credentials, "_RETRY_SECONDS", (0.0, 0.0, 0.0))
     store, tries = connection_rows.store_credentials, []
 
     async def away_twice(*arguments, **options):
@@ -147,7 +147,7 @@ async def test_a_database_that_stays_away_is_no_fault_of_the_provider(
     async def away(*_arguments, **_options):
         raise StorageUnavailable
 
-    monkeypatch.setattr(credentials, "_STORE_AGAIN", ())
+    monkeypatch.setattr(credentials, "_RETRY_SECONDS", ())
     monkeypatch.setattr(connection_rows, "store_credentials", away)
     vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
     await put(database, keyring, accessToken="first", refreshToken="renew")
