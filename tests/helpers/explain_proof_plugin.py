@@ -1,7 +1,7 @@
 """
 A pytest plugin that proves `explain` on every call that a test saw refused.
 
-    PYTHONPATH=tests python -m pytest -p refusalproof tests/collab
+    PYTHONPATH=src:tests/helpers python -m pytest -p explain_proof_plugin tests/rest_compat/collab
 
 When a test is over, its refused calls (403, 404, 422) are asked about once more, while its world
 still stands. `explain` must tell the status, the word and the layer that the caller is told; its

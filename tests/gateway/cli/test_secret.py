@@ -215,7 +215,7 @@ def test_credentials_stored_meanwhile_are_not_lost(url, rows):
 
     assert (changed, stored) == (1, [True])
     [kept] = rows.all(select(ConnectionRow))
-    assert connection_rows._opened(kept, both)["accessToken"] == "renewed"
+    assert connection_rows._decrypt(kept, both)["accessToken"] == "renewed"
 
 
 def test_a_new_key_is_written_and_stored_nowhere(run, environment, tmp_path):

@@ -22,10 +22,11 @@ def test_every_refusal_is_explained_and_lifted_by_the_change_that_is_proposed(tm
     everything = os.environ.get("REFUSAL_SUITES") == "all"
     suites = [str(TESTS / one) for one in (ALL if everything else SOME)]
     marked = ["-m", "not slow and not browser"]
+    modules = os.pathsep.join([str(TESTS / "helpers"), *sys.path])
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "explain_proof_plugin", *marked, *suites],
         cwd=TESTS.parent,
-        env={**os.environ, "PYTHONPATH": str(TESTS), "REFUSAL_REPORT": str(report)},
+        env={**os.environ, "PYTHONPATH": modules, "REFUSAL_REPORT": str(report)},
         capture_output=True,
         text=True,
         timeout=3600,
