@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from gateway.http.server import settle
+from gateway.http.server import tune_garbage_collector
 
 CALLS = 1500
 
@@ -66,7 +66,7 @@ def measured(
     with watch.worn(LAYERS):
         loop.run_until_complete(some(CALLS // 10))
         calls.clear()
-        settle()
+        tune_garbage_collector()
         loop.run_until_complete(some(CALLS))
     return {name: statistics.median(one.get(name, 0.0) for one in calls) * 1e6 for name in LAYERS}
 

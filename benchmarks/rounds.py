@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gateway.http.server import settle
+from gateway.http.server import tune_garbage_collector
 
 Run = Callable[[], Awaitable[object]]
 MOST_CALLS = 20_000  # of one variant in one round
@@ -79,7 +79,7 @@ def measure(
     calls = {name: _calibrated(loop, run, effort.seconds) for name, run in variants.items()}
     calls[_AGAIN] = calls[names[0]]
     gc.unfreeze()
-    settle()  # the same collector settings for everybody
+    tune_garbage_collector()  # the same collector settings for everybody
     costs: dict[str, list[float]] = {name: [] for name, _ in order}
     shuffler = random.Random(7)
     for _ in range(effort.rounds):

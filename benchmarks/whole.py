@@ -176,7 +176,7 @@ def alone(us: Ours, email: Email) -> None:
     """Leave the gateway nothing to read: *email* is every mailbox's, and rows stay in a dict."""
     services = us.gateway.services
     services.accounts.mailbox_for = lambda *_: _Holding(email)
-    services.authenticator._lookup = _Remembered(services.authenticator._lookup)  # noqa: SLF001
+    services.authenticator._reader = _Remembered(services.authenticator._reader)  # noqa: SLF001
 
 
 @dataclass(frozen=True)

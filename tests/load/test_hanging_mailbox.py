@@ -8,7 +8,7 @@ import pytest
 from gateway_processes import ADMIN, MESSAGES, prepare, serving, token_of, upstreams
 from raw_http import Line, request
 
-from gateway.http.admission_control import STAY_SECONDS
+from gateway.http.admission_control import SLOT_SECONDS
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ async def test_a_mailbox_that_hangs_turns_nobody_away(tmp_path):
                 asyncio.create_task(asked(gateway.port, f"{MESSAGES}?limit=1", hangs))
                 for _ in range(HANGING)
             ]
-            await asyncio.sleep(2 * STAY_SECONDS)
+            await asyncio.sleep(2 * SLOT_SECONDS)
             answers = await asyncio.gather(
                 *(asked(gateway.port, f"{MESSAGES}?limit=1", works) for _ in range(HONEST))
             )

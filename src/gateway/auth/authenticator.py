@@ -1,9 +1,9 @@
 """
-From an Authorization header to a Caller, once per request. Decisions 2, step 2.
+Authentication: from an Authorization header to a Caller, once per request.
 
-Nothing about the verdict is cached: the token's row and its connections are read every time, so a
-revocation holds at the next request in every process. Only what is compiled, Grant and rules, is
-kept, under (token id, policy revision).
+The result is not cached: the token's row and its connections are read for every request, so a
+revocation takes effect at the next request in every process. Only the compiled Grant and rules are
+cached, by (token id, policy revision). See docs/spec/requests.md#authentication.
 """
 
 import re
@@ -31,9 +31,9 @@ _MAX_COMPILED = 1024
 _MAX_CONNECTIONS = 4096
 _LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
 
-_TOKEN = 10  # columns, before those of a connection
-# A row per connection; one whose connection is all null when there is none. Lists are read as text,
-# which both drivers give alike: one of them would decode JSON, and a list has no hash.
+_TOKEN_COLUMNS = 10  # before those of a connection
+# One row per connection, or one with a null connection. Lists are read as text, because one of the
+# drivers would decode JSON, and a list is not hashable.
 _BY_DIGEST = """
 SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
        a.expires_at, a.revoked_at, a.last_used_at,
@@ -53,22 +53,24 @@ SELECT c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_w
  WHERE t.token_id = :id ORDER BY c.id
 """
 
-_RULE_TYPES: Mapping[str, RuleType] = MappingProxyType({one.value: one for one in RuleType})
-_ACTIONS: Mapping[str, RuleAction] = MappingProxyType({one.value: one for one in RuleAction})
+_RULE_TYPES: Mapping[str, RuleType] = MappingProxyType({kind.value: kind for kind in RuleType})
+_ACTIONS: Mapping[str, RuleAction] = MappingProxyType(
+    {action.value: action for action in RuleAction}
+)
 
 Settings = Mapping[str, object]
 UseRecorder = Callable[[int, int], None]
 
 
-class Reconnect(Protocol):
-    """Finds the link that a connection is reconnected by; see `reconnecting.ReconnectLinks.of`."""
+class ReconnectLinker(Protocol):
+    """Returns the reconnect link of a connection, or None; see `reconnecting.ReconnectLinks.of`."""
 
     def __call__(
         self, connection_id: int, *, provider: str, mode: str | None, status: str
     ) -> str | None: ...
 
 
-def _nowhere(connection_id: int, *, provider: str, mode: str | None, status: str) -> None:  # noqa: ARG001 - its shape
+def _no_link(connection_id: int, *, provider: str, mode: str | None, status: str) -> None:  # noqa: ARG001 - a ReconnectLinker
     return None
 
 
@@ -80,28 +82,28 @@ class _Compiled:
 
 
 class Authenticator:
-    """Knows tokens. One per process."""
+    """Authenticates the bearer tokens of requests. One per process."""
 
     def __init__(
         self,
-        lookup: RowReader,
+        reader: RowReader,
         *,
         base_url: Callable[[str, str], str],
-        reconnect: Reconnect = _nowhere,
+        reconnect: ReconnectLinker = _no_link,
         record_use: UseRecorder = lambda _token, _now: None,
         clock: Callable[[], int] = now_ms,
     ) -> None:
         """
-        Wire it up.
+        Build the authenticator.
 
         Args:
-            lookup: Where rows are read.
-            base_url: (kind, provider) -> the deployment's upstream, for connections without one.
-            reconnect: Finds the link of a connection that needs a person.
+            reader: Reads the rows.
+            base_url: (kind, provider) -> the deployment's base URL, for connections without one.
+            reconnect: Returns the reconnect link of a connection.
             record_use: Stores the last use of a token: (token id, milliseconds).
             clock: Milliseconds since the epoch.
         """
-        self._lookup = lookup
+        self._reader = reader
         self._base_url = base_url
         self._reconnect = reconnect
         self._record_use = record_use
@@ -112,18 +114,18 @@ class Authenticator:
 
     async def authenticate(self, headers: list[tuple[bytes, bytes]]) -> Caller:
         """
-        Find out who calls.
+        Return the caller.
 
         Raises:
-            Unauthenticated: No token, or not one that is alive; the reason says which.
-            StorageUnavailable: The token could not be looked up, so nobody passes.
+            Unauthenticated: The token is missing, unknown, revoked or expired, as the reason says.
+            StorageUnavailable: The token could not be looked up.
         """
         digest = _digest(headers)
-        found = await self._lookup.rows(_BY_DIGEST, {"digest": digest})
-        if not found:
+        rows = await self._reader.rows(_BY_DIGEST, {"digest": digest})
+        if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        connections = [row[_TOKEN:] for row in found if row[_TOKEN] is not None]
-        return await self._caller(found[0][:_TOKEN], connections, digest)
+        connections = [row[_TOKEN_COLUMNS:] for row in rows if row[_TOKEN_COLUMNS] is not None]
+        return await self._caller(rows[0][:_TOKEN_COLUMNS], connections, digest)
 
     async def _caller(self, row: Row, connections: Sequence[Row], digest: bytes) -> Caller:
         token, name, key_id, current, previous_until, operator, rev, expires, revoked, used = row
@@ -147,18 +149,18 @@ class Authenticator:
             grant=compile_rules.grant,
             settings=compile_rules.settings,
             rules=compile_rules.rules,
-            connections=tuple([self._described(row) for row in connections]),
+            connections=tuple([self._with_reconnect_url(row) for row in connections]),
         )
 
     async def connections_of(self, token: int) -> tuple[ConnectionInfo, ...]:
-        """Return every connection on a token's resources, lowest id first."""
-        rows = await self._lookup.rows(_CONNECTIONS, {"id": token})
-        return tuple([self._described(row) for row in rows])
+        """Return every connection of a token's resources, in ascending order of id."""
+        rows = await self._reader.rows(_CONNECTIONS, {"id": token})
+        return tuple([self._with_reconnect_url(row) for row in rows])
 
     async def rules_of(self, token: int) -> list[Rule] | None:
-        """Return a token's rules; None when one cannot be read that may be a block."""
+        """Return a token's rules; None when an unreadable one may be a block."""
         rules = []
-        for rule_id, rule_type, pattern, action in await self._lookup.rows(_RULES, {"id": token}):
+        for rule_id, rule_type, pattern, action in await self._reader.rows(_RULES, {"id": token}):
             if rule_type in _RULE_TYPES and action in _ACTIONS:
                 read = (_RULE_TYPES[rule_type], pattern, _ACTIONS[action])
                 rules.append(Rule(rule_id, *read))
@@ -167,16 +169,16 @@ class Authenticator:
         return rules
 
     async def _policy(self, token: int, rev: int) -> "_Compiled":
-        kept = self._compiled.get((token, rev))
-        if kept is not None:
+        cached = self._compiled.get((token, rev))
+        if cached is not None:
             self._compiled.move_to_end((token, rev))
-            return kept
-        found = await self._lookup.rows(_SETTINGS, {"id": token})
-        if not found:
+            return cached
+        rows = await self._reader.rows(_SETTINGS, {"id": token})
+        if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        settings, read_rev = _json(found[0][0], {}), int(found[0][1])
+        settings, read_rev = _json(rows[0][0], {}), int(rows[0][1])
         grant = Grant.read(settings)
-        # Read after the revision: rules may be newer than what they are kept under, never older.
+        # Read after the revision: rules may be newer than the cache key, never older.
         rules = await self._rules(token, grant)
         compile_rules = _Compiled(grant=grant, settings=settings, rules=rules)
         self._compiled[(token, read_rev)] = compile_rules
@@ -187,7 +189,7 @@ class Authenticator:
         rules = await self.rules_of(token) if grant.collab_enabled else None
         return compile_rules(grant, rules)
 
-    def _described(self, row: Row) -> ConnectionInfo:
+    def _with_reconnect_url(self, row: Row) -> ConnectionInfo:
         info = self._decoded(row)
         if info.status != "needs_reauth":
             return info
@@ -211,7 +213,7 @@ class Authenticator:
 
 
 def compile_rules(grant: Grant, rules: Sequence[Rule] | None) -> RuleSet:
-    """Compile the *rules* of a token with *grant*; those that cannot be read allow nothing."""
+    """Compile the *rules* of a token with *grant*; unreadable ones (None) allow nothing."""
     if rules is None or not grant.collab_enabled:
         return NOTHING_ALLOWED
     return RuleSet.compile(rules, allow_by_default=grant.collab_allow_all)
@@ -221,31 +223,31 @@ def _digest(headers: list[tuple[bytes, bytes]]) -> bytes:
     return read_bearer(headers, token_format.digest)
 
 
-def read_bearer(headers: list[tuple[bytes, bytes]], read: Callable[[str], bytes | None]) -> bytes:
+def read_bearer(headers: list[tuple[bytes, bytes]], parse: Callable[[str], bytes | None]) -> bytes:
     """
-    Take the bearer credential out of *headers* and let *read* judge its text.
+    Return what *parse* makes of the bearer credential in *headers*.
 
     Raises:
-        Unauthenticated: No header, not exactly one bearer credential, or *read* does not know it.
+        Unauthenticated: No header, not exactly one bearer credential, or *parse* returns None.
     """
     values = [value for name, value in headers if name == b"authorization"]
     if not values:
         raise Unauthenticated(UnauthorizedReason.MISSING_HEADER)
-    form = _HEADER.fullmatch(values[0].strip(b" \t")) if len(values) == 1 else None
-    if form is None:
+    match = _HEADER.fullmatch(values[0].strip(b" \t")) if len(values) == 1 else None
+    if match is None:
         raise Unauthenticated(UnauthorizedReason.MALFORMED_HEADER)
-    known = read(form[1].decode("latin-1"))
-    if known is None:
+    parsed = parse(match[1].decode("latin-1"))
+    if parsed is None:
         raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-    return known
+    return parsed
 
 
-def _json(stored: Any, otherwise: Any) -> Any:
-    """Decode a JSON column as the driver gave it; what cannot be read is *otherwise*."""
+def _json(stored: Any, default: Any) -> Any:
+    """Decode a JSON column as the driver returned it; *default* for unreadable values."""
     if not isinstance(stored, str | bytes):
-        return otherwise if stored is None else stored
+        return default if stored is None else stored
     try:
         value = orjson.loads(stored)
     except orjson.JSONDecodeError:
-        return otherwise
-    return value if isinstance(value, type(otherwise)) else otherwise
+        return default
+    return value if isinstance(value, type(default)) else default

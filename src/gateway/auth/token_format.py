@@ -1,8 +1,8 @@
 """
-The text of an access token: `agw_`, 43 base62 characters, `_`, 6 of its CRC32.
+The text of an access token: `agw_`, 43 base62 characters, `_`, 6 characters of a CRC32.
 
-The checksum lets scanners recognise a token and refuses a mistyped one before any storage is
-touched. Only the SHA-256 of the text is kept. Decisions 3 and 16.
+Secret scanners recognise a token by the checksum, and a mistyped one is refused before any storage
+is read. Only the SHA-256 of the text is stored. See docs/spec/tokens.md#token-text.
 """
 
 import hashlib
@@ -13,16 +13,18 @@ from dataclasses import dataclass
 
 PREFIX = "agw_"
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-BODY = 43  # base62 characters for 256 bits
-CHECK = 6
-KEY_ID = 8  # characters shown of a token
+BODY_LENGTH = 43  # base62 characters for 256 bits
+CHECKSUM_LENGTH = 6
+KEY_ID_LENGTH = 8  # characters shown of a token
 
-_FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{BODY}}}_[0-9A-Za-z]{{{CHECK}}}", re.ASCII)
+_PATTERN = re.compile(
+    rf"{PREFIX}[0-9A-Za-z]{{{BODY_LENGTH}}}_[0-9A-Za-z]{{{CHECKSUM_LENGTH}}}", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedToken:
-    """A new token: its text, to be shown once, and what is stored of it."""
+    """A new token: its text, to be shown once, and its stored digest and key id."""
 
     text: str
     digest: bytes
@@ -30,32 +32,35 @@ class GeneratedToken:
 
 
 def generate() -> GeneratedToken:
-    """Make a token of 256 random bits."""
+    """Generate a token of 256 random bits."""
     return from_bits(secrets.randbits(256))
 
 
 def from_bits(bits: int) -> GeneratedToken:
-    """Write the token of *bits*, a number below 2**256."""
-    head = PREFIX + base62(bits, BODY)
+    """Build the token of *bits*, a number below 2**256."""
+    head = PREFIX + base62(bits, BODY_LENGTH)
     text = f"{head}_{checksum(head)}"
     return GeneratedToken(text, _sha256(text), key_id(text))
 
 
 def digest(text: str) -> bytes | None:
-    """Return what *text* is stored under; None when form or checksum are wrong."""
-    if not _FORM.fullmatch(text) or checksum(text[: -CHECK - 1]) != text[-CHECK:]:
+    """Return the SHA-256 of a token's text; None when form or checksum are wrong."""
+    if (
+        not _PATTERN.fullmatch(text)
+        or checksum(text[: -CHECKSUM_LENGTH - 1]) != text[-CHECKSUM_LENGTH:]
+    ):
         return None
     return _sha256(text)
 
 
 def key_id(text: str) -> str:
     """Return the first 8 characters after the prefix, for display."""
-    return text[len(PREFIX) : len(PREFIX) + KEY_ID]
+    return text[len(PREFIX) : len(PREFIX) + KEY_ID_LENGTH]
 
 
 def checksum(head: str) -> str:
     """Return the CRC32 of *head* as 6 base62 characters."""
-    return base62(zlib.crc32(head.encode()), CHECK)
+    return base62(zlib.crc32(head.encode()), CHECKSUM_LENGTH)
 
 
 def base62(number: int, width: int) -> str:

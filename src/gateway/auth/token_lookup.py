@@ -1,12 +1,11 @@
 """
-The reads of every request: one token by its digest, and the connections of its resources.
+The database reads of every request: a token by its digest, the connections of its resources.
 
-Raw SQL, the same on both databases. SQLite is read in the event loop over a read-only connection
-(about ten microseconds, and WAL readers never wait); PostgreSQL through the pool.
+The SQL is the same on both databases. SQLite is read in the event loop over a read-only connection
+(about ten microseconds; WAL readers rarely wait), PostgreSQL through the pool.
 
-What was read of SQLite is read again only when the file has changed, which SQLite says itself: its
-`data_version` is another one at the first look after anybody, here or in another process, has
-committed anything.
+SQLite rows are cached until `PRAGMA data_version` changes, which it does after any commit of this
+or another process. See docs/adr/0015-what-was-read-stays-true-until-a-commit.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,24 +21,24 @@ from gateway.store.database import Database, StorageUnavailable
 from providers.bounded_map import BoundedMap
 
 Row = tuple[Any, ...]
-_PATIENCE = 0.2  # seconds: the event loop stands still meanwhile; readers rarely wait in WAL
-_KEPT = 4096  # answers
-_SHORT = 64  # rows; longer answers are not kept
+_BUSY_SECONDS = 0.2  # blocks the event loop; readers rarely wait in WAL
+_CACHED_RESULTS = 4096
+_CACHED_ROWS = 64  # per result; longer results are not cached
 
 
 class RowReader(Protocol):
-    """One query, all its rows."""
+    """Runs read-only queries."""
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
         """
-        Run *query*, whose parameters are named `:name`.
+        Return all rows of *query*, whose parameters are named `:name`.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
 
 
 class SqliteRowReader:
@@ -49,19 +48,19 @@ class SqliteRowReader:
         self._uri = f"{path.absolute().as_uri()}?mode=ro"
         self._connection: sqlite.Connection | None = None
         self._version: Row | None = None
-        self._known = BoundedMap[Row, Sequence[Row]](_KEPT)
+        self._cache = BoundedMap[Row, Sequence[Row]](_CACHED_RESULTS)
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
-        """Run *query* unless nothing has changed since; see `RowReader`."""
+        """Return the rows of *query*, cached until the next commit; see `RowReader`."""
         key = (query, *values.values())
         try:
             connection = self._connection or self._open()
             version = connection.execute("PRAGMA data_version").fetchone()
-            if version != self._version:  # looked at first: what is read now may only be newer
+            if version != self._version:  # checked first, so the rows read now can only be newer
                 self._version = version
-                self._known.clear()
-            found = self._known.get(key)
-            return found if found is not None else self._read(connection, key, values)
+                self._cache.clear()
+            cached = self._cache.get(key)
+            return cached if cached is not None else self._read(connection, key, values)
         except sqlite.Error as failure:
             raise StorageUnavailable from failure
 
@@ -69,13 +68,13 @@ class SqliteRowReader:
         self, connection: sqlite.Connection, key: Row, values: Mapping[str, object]
     ) -> Sequence[Row]:
         found: Sequence[Row] = connection.execute(key[0], values).fetchall()
-        if len(found) <= _SHORT:
-            self._known[key] = found
+        if len(found) <= _CACHED_ROWS:
+            self._cache[key] = found
         return found
 
     def _open(self) -> sqlite.Connection:
         self._connection = sqlite.connect(
-            self._uri, uri=True, isolation_level=None, timeout=_PATIENCE
+            self._uri, uri=True, isolation_level=None, timeout=_BUSY_SECONDS
         )
         return self._connection
 
@@ -84,7 +83,7 @@ class SqliteRowReader:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-            self._version = None  # of this connection alone: another one counts for itself
+            self._version = None  # it belongs to this connection
 
 
 class PooledRowReader:
@@ -97,8 +96,8 @@ class PooledRowReader:
         """Run *query*; see `RowReader`."""
         try:
             async with self._engine.connect() as connection:
-                found = await connection.execute(text(query), values)
-                return [tuple(row) for row in found]
+                result = await connection.execute(text(query), values)
+                return [tuple(row) for row in result]
         except (SQLAlchemyError, OSError, TimeoutError) as failure:
             raise StorageUnavailable from failure
 
@@ -107,7 +106,7 @@ class PooledRowReader:
 
 
 def open_row_reader(database: Database) -> RowReader:
-    """Return the fitting kind for *database*."""
+    """Return the row reader for the kind of *database*."""
     if database.path is None:
         return PooledRowReader(database.reader)
     return SqliteRowReader(database.path)

@@ -1,8 +1,8 @@
 """
-Access tokens as the operator sees them: made, listed, changed, rotated, revoked. Decisions 3.
+Access tokens as rows: create, change, rotate, revoke. See docs/spec/tokens.md#settings.
 
-Every change that can alter a decision raises `policy_rev` in its own transaction, so compiled
-policy elsewhere is never used for a later request.
+Every change that can alter a decision raises `policy_rev` in its transaction, so that no process
+uses outdated compiled policy for a later request.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """What a token is made of; *settings* is the full, validated object."""
+    """The properties of a new token; *settings* is the full, validated object."""
 
     name: str
     operator_id: str
@@ -41,18 +41,18 @@ class NewToken:
 
 
 class Revoked(Exception):
-    """A revoked token stays revoked: it cannot get a new secret."""
+    """A revoked token cannot get a new secret."""
 
 
 async def create(
     session: AsyncSession, new: NewToken, *, secret: token_format.GeneratedToken | None = None
 ) -> tuple[AccessToken, str]:
-    """Store a new token; return it with its text, which is never seen again."""
-    minted = secret or token_format.generate()
+    """Store a new token; return it with its text, which is not stored."""
+    generated = secret or token_format.generate()
     token = AccessToken(
         name=new.name,
-        key_id=minted.key_id,
-        digest=minted.digest,
+        key_id=generated.key_id,
+        digest=generated.digest,
         operator_id=new.operator_id,
         settings=dict(new.settings),
         created_at=timestamps.now_ms(),
@@ -61,13 +61,13 @@ async def create(
     session.add(token)
     await session.flush()
     await replace_resources(session, token, new.resource_ids)
-    return token, minted.text
+    return token, generated.text
 
 
 async def replace_resources(
     session: AsyncSession, token: AccessToken, resource_ids: Iterable[int]
 ) -> None:
-    """Make *resource_ids* the token's resources, in place of those before."""
+    """Replace the resources of *token* by *resource_ids*."""
     await session.exec(delete(TokenResource).where(col(TokenResource.token_id) == token.id))
     for resource_id in dict.fromkeys(resource_ids):
         session.add(TokenResource(token_id=_id(token), resource_id=resource_id))
@@ -83,18 +83,18 @@ async def rotate(session: AsyncSession, token: AccessToken, *, grace_seconds: in
     """
     if token.revoked_at is not None:
         raise Revoked
-    minted = token_format.generate()
+    generated = token_format.generate()
     token.previous_digest = token.digest
     token.previous_until = timestamps.now_ms() + grace_seconds * 1000
-    token.digest = minted.digest
-    token.key_id = minted.key_id
+    token.digest = generated.digest
+    token.key_id = generated.key_id
     session.add(token)
     await session.flush()
-    return minted.text
+    return generated.text
 
 
 async def revoke(session: AsyncSession, *conditions: ColumnElement[bool]) -> None:
-    """Revoke the tokens that fit; those already revoked keep their date."""
+    """Revoke the tokens that match *conditions*; revoked ones keep their date."""
     await session.exec(
         update(AccessToken)
         .where(col(AccessToken.revoked_at).is_(None), *conditions)
@@ -118,20 +118,20 @@ async def resources_of(
     session: AsyncSession, tokens: Sequence[AccessToken]
 ) -> Mapping[int, list[int]]:
     """Return the resource ids of each of *tokens*, ascending."""
-    wanted = [_id(token) for token in tokens]
+    token_ids = [_id(token) for token in tokens]
     links = await session.exec(
         select(TokenResource)
-        .where(col(TokenResource.token_id).in_(wanted))
+        .where(col(TokenResource.token_id).in_(token_ids))
         .order_by(col(TokenResource.resource_id))
     )
-    linked: dict[int, list[int]] = {token_id: [] for token_id in wanted}
+    linked: dict[int, list[int]] = {token_id: [] for token_id in token_ids}
     for row in links:
         linked[row.token_id].append(row.resource_id)
     return linked
 
 
 def status(token: AccessToken, now: int) -> Status:
-    """Say how *token* stands at *now*."""
+    """Return the status of *token* at *now*, in milliseconds."""
     if token.revoked_at is not None:
         return Status.REVOKED
     if token.expires_at is not None and token.expires_at <= now:
@@ -139,10 +139,10 @@ def status(token: AccessToken, now: int) -> Status:
     return Status.ACTIVE
 
 
-def status_conditions(wanted: Status, now: int) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions under which a token's status is *wanted*."""
+def status_conditions(status: Status, now: int) -> tuple[ColumnElement[bool], ...]:
+    """Return the SQL conditions of *status* at *now*, in milliseconds."""
     revoked, expires = col(AccessToken.revoked_at), col(AccessToken.expires_at)
-    match wanted:
+    match status:
         case Status.REVOKED:
             return (revoked.is_not(None),)
         case Status.EXPIRED:
@@ -152,7 +152,7 @@ def status_conditions(wanted: Status, now: int) -> tuple[ColumnElement[bool], ..
 
 
 def view(token: AccessToken, resource_ids: Sequence[int]) -> "views.ManagedAccessToken":
-    """Return the AccessToken object of decisions 3; members that are not set are null."""
+    """Return the object of docs/spec/management.md#access-token-object."""
     return {
         "id": _id(token),
         "name": token.name,
@@ -170,7 +170,7 @@ def view(token: AccessToken, resource_ids: Sequence[int]) -> "views.ManagedAcces
 
 
 async def record_use(session: AsyncSession, token_id: int, now: int) -> None:
-    """Write down that the token was used, never going back in time."""
+    """Store the last use of a token; an earlier *now* changes nothing."""
     used = col(AccessToken.last_used_at)
     await session.exec(
         update(AccessToken)

@@ -1,11 +1,10 @@
 """
-How many requests a worker answers at once: the rest waits its turn, and beyond that is told 503.
+Admission control: a bounded number of concurrent requests per worker, a short queue, then 503.
 
-Without this, everybody's answer comes late when too many ask; with it, those who are let in are
-answered in time, and the others know at once. A request takes its place when its body is here, so
-that slow senders hold none; and who only waits, for a slow upstream or a slow reader, steps aside
-after a while, so that one mailbox that hangs does not turn everybody away. Reliability C7;
-decisions 16: no `Retry-After`.
+Under overload, admitted requests are answered in time and the rest is refused at once. A request
+takes a slot when its body has arrived, so slow senders hold none. A request that waits long for a
+slow upstream or a slow reader gives up its slot and goes on without one, so one hanging mailbox
+does not block a worker. See docs/adr/0017-load-shedding.md and docs/spec/errors.md#overload.
 """
 
 import asyncio
@@ -16,38 +15,37 @@ from starlette.types import Message, Receive, Scope
 from rest_compat.body import MAX_BODY
 from rest_compat.uploads import MAX_UPLOAD
 
-COUNTED = ("/api/", "/internal/", "/graphql")  # pages, health and the sandbox are not
-ANSWER_SECONDS = 0.9  # in which who is let in should be answered, the queue included
-QUEUE_SECONDS = 0.5  # in the queue at most,
-SHORTEST_SECONDS = 0.05  # and at least, however long answers take
-LONG_SECONDS = 0.1  # in the queue, from which on there is more to do than the worker can
-STAY_SECONDS = 1.0  # in a place; who was not answered by then may be waiting for somebody else:
-MOVING = 0.5  # it is not, if this share of the places got free meanwhile, for then all are slow
-ASIDE = 16  # requests beside each place, at most; each holds some 30 kB
-_SMOOTHING = 1 / 32  # what one place that gets free counts in their mean pace
-GATHERED = 64 * 1024  # bytes of a body that are waited for; what is longer streams in its place
-GATHER_SECONDS = 15.0  # as long as a JSON body may take
+LIMITED_PATHS = ("/api/", "/internal/", "/graphql")  # not pages, health and the sandbox
+ANSWER_SECONDS = 0.9  # target for an admitted request, the queue included
+MAX_QUEUE_SECONDS = 0.5
+MIN_QUEUE_SECONDS = 0.05  # however long responses take
+OVERLOAD_SECONDS = 0.1  # wait in the queue that shows an overload: newest first from here on
+SLOT_SECONDS = 1.0  # after which a request may be waiting for a slow peer and gives up its slot,
+PROGRESS_SHARE = 0.5  # unless this share of the slots was released meanwhile: all are slow then
+DETACHED_PER_SLOT = 16  # requests without a slot, at most; each holds about 30 kB
+_SMOOTHING = 1 / 32  # weight of one release in the mean time between releases
+BUFFERED_BYTES = 64 * 1024  # of a body that are awaited before admission; the rest streams
+BUFFER_SECONDS = 15.0  # the time a JSON body may take
 
 
 class AdmissionControl:
     """
-    The places of one worker: *active* of them, and a queue of at most *queued*.
+    The slots of one worker: *active* of them, and a queue of at most *queued* requests.
 
-    The queue is served in order while nobody waits long. Under more than the worker can do, the one
-    who came last goes first: in order, everybody who gets in would have waited as long as those who
-    are turned away; so, most answers come at once and the rest is turned away all the same.
+    The queue is first in, first out while waits are short. Under overload the newest request goes
+    first: in order, every admitted request would have waited as long as the refused ones.
     """
 
     def __init__(self, *, active: int, queued: int) -> None:
         self._active = self._free = active
         self._queued = queued
         self._pace = _Pace()
-        self._waiting: dict[asyncio.Future[bool], float] = {}  # since when, in the order of coming
-        self._aside = 0
-        self.answered = 0  # so far, in their places
+        self._waiting: dict[asyncio.Future[bool], float] = {}  # since when, oldest first
+        self._detached = 0
+        self.completed = 0  # requests that kept their slot to the end
 
-    async def enter(self) -> bool:
-        """Take a place, waiting a little for it; False when the queue is too long or too slow."""
+    async def acquire(self) -> bool:
+        """Take a slot, waiting for it in the queue; False when the queue is full or too slow."""
         if self._free:
             self._free -= 1
             return True
@@ -56,64 +54,67 @@ class AdmissionControl:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[bool] = loop.create_future()
         self._waiting[turn] = loop.time()
-        patience = loop.call_later(self._patience(), self._give_up, turn)
+        timer = loop.call_later(self._queue_seconds(), self._give_up, turn)
         try:
             return await turn
         except asyncio.CancelledError:
             self._waiting.pop(turn, None)
             if turn.done() and not turn.cancelled() and turn.result():
-                self.leave()  # the place came too late
+                self._free_slot()  # it was granted too late
             raise
         finally:
-            patience.cancel()
+            timer.cancel()
 
-    def leave(self) -> None:
-        """Give the place to who is next."""
+    def _free_slot(self) -> None:
+        """Give the slot to the next waiter, or mark it as free."""
         while self._waiting:
             turn, now = self._next()
-            if not turn.done():  # else it was cancelled, and is not told yet
+            if not turn.done():  # else it was cancelled
                 turn.set_result(True)
-                self._pace.left(now)
+                self._pace.record_release(now)
                 return
         self._free += 1
         self._pace = _Pace()
 
-    def step_aside(self, answered: int) -> bool:
+    def detach(self, completed_before: int) -> bool:
         """
-        Give the place to who is next, and go on without one.
+        Release the slot of a request that goes on without one.
+
+        Args:
+            completed_before: `completed` when the request last took its slot or asked.
 
         Returns:
-            False when too many do, or when it is the worker that all wait for: since *answered* of
-            them were, places got free all the same.
+            False, and the slot is kept, when too many requests are detached already, or when other
+            requests completed meanwhile: the worker itself is slow then, not a peer.
         """
-        moving = self.answered - answered >= MOVING * self._active
-        if moving or self._aside >= ASIDE * self._active:
+        progressing = self.completed - completed_before >= PROGRESS_SHARE * self._active
+        if progressing or self._detached >= DETACHED_PER_SLOT * self._active:
             return False
-        self._aside += 1
-        self.leave()
+        self._detached += 1
+        self._free_slot()
         return True
 
-    def end(self, *, aside: bool) -> None:
-        """Be done, in a place or beside them."""
-        if aside:
-            self._aside -= 1
+    def release(self, *, detached: bool) -> None:
+        """End a request; a *detached* one holds no slot."""
+        if detached:
+            self._detached -= 1
         else:
-            self.answered += 1
-            self.leave()
+            self.completed += 1
+            self._free_slot()
 
     def _next(self) -> tuple[asyncio.Future[bool], float]:
-        """Take the next one out of the queue; return it and the time."""
+        """Remove the next waiter from the queue; return it and the time."""
         turn, since = next(iter(self._waiting.items()))
         now = turn.get_loop().time()
-        if now - since >= LONG_SECONDS:
+        if now - since >= OVERLOAD_SECONDS:
             turn = next(reversed(self._waiting))
         del self._waiting[turn]
         return turn, now
 
-    def _patience(self) -> float:
-        """Return how long one may wait to be answered in time, as answers come at present."""
+    def _queue_seconds(self) -> float:
+        """Return how long a request may wait and still be answered in time at the present pace."""
         left = ANSWER_SECONDS - self._active * self._pace.seconds
-        return min(QUEUE_SECONDS, max(SHORTEST_SECONDS, left))
+        return min(MAX_QUEUE_SECONDS, max(MIN_QUEUE_SECONDS, left))
 
     def _give_up(self, turn: asyncio.Future[bool]) -> None:
         if self._waiting.pop(turn, None) is not None and not turn.done():
@@ -121,40 +122,40 @@ class AdmissionControl:
 
 
 class Slot:
-    """One who has entered, from then until it is answered."""
+    """The slot of one admitted request, until it is released."""
 
-    __slots__ = ("_admission", "_answered", "_aside", "_loop", "_timer")
+    __slots__ = ("_admission", "_completed_before", "_detached", "_loop", "_timer")
 
     def __init__(self, admission: AdmissionControl) -> None:
         self._admission = admission
-        self._aside = False
+        self._detached = False
         self._loop = asyncio.get_running_loop()
-        self._wait()
+        self._start_timer()
 
-    def end(self) -> None:
-        """Give the place back, if it still has one."""
+    def release(self) -> None:
+        """End the request, and release the slot if it is still held."""
         self._timer.cancel()
-        self._admission.end(aside=self._aside)
+        self._admission.release(detached=self._detached)
 
-    def _wait(self) -> None:
-        self._answered = self._admission.answered
-        self._timer = self._loop.call_later(STAY_SECONDS, self._step_aside)
+    def _start_timer(self) -> None:
+        self._completed_before = self._admission.completed
+        self._timer = self._loop.call_later(SLOT_SECONDS, self._detach)
 
-    def _step_aside(self) -> None:
-        self._aside = self._admission.step_aside(self._answered)
-        if not self._aside:
-            self._wait()
+    def _detach(self) -> None:
+        self._detached = self._admission.detach(self._completed_before)
+        if not self._detached:
+            self._start_timer()
 
 
 class _Pace:
-    """How many seconds lie between two places that get free, while somebody waits for one."""
+    """The mean number of seconds between two releases while requests are queued."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self._last: float | None = None
 
-    def left(self, now: float) -> None:
-        """Note that a place got free."""
+    def record_release(self, now: float) -> None:
+        """Record that a slot was released at *now*."""
         if self._last is not None:
             gap = now - self._last
             self.seconds += (gap - self.seconds) * _SMOOTHING if self.seconds else gap
@@ -163,19 +164,19 @@ class _Pace:
 
 async def buffer_body(scope: Scope, receive: Receive) -> Receive:
     """
-    Wait for the body, or its first 64 KB, and return what gives it again.
+    Wait for the body, or its first 64 KB, and return a `receive` that replays it.
 
-    A body that does not arrive in time raises TimeoutError where it is read. One that is announced
-    as too long is not waited for: it is refused without being read.
+    A body that does not arrive in time raises TimeoutError where it is read. A body whose announced
+    length is too large is not awaited: it is refused without being read.
     """
     if scope["method"] in {"GET", "HEAD"} or _too_long(scope):
         return receive
     messages: deque[Message] = deque()
     late = False
     try:
-        async with asyncio.timeout(GATHER_SECONDS):
+        async with asyncio.timeout(BUFFER_SECONDS):
             size, more = 0, True
-            while more and size < GATHERED:
+            while more and size < BUFFERED_BYTES:
                 message = await receive()
                 messages.append(message)
                 size += len(message.get("body", b""))
@@ -183,20 +184,20 @@ async def buffer_body(scope: Scope, receive: Receive) -> Receive:
     except TimeoutError:
         late = True
 
-    async def again() -> Message:
+    async def replay() -> Message:
         if messages:
             return messages.popleft()
         if late:
             raise TimeoutError
         return await receive()
 
-    return again
+    return replay
 
 
 def _too_long(scope: Scope) -> bool:
-    """Tell whether more is announced than the path takes."""
-    most = MAX_UPLOAD if scope["path"].endswith("/collab/files/upload") else MAX_BODY
+    """Tell whether the announced length exceeds the limit of the path."""
+    limit = MAX_UPLOAD if scope["path"].endswith("/collab/files/upload") else MAX_BODY
     return any(
-        name == b"content-length" and value.isdigit() and int(value[:20]) > most
+        name == b"content-length" and value.isdigit() and int(value[:20]) > limit
         for name, value in scope["headers"]
     )

@@ -1,4 +1,8 @@
-"""Whose address a request counts against. Decisions 10: forwarded addresses only from proxies."""
+"""
+The client address that rate limits and connection limits count by.
+
+See docs/spec/limits.md#client-address: forwarded addresses are trusted from proxies only.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,51 +20,51 @@ from starlette.types import Scope
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 UNKNOWN = "unknown"
-_REMEMBERED = 4096  # addresses of peers, read once; hops are text of the client's and are not kept
-_SUBSCRIBER = 64  # bits of an IPv6 address that tell one customer from another
+_CACHED_ADDRESSES = 4096  # of peers; forwarded hops are text of the client and are not cached
+_IPV6_PREFIX = 64  # bits of an IPv6 address that identify one subscriber
 
 
 def bucket(scope: Scope, proxies: Sequence[Network]) -> str:
     """
-    Return what the per-address limits count this request under.
+    Return the key of the request's per-address rate limits.
 
-    The peer's own address, unless the peer is a trusted proxy: then the right-most hop of
-    `X-Forwarded-For` that is none. A hop that is not an address ends the walk: the last one that
-    was believed counts. IPv6 addresses count by their /64.
+    It is the peer's address; behind a trusted proxy, the right-most hop of `X-Forwarded-For` that
+    is no trusted proxy. A hop that is not an address ends the search: the last trusted hop counts.
+    IPv6 addresses count by their /64.
     """
     client = scope.get("client")
     address = _peer(client[0]) if client else None
     if address is None:
         return UNKNOWN
     if proxies and _is_trusted(address, proxies):
-        address = _behind(address, scope, proxies)
-    return _group(address)
+        address = _forwarded_client(address, scope, proxies)
+    return _address_key(address)
 
 
 def peer(client: tuple[str, int] | None, proxies: Sequence[Network]) -> str | None:
     """
-    Return what the connections of *client* count under.
+    Return the key of the connection limit of *client*.
 
-    None for peers that may speak for many: trusted proxies, this machine, and those without an
-    address.
+    None for peers that may stand for many clients: trusted proxies, this machine, and peers
+    without an address.
     """
     address = _peer(client[0]) if client else None
     if address is None or address.is_loopback or _is_trusted(address, proxies):
         return None
-    return _group(address)
+    return _address_key(address)
 
 
-def _behind(peer: Address, scope: Scope, proxies: Sequence[Network]) -> Address:
+def _forwarded_client(peer: Address, scope: Scope, proxies: Sequence[Network]) -> Address:
     lines = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-    believed = peer
+    trusted = peer
     for hop in reversed(b",".join(lines).decode("latin-1").split(",")):
         address = _parse(hop.strip())
         if address is None:
-            return believed
-        believed = address
+            return trusted
+        trusted = address
         if not _is_trusted(address, proxies):
-            return believed
-    return believed
+            return trusted
+    return trusted
 
 
 def _parse(text: str) -> Address | None:
@@ -73,7 +77,7 @@ def _parse(text: str) -> Address | None:
     return address
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_ADDRESSES)
 def _peer(text: str) -> Address | None:
     return _parse(text)
 
@@ -82,8 +86,8 @@ def _is_trusted(address: Address, proxies: Sequence[Network]) -> bool:
     return any(address in network for network in proxies)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _group(address: Address) -> str:
+@lru_cache(maxsize=_CACHED_ADDRESSES)
+def _address_key(address: Address) -> str:
     if isinstance(address, IPv4Address):
         return str(address)
-    return str(ip_network((int(address), _SUBSCRIBER), strict=False))
+    return str(ip_network((int(address), _IPV6_PREFIX), strict=False))

@@ -1,8 +1,9 @@
 """
-The connections of one process: how many there may be, and which of them must go.
+Limits of a process's client connections: how many, and how slow they may be.
 
-Nothing here costs a request anything that arrives whole: a connection is looked at only while it is
-silent, sends a head or a body piece by piece, or does not read its answer. Reliability C1 and C2.
+A connection is checked only while it is silent, sends a head or a body in pieces, or does not read
+its response, so a request that arrives whole costs nothing. The deadlines are those of
+docs/spec/reliability.md#slow-heads and #slow-bodies; see docs/adr/0018-connection-guard.md.
 """
 
 import asyncio
@@ -20,24 +21,24 @@ HEAD_SECONDS = 5.0  # for the whole head of a request, or the first byte of a co
 BODY_IDLE_SECONDS = 10.0  # without a byte of the body
 BODY_GRACE_SECONDS = 10.0  # before the rate of the body counts
 BODY_RATE = 32 * 1024  # bytes in a second
-STALL_SECONDS = 30.0  # without reading an answer that waits
-DRAIN_IDLE_SECONDS = 5.0  # without a byte of what a client still sends when it has been answered
-DRAIN_SECONDS = 30.0  # for all of it
-TICK = 0.5  # seconds between two looks
+STALL_SECONDS = 30.0  # without reading a pending response
+DRAIN_IDLE_SECONDS = 5.0  # without a byte, while the rest of a body is discarded
+DRAIN_SECONDS = 30.0  # for discarding all of it
+TICK = 0.5  # seconds between two checks
 
 
 class ConnectionPhase(Enum):
-    """What a connection does; see `gateway.http.protocol`."""
+    """What a connection is doing; see `gateway.http.protocol`."""
 
-    IDLE = "nothing, or waiting for its answer"
-    HEAD = "sends a head"
-    BODY = "sends a body"
-    DRAINING = "was answered; the rest of the request body is discarded"
+    IDLE = "no request, or a request that arrived whole"
+    HEAD = "receiving a head"
+    BODY = "receiving a body"
+    DRAINING = "response sent; discarding the rest of the request body"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How many connections a process holds; peers in *proxies* speak for many clients."""
+    """How many connections a process holds; addresses in *proxies* have no limit of their own."""
 
     connections: int = 1000
     per_address: int = 100
@@ -46,53 +47,53 @@ class Limits:
 
 class Connection(Protocol):
     """
-    What is looked at.
+    The state of a connection that the limits apply to; times are on the loop's clock.
 
     Attributes:
         client: Address and port of the peer.
-        since: When the stage began, on the loop's clock.
-        last: When the last bytes of the stage came.
-        held: Seconds in which the process did not want to read more of the body.
-        fed: Bytes of the stage.
+        since: When the phase began.
+        last: When the last bytes of the phase arrived.
+        paused_seconds: How long the process did not read the body.
+        received: Bytes of the phase.
     """
 
     client: tuple[str, int] | None
-    stage: ConnectionPhase
+    phase: ConnectionPhase
     since: float
     last: float
-    held: float
-    fed: int
+    paused_seconds: float
+    received: int
 
-    def answered(self) -> bool:
-        """Tell whether the answer to the request is out."""
+    def is_answered(self) -> bool:
+        """Tell whether no request waits for its response."""
 
-    def holding(self) -> bool:
-        """Tell whether the process does not want to read now."""
+    def is_paused(self) -> bool:
+        """Tell whether the process has paused reading."""
 
-    def too_slow(self) -> None:
-        """End the connection, with a 408 where one can still be said."""
+    def time_out(self) -> None:
+        """End the connection, with a 408 if a response can still be sent."""
 
     def drop(self) -> None:
         """End the connection at once."""
 
 
 class ConnectionTable:
-    """The connections of one server."""
+    """The connections of one server, and the timer that checks them."""
 
     def __init__(self, limits: Limits, loop: asyncio.AbstractEventLoop) -> None:
         self._limits = limits
         self._loop = loop
         self._addresses: dict[Connection, str | None] = {}
         self._per_address: Counter[str] = Counter()
-        self._watched: dict[Connection, None] = {}  # those who came first stand first
+        self._watched: dict[Connection, None] = {}  # oldest first
         self._stalled: dict[Connection, float] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def join(self, connection: Connection) -> bool:
+    def add(self, connection: Connection) -> bool:
         """
-        Let a connection in, and watch it until its first request is whole.
+        Accept a connection and watch it until its first request is whole; False refuses it.
 
-        When the process is full, the connection that has been silent for longest makes room.
+        When the process is full, the connection that has been watched longest is dropped.
         """
         address = client_addresses.peer(connection.client, self._limits.proxies)
         if address is not None and self._per_address[address] >= self._limits.per_address:
@@ -105,12 +106,12 @@ class ConnectionTable:
         self.watch(connection)
         return True
 
-    def has(self, connection: Connection) -> bool:
-        """Tell whether *connection* was let in."""
+    def __contains__(self, connection: object) -> bool:
+        """Tell whether *connection* was accepted."""
         return connection in self._addresses
 
-    def leave(self, connection: Connection) -> None:
-        """Forget a connection."""
+    def remove(self, connection: Connection) -> None:
+        """Remove a connection that ended."""
         self.unwatch(connection)
         self._stalled.pop(connection, None)
         address = self._addresses.pop(connection, None)
@@ -120,70 +121,73 @@ class ConnectionTable:
                 del self._per_address[address]
 
     def watch(self, connection: Connection) -> None:
-        """Look at *connection* from now on: a stage of it begins."""
+        """Check *connection* from now on: a phase of it begins."""
         connection.since = connection.last = self._loop.time()
-        connection.held, connection.fed = 0.0, 0
+        connection.paused_seconds, connection.received = 0.0, 0
         self._watched[connection] = None
         if self._timer is None:
-            self._timer = self._loop.call_later(TICK, self._look)
+            self._timer = self._loop.call_later(TICK, self._check)
 
     def unwatch(self, connection: Connection) -> None:
-        """Look at *connection* no more."""
+        """Stop checking *connection*."""
         self._watched.pop(connection, None)
 
-    def watches(self, connection: Connection) -> bool:
-        """Tell whether *connection* is looked at."""
+    def is_watched(self, connection: Connection) -> bool:
+        """Tell whether *connection* is being checked."""
         return connection in self._watched
 
-    def stalls(self, connection: Connection, *, now: bool) -> None:
-        """Note that *connection* does not read its answer, or does again."""
-        if not now:
+    def set_stalled(self, connection: Connection, *, stalled: bool) -> None:
+        """Record whether *connection* has stopped reading its response."""
+        if not stalled:
             self._stalled.pop(connection, None)
             return
         self._stalled.setdefault(connection, self._loop.time())
         if self._timer is None:
-            self._timer = self._loop.call_later(TICK, self._look)
+            self._timer = self._loop.call_later(TICK, self._check)
 
     def _make_room(self) -> bool:
-        for one in self._watched:
-            if one.stage is not ConnectionPhase.BODY:
-                self.leave(one)
-                one.drop()
+        for connection in self._watched:
+            if connection.phase is not ConnectionPhase.BODY:
+                self.remove(connection)
+                connection.drop()
                 return True
         return False
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         now = self._loop.time()
-        for one in [one for one in self._watched if self._is_late(one, now)]:
-            self.unwatch(one)
-            one.too_slow()
-        for one in [one for one, since in self._stalled.items() if now - since >= STALL_SECONDS]:
-            self._stalled.pop(one)
-            one.drop()
-        waiting = self._watched or self._stalled
-        self._timer = self._loop.call_later(TICK, self._look) if waiting else None
+        for late in [each for each in self._watched if self._is_late(each, now)]:
+            self.unwatch(late)
+            late.time_out()
+        for stalled, since in list(self._stalled.items()):
+            if now - since >= STALL_SECONDS:
+                del self._stalled[stalled]
+                stalled.drop()
+        pending = self._watched or self._stalled
+        self._timer = self._loop.call_later(TICK, self._check) if pending else None
 
-    def _is_late(self, one: Connection, now: float) -> bool:
-        if one.stage is ConnectionPhase.BODY:
-            return self._is_late_with_body(one, now)
-        if one.stage is ConnectionPhase.HEAD and not one.answered():
-            one.since = now  # it waits for the answer to an earlier request
-        if one.stage is ConnectionPhase.DRAINING:
-            return now - one.last >= DRAIN_IDLE_SECONDS or now - one.since >= DRAIN_SECONDS
-        return now - one.since >= HEAD_SECONDS
+    def _is_late(self, connection: Connection, now: float) -> bool:
+        if connection.phase is ConnectionPhase.BODY:
+            return self._is_late_with_body(connection, now)
+        if connection.phase is ConnectionPhase.HEAD and not connection.is_answered():
+            connection.since = now  # an earlier request still waits for its response
+        if connection.phase is ConnectionPhase.DRAINING:
+            silent, total = now - connection.last, now - connection.since
+            return silent >= DRAIN_IDLE_SECONDS or total >= DRAIN_SECONDS
+        return now - connection.since >= HEAD_SECONDS
 
-    def _is_late_with_body(self, one: Connection, now: float) -> bool:
-        if one.answered():
-            one.stage, one.since, one.last = ConnectionPhase.DRAINING, now, now
+    def _is_late_with_body(self, connection: Connection, now: float) -> bool:
+        if connection.is_answered():
+            connection.phase = ConnectionPhase.DRAINING
+            connection.since = connection.last = now
             return False
-        if one.holding():
-            one.held += TICK
-            one.last = now
+        if connection.is_paused():
+            connection.paused_seconds += TICK
+            connection.last = now
             return False
-        if now - one.last >= BODY_IDLE_SECONDS:
+        if now - connection.last >= BODY_IDLE_SECONDS:
             return True
-        sending = now - one.since - one.held
-        return sending >= BODY_GRACE_SECONDS and one.fed < BODY_RATE * sending
+        sending = now - connection.since - connection.paused_seconds
+        return sending >= BODY_GRACE_SECONDS and connection.received < BODY_RATE * sending
 
 
 _tables: WeakKeyDictionary[object, ConnectionTable] = WeakKeyDictionary()
@@ -192,9 +196,9 @@ _tables: WeakKeyDictionary[object, ConnectionTable] = WeakKeyDictionary()
 def connection_table_of(
     server: object, app: object, loop: asyncio.AbstractEventLoop
 ) -> ConnectionTable:
-    """Return the crowd of *server*; its limits are those of *app*, if it has any."""
-    found = _tables.get(server)
-    if found is None:
+    """Return the table of *server*, with the limits of *app* if it has any."""
+    table = _tables.get(server)
+    if table is None:
         limits = getattr(app, "connection_limits", None)
-        found = _tables[server] = ConnectionTable(limits or Limits(), loop)
-    return found
+        table = _tables[server] = ConnectionTable(limits or Limits(), loop)
+    return table

@@ -17,43 +17,45 @@ from rest_compat.ledger import KEY_HEADER, Ledger
 from rest_compat.ports import Problem
 from rest_compat.preferences import Preferences, read_preferences
 
-Answering = Callable[[Request], Awaitable[Response]]
+GraphQLHandler = Callable[[Request], Awaitable[Response]]
 
 
-def endpoint(door: RequestEntry, graph: Graph, ledger: Ledger) -> Answering:
-    """Make what answers POST."""
+def endpoint(entry: RequestEntry, graph: Graph, ledger: Ledger) -> GraphQLHandler:
+    """Build the handler of POST /graphql."""
 
     async def run(request: Request) -> Response:
-        stated = read_preferences(request.headers.getlist("prefer"))
-        preferred = Preferences(partial_fail=stated.partial_fail)  # the schema is strict anyway
-        reply = await _answer(door, graph, ledger, request, preferred)
-        headers = {**reply.headers, **dict(preferred.applied), "Content-Type": reply.content_type}
+        requested = read_preferences(request.headers.getlist("prefer"))
+        preferences = Preferences(
+            partial_fail=requested.partial_fail
+        )  # the schema is strict anyway
+        reply = await _respond(entry, graph, ledger, request, preferences)
+        headers = {**reply.headers, **dict(preferences.applied), "Content-Type": reply.content_type}
         return Response(reply.body, status_code=reply.status, headers=headers)
 
     return run
 
 
-async def _answer(
-    door: RequestEntry, graph: Graph, ledger: Ledger, request: Request, preferred: Preferences
+async def _respond(
+    entry: RequestEntry, graph: Graph, ledger: Ledger, request: Request, preferences: Preferences
 ) -> HttpResponse:
-    """Find out who calls; only then read the body, run it and write down that it ran."""
-    request_id, accept = door.request_id(request.scope), request.headers.get("accept", "")
+    """Authenticate the caller, then read and run the document, and record the decision."""
+    request_id, accept = entry.request_id(request.scope), request.headers.get("accept", "")
     try:
-        caller = await door.authenticate(request.scope, NO_SURFACE_COST)
+        caller = await entry.authenticate(request.scope, NO_SURFACE_COST)
     except Refusal as refusal:
         return refusal_response(refusal, request_id=request_id, accept=accept)
     body = await _body(request)
-    visitor: Context | None = None
+    context: Context | None = None
 
     async def admit(costs: Mapping[str, int]) -> Context:
-        nonlocal visitor
-        visitor = await door.charge_caller(request.scope, caller, costs)
-        visitor.require_all = preferred.partial_fail
-        return visitor
+        nonlocal context
+        context = await entry.charge_caller(request.scope, caller, costs)
+        context.require_all = preferences.partial_fail
+        return context
 
     once = None
     if isinstance(body, bytes):
-        once = IdempotentMutation(request.headers.getlist(KEY_HEADER), body, door, ledger)
+        once = IdempotentMutation(request.headers.getlist(KEY_HEADER), body, entry, ledger)
     status = 0
     try:
         reply = await respond(
@@ -64,13 +66,13 @@ async def _answer(
         status = 500
         raise
     finally:
-        if visitor is not None:
-            door.recorder.record_graphql(visitor, status)
+        if context is not None:
+            entry.recorder.record_graphql(context, status)
     return reply
 
 
 async def _body(request: Request) -> bytes | Refusal:
-    """Read the body, or tell what kept it from arriving whole."""
+    """Read the body; return the refusal of one that did not arrive whole."""
     declared = request.headers.get("content-length")
     try:
         return await read_body(request.receive, declared=declared, limit=MAX_BYTES)
@@ -78,8 +80,8 @@ async def _body(request: Request) -> bytes | Refusal:
         return to_refusal(problem)
 
 
-def install(app: FastAPI, answer: Answering) -> None:
-    """Add the endpoint to *app*; *answer* answers POST."""
+def install(app: FastAPI, answer: GraphQLHandler) -> None:
+    """Add the endpoint to *app*; *answer* handles POST."""
     app.post("/graphql", include_in_schema=False)(answer)
 
     @app.get("/graphql", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""A mutation under an `Idempotency-Key`: carried out once, by `POST /graphql` as by REST."""
+"""Mutations of `POST /graphql` under an `Idempotency-Key`: run once, as over REST."""
 
 import hashlib
 from collections.abc import Sequence
@@ -23,23 +23,23 @@ from rest_compat.responses import RestResponse
 @dataclass(frozen=True, slots=True)
 class IdempotentMutation:
     """
-    A request and its `Idempotency-Key`, if any; a `graph.request_execution.RunOnce`. Decisions 5.9.
+    A request and its `Idempotency-Key`, if any; see docs/spec/idempotency.md#graphql.
 
     Attributes:
         keys: The values of the header.
-        body: The whole body: the same key must come with the same one.
+        body: The whole body; a key is bound to it.
     """
 
     keys: Sequence[str]
     body: bytes
-    door: RequestEntry
+    entry: RequestEntry
     ledger: Ledger
 
     async def __call__(
         self, operation: Operation, context: Context, run: RunOperation
     ) -> HttpResponse:
         """
-        Run the mutation unless it was run before; then return the reply it had.
+        Run the mutation, or return the stored reply of an earlier run.
 
         Raises:
             Refusal: The header is malformed (400), the key belongs to another request or the
@@ -48,7 +48,7 @@ class IdempotentMutation:
         try:
             operation.admit(context, context.request_log.variables)
         except Refusal:
-            return await run()  # which refuses as it does without a key
+            return await run()  # it refuses as it would without a key
         try:
             key = read_key(self.keys)
             return await (run() if key is None else self._once(key, context, run))
@@ -65,9 +65,9 @@ class IdempotentMutation:
                 status=fresh.status, body=fresh.body, outcome_status=fresh.error_status
             )
 
-        visit = AdmittedRequest(context.caller.token_id, context.request_id, context)
+        admitted = AdmittedRequest(context.caller.token_id, context.request_id, context)
         intent = Intent(
-            token_id=visit.token_id,
+            token_id=admitted.token_id,
             method="POST",
             path="/graphql",
             key=key,
@@ -77,26 +77,26 @@ class IdempotentMutation:
             intent,
             running,
             body=None,
-            mark_attempt=partial(self.door.mark_attempt, visit),
+            mark_attempt=partial(self.entry.mark_attempt, admitted),
             ledger=self.ledger,
         )
         if fresh is None:
-            _note(answer, context)
+            _record_denial(answer, context)
         return fresh or HttpResponse(answer.status, answer.body, headers=dict([REPLAYED_HEADER]))
 
 
-def _note(answer: RestResponse, context: Context) -> None:
-    """Leave to the log what stopped the mutation whose reply is repeated."""
+def _record_denial(answer: RestResponse, context: Context) -> None:
+    """Record in the request log what stopped the mutation whose reply is repeated."""
     errors = orjson.loads(answer.body).get("errors")
     if errors:
-        told = errors[0]["extensions"]
-        code = Code(told["code"])
-        ruling = Denial(layer=LAYER_BY_CODE[code], code=code, status=told["httpStatus"])
+        extensions = errors[0]["extensions"]
+        code = Code(extensions["code"])
+        ruling = Denial(layer=LAYER_BY_CODE[code], code=code, status=extensions["httpStatus"])
         context.request_log.denials[WHOLE_REQUEST] = ruling
 
 
 def to_refusal(problem: Problem) -> Refusal:
-    """Say in the graph's words what REST's layer refused."""
+    """Convert a REST refusal to the same refusal of the graph."""
     refusal = Conflict(problem.message, code=Code(problem.extensions["code"]))
-    refusal.details = tuple(Detail(**one) for one in problem.extensions.get("details", ()))
+    refusal.details = tuple(Detail(**detail) for detail in problem.extensions.get("details", ()))
     return refusal

@@ -1,8 +1,8 @@
 """
-What every answer of the process has in common, whoever wrote it.
+The outermost ASGI middleware: what all responses have in common.
 
-Outermost and pure ASGI: the request id, the version, the rate headers, the security headers, and
-the last resort for an exception: a 500 in the error shape, without a trace.
+It sets the request id and the version, rate-limit and security headers, admits requests, counts,
+traces and logs them, and answers an unexpected exception with a 500 in the error shape.
 """
 
 import logging
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.errors import Overloaded
-from gateway.http.admission_control import COUNTED, AdmissionControl, Slot, buffer_body
+from gateway.http.admission_control import LIMITED_PATHS, AdmissionControl, Slot, buffer_body
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, known
 from policy.quota import RateLimitResult
@@ -27,7 +27,7 @@ from rest_compat.responses import RestResponse, send_response
 if TYPE_CHECKING:  # heavy, and only loaded when traces are wanted
     from gateway.telemetry.tracing import RequestSpan, Tracing
 
-API_VERSION = "2026-11-20"  # the date of the contract; decisions 11
+API_VERSION = "2026-11-20"  # docs/spec/requests.md#versioning
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 _KEY = "gateway.passage"
 
@@ -37,12 +37,12 @@ log = logging.getLogger("gateway")
 @dataclass(slots=True)
 class RequestState:
     """
-    One request on its way through.
+    The state of one request, in its ASGI scope.
 
     Attributes:
-        verdict: The tightest one that it met.
-        status: Of the answer; 0 before it began.
-        span: Of its trace, when there is one.
+        verdict: The tightest rate-limit verdict so far; None when nothing was checked.
+        status: The status of the response; 0 before the response began.
+        span: The request's span; None when requests are not traced.
     """
 
     request_id: str
@@ -63,26 +63,26 @@ class RequestState:
 
 
 def request_state(scope: Scope) -> RequestState:
-    """Return the passage of the request that *scope* describes."""
-    found = scope.get(_KEY)
-    return found if isinstance(found, RequestState) else RequestState(str(uuid.uuid4()))
+    """Return the state of the request that *scope* describes; a new one outside the middleware."""
+    state = scope.get(_KEY)
+    return state if isinstance(state, RequestState) else RequestState(str(uuid.uuid4()))
 
 
 RateStateReader = Callable[[Scope], Awaitable[None]]
 
 
 class InnerApplication(Protocol):
-    """The application that the edge goes around."""
+    """The application inside the middleware."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection; what it raises is a bug."""
+        """Serve one connection; an exception is a bug."""
 
     def refuse(self, scope: Scope, failure: Exception) -> RestResponse:
-        """Tell of *failure*, in the shape of the path, where nothing else was answered."""
+        """Build the response for *failure*, in the error shape of the path."""
 
 
 class CommonMiddleware:
-    """The outermost layer around *app*."""
+    """The outermost layer; see the module."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class CommonMiddleware:
         metrics: Metrics | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
-        """*read_rate_state* looks up the rate state of a request that nobody has charged."""
+        """*read_rate_state* records the rate state of a request that was never charged."""
         self.app = app
         self._read_rate_state = read_rate_state
         self._admission = admission
@@ -107,7 +107,7 @@ class CommonMiddleware:
             return
         current = RequestState(_request_id(scope))
         scope[_KEY] = current
-        with self._watched(scope, current):
+        with self._observed(scope, current):
             await self._serve(scope, current, receive, send)
 
     async def _serve(
@@ -121,22 +121,24 @@ class CommonMiddleware:
                 started, current.status = True, message["status"]
                 if current.verdict is None:
                     await self._read_rate_state(scope)
-                message["headers"] = _with_common(message.get("headers", ()), scope, current)
+                message["headers"] = _with_common_headers(
+                    message.get("headers", ()), scope, current
+                )
             await send(message)
 
         try:
-            await self._admitted(scope, receive, sending)
+            await self._serve_admitted(scope, receive, sending)
         except Exception as bug:  # noqa: BLE001 - the last resort of the process
             _report(bug, current.request_id)
             if not started:
                 await self._refuse(scope, bug, sending)
 
     @contextmanager
-    def _watched(self, scope: Scope, current: RequestState) -> Iterator[None]:
-        """Count, trace and log the request, by its route: paths and queries hold ids and words."""
-        began = time.perf_counter()
+    def _observed(self, scope: Scope, current: RequestState) -> Iterator[None]:
+        """Count, trace and log the request by its route: paths and queries may be private."""
+        started = time.perf_counter()
         method = known(scope["method"])
-        named = logs.request_id.set(current.request_id)
+        token = logs.request_id.set(current.request_id)
         self._metrics.start_request()
         try:
             if self._tracing is None:
@@ -148,25 +150,25 @@ class CommonMiddleware:
                     finally:
                         current.span.finish(method, _route(scope), current.status)
         finally:
-            route, seconds = _route(scope), time.perf_counter() - began
+            route, seconds = _route(scope), time.perf_counter() - started
             self._metrics.finish_request(method, route, current.status, seconds)
-            _tell(method, route, current, seconds)
-            logs.request_id.reset(named)
+            _log_request(method, route, current, seconds)
+            logs.request_id.reset(token)
 
-    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve it in its place, if it gets one."""
-        if not scope["path"].startswith(COUNTED):
+    async def _serve_admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request once it has a slot; refuse it when there is none."""
+        if not scope["path"].startswith(LIMITED_PATHS):
             await self.app(scope, receive, send)
             return
         receive = await buffer_body(scope, receive)
-        if not await self._admission.enter():
+        if not await self._admission.acquire():
             await self._refuse(scope, Overloaded(), send)
             return
-        stay = Slot(self._admission)
+        slot = Slot(self._admission)
         try:
             await self.app(scope, receive, send)
         finally:
-            stay.end()
+            slot.release()
 
     async def _refuse(self, scope: Scope, failure: Exception, send: Send) -> None:
         await send_response(self.app.refuse(scope, failure), send, head=scope["method"] == "HEAD")
@@ -179,9 +181,11 @@ def _request_id(scope: Scope) -> str:
     return str(uuid.uuid4())
 
 
-def _with_common(headers: object, scope: Scope, current: RequestState) -> list[tuple[bytes, bytes]]:
-    named = [(bytes(name).lower(), value) for name, value in headers]  # type: ignore[attr-defined]
-    present = {name for name, _ in named}
+def _with_common_headers(
+    headers: object, scope: Scope, current: RequestState
+) -> list[tuple[bytes, bytes]]:
+    headers_before = [(bytes(name).lower(), value) for name, value in headers]  # type: ignore[attr-defined]
+    present = {name for name, _ in headers_before}
     added = [
         (b"x-request-id", current.request_id.encode()),
         (b"x-api-version", API_VERSION.encode()),
@@ -195,7 +199,7 @@ def _with_common(headers: object, scope: Scope, current: RequestState) -> list[t
             (b"x-ratelimit-remaining", str(current.verdict.remaining).encode()),
             (b"x-ratelimit-reset", str(current.verdict.reset).encode()),
         ]
-    return named + [(name, value) for name, value in added if name not in present]
+    return headers_before + [(name, value) for name, value in added if name not in present]
 
 
 _SECURITY = (
@@ -207,27 +211,27 @@ _CACHEABLE = ("/explorer/", "/docs/", "/sandbox/")
 
 
 def _route(scope: Scope) -> str | None:
-    """Return the template of the path, if a route was found for it."""
-    found = scope.get("state", {}).get("route") or getattr(scope.get("route"), "path", None)
-    return str(found) if found else None
+    """Return the path template of the matched route; None without one."""
+    route = scope.get("state", {}).get("route") or getattr(scope.get("route"), "path", None)
+    return str(route) if route else None
 
 
-def _tell(method: str, route: str | None, current: RequestState, seconds: float) -> None:
+def _log_request(method: str, route: str | None, current: RequestState, seconds: float) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
-    told: dict[str, object] = {
+    fields: dict[str, object] = {
         "request_id": current.request_id,
         "operation": f"{method} {route or '-'}",
         "status": current.status,
         "milliseconds": round(seconds * 1000, 1),
     }
     if current.span is not None:
-        told["trace_id"] = current.span.trace_id
-    log.info("request", extra=told)
+        fields["trace_id"] = current.span.trace_id
+    log.info("request", extra=fields)
 
 
 def _report(bug: Exception, request_id: str) -> None:
-    """Log kind and place; the text of an exception may quote content."""
+    """Log the type and place of *bug*, never its text, which may quote private data."""
     frames = traceback.extract_tb(bug.__traceback__)[-5:]
     log.error(
         "a request failed unexpectedly",

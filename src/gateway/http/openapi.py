@@ -30,8 +30,8 @@ _REFUSALS = (400, 401, 403, 404, 409, 429, 500, 503)
 
 @lru_cache(maxsize=4)
 def document(app: FastAPI) -> bytes:
-    """Return the document as JSON; built once per process."""
-    return orjson.dumps(merged(access_document(), app.openapi(), _routes(app)))
+    """Return the whole document as JSON; it is built once per application."""
+    return orjson.dumps(merge(access_document(), app.openapi(), _routes(app)))
 
 
 def _routes(app: FastAPI) -> Iterator[BaseRoute]:
@@ -49,43 +49,43 @@ def access_document() -> dict[str, Any]:
     return rest_document.build_openapi(ENDPOINTS, built, flags=flags, version=API_VERSION)
 
 
-def merged(
+def merge(
     access: dict[str, Any], management: dict[str, Any], routes: Iterable[BaseRoute]
 ) -> dict[str, Any]:
     """
-    Add the management API to the description of the surfaces.
+    Merge the management API into the description of the surfaces.
 
-    FastAPI describes its calls; their answers are what the functions of *routes* return.
+    FastAPI describes the operations; the response schemas are the return types of *routes*.
 
     Raises:
         ValueError: Two different schemas would need one name.
     """
     schemas = Schemas()
-    answers = _answers(routes)
+    return_types = _return_types(routes)
     paths = {
         _camel_path(path): {
-            method: _managed(operation, _success(answers[path, method], schemas))
+            method: _describe_operation(operation, _success(return_types[path, method], schemas))
             for method, operation in methods.items()
         }
         for path, methods in management.get("paths", {}).items()
     }
     change = settings_views.change_of(schemas.components["TokenSettings"])
-    managed = {**schemas.components, "TokenSettingsChange": change}
-    if taken := managed.keys() & access["components"]["schemas"].keys():
+    management_schemas = {**schemas.components, "TokenSettingsChange": change}
+    if taken := management_schemas.keys() & access["components"]["schemas"].keys():
         raise ValueError(f"two schemas want the names {sorted(taken)}")
     schemes = {**access["components"]["securitySchemes"], "adminToken": _ADMIN}
     errors = {f"Error{status}": describe_error_response(status, "Error") for status in _REFUSALS}
     components = {
         **access["components"],
-        "schemas": dict(sorted({**access["components"]["schemas"], **managed}.items())),
+        "schemas": dict(sorted({**access["components"]["schemas"], **management_schemas}.items())),
         "securitySchemes": schemes,
         "responses": {**errors, **access["components"]["responses"]},
     }
     return {**access, "paths": {**access["paths"], **paths}, "components": components}
 
 
-def _answers(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Any]:
-    """Return what each route's function returns, by path and method as OpenAPI writes them."""
+def _return_types(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Any]:
+    """Return the return type of each route by OpenAPI path and method."""
     return {
         (route.path_format, method.lower()): route.endpoint.__annotations__["return"]
         for route in routes
@@ -94,15 +94,15 @@ def _answers(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Any]:
     }
 
 
-def _success(answer: Any, schemas: Schemas) -> JsonSchema:
-    if answer is None:
+def _success(return_type: Any, schemas: Schemas) -> JsonSchema:
+    if return_type is None:
         return {"description": "Done; the body is empty."}
-    content = {"application/json": {"schema": schemas.of(answer)}}
+    content = {"application/json": {"schema": schemas.of(return_type)}}
     return {"description": "Done.", "content": content}
 
 
-def _managed(operation: dict[str, Any], success: JsonSchema) -> dict[str, Any]:
-    """Describe a management call as it is: our answers, our credential, our spelling."""
+def _describe_operation(operation: dict[str, Any], success: JsonSchema) -> dict[str, Any]:
+    """Replace what FastAPI assumes about responses, credentials and the spelling of names."""
     answers = {status: success for status in operation["responses"] if status != "422"}
     refusals = {
         str(status): {"$ref": f"#/components/responses/Error{status}"} for status in _REFUSALS
@@ -121,7 +121,7 @@ def _managed(operation: dict[str, Any], success: JsonSchema) -> dict[str, Any]:
 
 
 def _camel_path(path: str) -> str:
-    return re.sub(r"{(\w+)}", lambda found: f"{{{_camel(found[1])}}}", path)
+    return re.sub(r"{(\w+)}", lambda match: f"{{{_camel(match[1])}}}", path)
 
 
 def _camel(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What people open in a browser, and what tools fetch: explorer, reference, schema."""
+"""Static pages and documents: the explorer, the API reference, `/openapi.json`."""
 
 import asyncio
 from pathlib import Path
@@ -10,10 +10,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import graph
 from gateway.http import graphql_endpoint
-from gateway.http.graphql_endpoint import Answering
+from gateway.http.graphql_endpoint import GraphQLHandler
 from gateway.http.openapi import document
 
-# Everything from our own origin; GraphiQL's editor needs workers from blobs and inline styles.
+# Own origin only; GraphiQL's editor needs workers from blobs and inline styles.
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
@@ -40,14 +40,14 @@ class Pages:
         await self._files(scope, receive, sending)
 
 
-def install(app: FastAPI, *, graphql: Answering, sandbox: ASGIApp | None) -> None:
-    """Add the pages to *app*; *graphql* answers POSTs to /graphql."""
+def install(app: FastAPI, *, graphql: GraphQLHandler, sandbox: ASGIApp | None) -> None:
+    """Add the pages to *app*; *graphql* handles POST /graphql."""
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
-        # Built at first use, which takes a while: aside, so that nobody else waits for it.
-        described = await asyncio.to_thread(document, app)
-        return Response(described, media_type="application/json")
+        # Building it takes a while: in a thread, so that other requests go on.
+        content = await asyncio.to_thread(document, app)
+        return Response(content, media_type="application/json")
 
     @app.get("/", include_in_schema=False)
     async def start() -> Response:

@@ -1,8 +1,9 @@
 """
-HTTP/1.1 on one connection: uvicorn's, with deadlines and sizes for what a client sends.
+uvicorn's HTTP/1.1 protocol with deadlines and size limits for requests.
 
-Heads have 5 seconds, 32 KB and 100 lines; bodies must keep coming; whoever is late is told 408, and
-the connection ends. What arrives whole in one piece costs next to nothing more. Reliability C1, C2.
+A head may take 5 seconds, 32 KB and 100 lines, and a body must keep a minimum rate; a request that
+is late is answered 408, and its connection ends. See docs/spec/reliability.md#slow-heads and
+docs/adr/0018-connection-guard.md.
 """
 
 import asyncio
@@ -23,12 +24,12 @@ MAX_LINES = 100
 _BODILESS = frozenset({"GET", "HEAD"})
 
 
-class _Refused(Exception):
+class _HeadRefused(Exception):
     """Stops the parser: the connection was answered and is closing."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection; see `connection_limits.Connection` for the attributes that are looked at."""
+    """One connection; see `connection_limits.Connection` for the public attributes."""
 
     def __init__(
         self,
@@ -39,9 +40,9 @@ class GuardedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._connections = connection_table_of(server_state, self.app, self.loop)
-        self.stage = ConnectionPhase.IDLE
-        self.since = self.last = self.held = 0.0
-        self.fed = 0
+        self.phase = ConnectionPhase.IDLE
+        self.since = self.last = self.paused_seconds = 0.0
+        self.received = 0
         self._chunk = 0
         self._begun = 0
         self._refused = False
@@ -49,90 +50,89 @@ class GuardedProtocol(HttpToolsProtocol):
     # -- the transport ----------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # uvicorn's
-        """Start, unless there are too many."""
+        """Start, unless there are too many connections."""
         super().connection_made(transport)
-        if not self._connections.join(self):
+        if not self._connections.add(self):
             self._refuse(503, Code.OVERLOADED, "Too many connections. Try again shortly.")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Leave."""
-        self._connections.leave(self)
+        """Remove the connection from the table."""
+        self._connections.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, and look at the connection while a request is not whole."""
+        """Parse *data*, and watch the connection while a request is not whole."""
         if self._refused:
             self.last = self.loop.time()
             return
-        before = self.stage
+        phase_before = self.phase
         self._chunk, self._begun = len(data), 0
         super().data_received(data)
         if self._refused:
-            return  # meanwhile
-        if self.stage is ConnectionPhase.IDLE:
-            self._whole(before)
+            return  # while parsing
+        if self.phase is ConnectionPhase.IDLE:
+            self._handle_whole_request(phase_before)
         else:
-            self._partly(before)
+            self._handle_partial_request(phase_before)
 
     def pause_writing(self) -> None:
-        """Note that the client does not read."""
-        self._connections.stalls(self, now=True)
+        """Record that the client does not read."""
+        self._connections.set_stalled(self, stalled=True)
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Note that it does again."""
-        self._connections.stalls(self, now=False)
+        """Record that the client reads again."""
+        self._connections.set_stalled(self, stalled=False)
         super().resume_writing()
 
-    def _whole(self, before: ConnectionPhase) -> None:
-        """What came was the end of a request, or nothing but blank lines."""
-        if self._begun or before is not ConnectionPhase.IDLE:
+    def _handle_whole_request(self, phase_before: ConnectionPhase) -> None:
+        """Stop watching: the data ended a request, or were blank lines only."""
+        if self._begun or phase_before is not ConnectionPhase.IDLE:
             self._connections.unwatch(self)
-            self.fed = 0
-        elif self.answered() and not self._connections.watches(self):
+            self.received = 0
+        elif self.is_answered() and not self._connections.is_watched(self):
             self._connections.watch(self)
 
-    def _partly(self, before: ConnectionPhase) -> None:
-        """A head or a body goes on, or a new one began."""
-        first = (
-            before is ConnectionPhase.IDLE and self.stage is ConnectionPhase.HEAD
-        )  # its silence counts as well
-        begins = self._begun or self.stage is not before
-        if begins and not (first and self._connections.watches(self)):
+    def _handle_partial_request(self, phase_before: ConnectionPhase) -> None:
+        """Watch a head or a body of which more is to come."""
+        # The first head includes the silence before it, which is watched already.
+        is_first = phase_before is ConnectionPhase.IDLE and self.phase is ConnectionPhase.HEAD
+        begins = self._begun or self.phase is not phase_before
+        if begins and not (is_first and self._connections.is_watched(self)):
             self._connections.watch(self)
         self.last = self.loop.time()
-        if self._begun <= 1:  # else the piece holds whole requests before this one
-            self.fed += self._chunk
-        if self.stage is ConnectionPhase.HEAD and self.fed > MAX_HEAD:
+        if self._begun <= 1:  # else the data hold earlier whole requests too
+            self.received += self._chunk
+        if self.phase is ConnectionPhase.HEAD and self.received > MAX_HEAD:
             self._refuse_head()
 
     # -- the parser -------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """Begin a head."""
         self._begun += 1
-        self.stage = ConnectionPhase.HEAD
+        self.phase = ConnectionPhase.HEAD
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """A head is whole: a body may begin."""
+        """Check the size of a whole head; a body may begin."""
         if len(self.headers) > MAX_LINES or (
-            self.fed + self._chunk > MAX_HEAD and self._head_size() > MAX_HEAD
+            self.received + self._chunk > MAX_HEAD and self._head_size() > MAX_HEAD
         ):
             self._refuse_head()
-            raise _Refused
-        self.stage = ConnectionPhase.BODY
+            raise _HeadRefused
+        self.phase = ConnectionPhase.BODY
         super().on_headers_complete()
         if self.scope["method"] not in _BODILESS:
-            self.cycle.transport = cast("asyncio.Transport", _Parting(self))
+            self.cycle.transport = cast("asyncio.Transport", _GracefulTransport(self))
 
     def on_message_complete(self) -> None:
-        """A request is whole."""
-        self.stage = ConnectionPhase.IDLE
+        """End a request."""
+        self.phase = ConnectionPhase.IDLE
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, unless the connection is at its end."""
+        """Wait for the next request, unless the connection is ending."""
         if self._refused:
             self.server_state.total_requests += 1
         else:
@@ -143,23 +143,23 @@ class GuardedProtocol(HttpToolsProtocol):
 
     # -- ends -------------------------------------------------------------------------------------
 
-    def answered(self) -> bool:
-        """Tell whether no request waits for its answer."""
+    def is_answered(self) -> bool:
+        """Tell whether no request waits for its response."""
         return self.cycle is None or self.cycle.response_complete
 
-    def holding(self) -> bool:
-        """Tell whether the process does not want to read now."""
+    def is_paused(self) -> bool:
+        """Tell whether the process has paused reading."""
         return self.flow.read_paused
 
-    def part(self) -> None:
-        """End the connection after its last answer; a body that nobody reads may still come."""
+    def close_gracefully(self) -> None:
+        """End the connection after its last response, discarding a body that still arrives."""
         if (
-            self.stage is ConnectionPhase.BODY
+            self.phase is ConnectionPhase.BODY
             and self.cycle.response_complete
             and not self._refused
         ):
             self._refused = True
-            self._linger()
+            self._drain()
         else:
             self.transport.close()
 
@@ -168,17 +168,17 @@ class GuardedProtocol(HttpToolsProtocol):
         self._refused = True
         self.transport.abort()
 
-    def too_slow(self) -> None:
-        """End the connection; say 408 unless it never said anything, or was answered."""
-        if self.stage is ConnectionPhase.BODY:
+    def time_out(self) -> None:
+        """End the connection; answer 408 if a request has begun and was not answered."""
+        if self.phase is ConnectionPhase.BODY:
             self._refuse(408, Code.REQUEST_TIMEOUT, "The request body did not arrive in time.")
-        elif self.stage is ConnectionPhase.HEAD:
+        elif self.phase is ConnectionPhase.HEAD:
             self._refuse(408, Code.REQUEST_TIMEOUT, "The request did not arrive in time.")
         else:
             self.drop()
 
     def send_400_response(self, msg: str) -> None:
-        """Say that this is not HTTP, in the shape of every error."""
+        """Answer data that are not HTTP with 400, in the common error shape."""
         self._refuse(400, Code.VALIDATION_ERROR, msg)
 
     def _refuse_head(self) -> None:
@@ -189,37 +189,37 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._refused:
             return
         self._refused = True
-        if self._may_speak():
-            self.transport.write(_answer(status, code, message))
+        if self._can_respond():
+            self.transport.write(_error_response(status, code, message))
         if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True  # what the application says from now on goes nowhere
+            self.cycle.disconnected = True  # discards what the application sends from now on
             self.cycle.message_event.set()
-        self._linger()
+        self._drain()
 
-    def _linger(self) -> None:
+    def _drain(self) -> None:
         """
-        Close for writing, and let the client read what was said.
+        Close for writing, and discard what still arrives until the client closes.
 
-        What is on its way here is read and forgotten: closing on it at once would reset the
-        connection, and the client might never see the answer.
+        Closing at once would reset the connection while data arrive, and the client might never
+        see the response.
         """
-        if not self._connections.has(self):  # too many already
+        if self not in self._connections:  # refused: there are too many
             self.transport.close()
             return
         self.flow.resume_reading()
         self.transport.write_eof()
-        self.stage = ConnectionPhase.DRAINING
+        self.phase = ConnectionPhase.DRAINING
         self._connections.watch(self)
 
-    def _may_speak(self) -> bool:
-        """Tell whether words would not land within another answer, or before an earlier one."""
-        if self.stage is ConnectionPhase.BODY:
+    def _can_respond(self) -> bool:
+        """Tell whether a response would be neither inside another one nor before an earlier one."""
+        if self.phase is ConnectionPhase.BODY:
             return not self.pipeline and not self.cycle.response_started
-        return self.answered()
+        return self.is_answered()
 
 
-class _Parting:
-    """The transport of a request that may have a body: it is closed by `GuardedProtocol.part`."""
+class _GracefulTransport:
+    """Transport of a request that may have a body; closed by `GuardedProtocol.close_gracefully`."""
 
     __slots__ = ("_protocol", "abort", "is_closing", "write")
 
@@ -230,11 +230,11 @@ class _Parting:
         self.is_closing = protocol.transport.is_closing
 
     def close(self) -> None:
-        """End the connection, such that its peer can read what was said."""
-        self._protocol.part()
+        """End the connection such that the peer can read the response."""
+        self._protocol.close_gracefully()
 
 
-def _answer(status: int, code: Code, message: str) -> bytes:
+def _error_response(status: int, code: Code, message: str) -> bytes:
     request_id = str(uuid.uuid4())
     body = orjson.dumps({"error": code.value, "message": message, "requestId": request_id})
     lines = (

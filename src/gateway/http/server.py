@@ -1,4 +1,4 @@
-"""Runs an application on a socket: uvicorn with uvloop and httptools, and nothing it adds."""
+"""Serves the application with uvicorn, uvloop and httptools, in one process or several."""
 
 import gc
 import logging
@@ -26,7 +26,7 @@ from gateway.telemetry import logs
 from gateway.telemetry.metrics import FOLDER
 
 BACKLOG = 2048
-GRACE = 10  # seconds that running requests get at shutdown
+SHUTDOWN_SECONDS = 10  # for running requests to end
 _log = logging.getLogger("gateway")
 
 
@@ -35,22 +35,22 @@ def create() -> Gateway:
     Build the application of one worker process, as the environment configures it.
 
     Raises:
-        SystemExit: It cannot be built, with the status by which the parent knows it.
+        SystemExit: It cannot be built; the status tells the parent not to start it again.
     """
     settings = Settings()
     logs.configure(level=settings.log_level, form=settings.log_format)
     Thread(target=_end_with_parent, daemon=True).start()
     try:
-        made = assemble(settings, sandbox=sandbox_of(settings))
-    except Exception:  # noqa: BLE001 - whatever it is, the next start would meet it again
+        gateway = assemble(settings, sandbox=sandbox_of(settings))
+    except Exception:  # noqa: BLE001 - the next start would fail the same way
         _log.exception("a worker could not start")
-        sys.exit(STARTUP_FAILURE)  # with another, the parent would start it again, for ever
-    settle()
-    return made
+        sys.exit(STARTUP_FAILURE)  # any other status: the parent starts it again, for ever
+    tune_garbage_collector()
+    return gateway
 
 
 def _end_with_parent() -> None:
-    """Stop this worker when its parent is gone: it would keep the port from the next."""
+    """Stop this worker when its parent has ended, so that the port is free for the next start."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -70,9 +70,9 @@ def run(settings: Settings) -> None:
     """Serve in this process until told to stop."""
     listener, settings = _listen(settings)
     logs.configure(level=settings.log_level, form=settings.log_format)
-    made = assemble(settings, sandbox=sandbox_of(settings))
-    settle()
-    run_app(made, listener)
+    gateway = assemble(settings, sandbox=sandbox_of(settings))
+    tune_garbage_collector()
+    run_app(gateway, listener)
 
 
 def run_many(settings: Settings) -> None:
@@ -87,19 +87,19 @@ def run_many(settings: Settings) -> None:
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
     config = _config("gateway.http.server:create", factory=True, workers=settings.workers)
     with TemporaryDirectory(prefix="access-gateway-metrics-") as folder:
-        os.environ[FOLDER] = folder  # where the workers' figures meet
-        workers = Multiprocess(config, sockets=[listener])
-        workers.run()
-    if any(one.exitcode == STARTUP_FAILURE for one in workers.processes):
+        os.environ[FOLDER] = folder  # where the workers write their metrics
+        supervisor = Multiprocess(config, sockets=[listener])
+        supervisor.run()
+    if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
         raise CommandError("A worker did not start; the lines above name the kind of failure.")
 
 
-def settle() -> None:
+def tune_garbage_collector() -> None:
     """
-    Let the garbage collector pass over what start-up made, and come less often.
+    Exclude the objects of start-up from garbage collection, and collect less often.
 
-    Records, shapes and answers hold no cycles: without this, a large page of them costs a fifth to
-    a half more, for collections that find nothing.
+    Records and responses hold no reference cycles; without this, a large page costs a fifth to a
+    half more, for collections that find nothing.
     """
     gc.collect()
     gc.freeze()
@@ -107,7 +107,7 @@ def settle() -> None:
 
 
 def _listen(settings: Settings) -> tuple[socket.socket, Settings]:
-    """Listen, and fill in the port that was taken."""
+    """Listen, and return the settings with the actual port."""
     listener, _ = bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     print(f"access-gateway at {settings.base_url}", file=sys.stderr, flush=True)  # noqa: T201
@@ -137,9 +137,9 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
         The socket, and the base URL under which it is reached.
 
     Raises:
-        OSError: The address, which it names, cannot be had.
+        OSError: The address, which the error names, is not available.
     """
-    named = f"[{host}]" if ":" in host else host
+    url_host = f"[{host}]" if ":" in host else host
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -147,9 +147,9 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
         listener.bind((host, port))
     except OSError as failure:
         listener.close()
-        raise OSError(failure.errno, failure.strerror, f"{named}:{port}") from None
+        raise OSError(failure.errno, failure.strerror, f"{url_host}:{port}") from None
     listener.set_inheritable(True)
-    return listener, f"http://{named}:{listener.getsockname()[1]}"
+    return listener, f"http://{url_host}:{listener.getsockname()[1]}"
 
 
 def _config(app: Any, **options: Any) -> uvicorn.Config:
@@ -165,20 +165,20 @@ def _config(app: Any, **options: Any) -> uvicorn.Config:
         proxy_headers=False,
         forwarded_allow_ips="",
         backlog=BACKLOG,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         **options,
     )
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers."""
+    """A server that calls *started* once it answers."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None] | None) -> None:
         super().__init__(config)
-        self._tell = started
+        self._started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then tell."""
+        """Start, then call *started*."""
         await super().startup(sockets)
-        if self._tell is not None and self.started:
-            self._tell()
+        if self._started is not None and self.started:
+            self._started()

@@ -1,1 +1,7 @@
-"""Legend to be written."""
+"""
+What the process reports about itself; never content, ids or addresses.
+
+logs       structured log lines
+metrics    Prometheus metrics
+tracing    OpenTelemetry spans, loaded only when a collector is configured
+"""

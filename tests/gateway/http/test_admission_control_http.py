@@ -101,7 +101,7 @@ async def test_a_place_is_given_back_when_the_client_goes(edge, slow):
 
 
 async def test_the_queue_is_left_when_it_takes_too_long(edge, slow, monkeypatch):
-    monkeypatch.setattr(admission_control, "QUEUE_SECONDS", 0.02)
+    monkeypatch.setattr(admission_control, "MAX_QUEUE_SECONDS", 0.02)
     running = [asyncio.create_task(call(edge)) for _ in range(3)]
     await settled()
 
@@ -112,7 +112,7 @@ async def test_the_queue_is_left_when_it_takes_too_long(edge, slow, monkeypatch)
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(admission_control, "STAY_SECONDS", 0.01)
+    monkeypatch.setattr(admission_control, "SLOT_SECONDS", 0.01)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -126,7 +126,7 @@ async def test_who_only_waits_steps_aside(edge, slow, monkeypatch):
     assert [status for status, _ in await asyncio.gather(*hanging, *more)] == [200] * 6
 
     slow.go.clear()
-    monkeypatch.setattr(admission_control, "STAY_SECONDS", 60)
+    monkeypatch.setattr(admission_control, "SLOT_SECONDS", 60)
     again = [asyncio.create_task(call(edge)) for _ in range(9)]
     await settled()
     assert slow.running == 3  # no place was given back twice
@@ -135,27 +135,27 @@ async def test_who_only_waits_steps_aside(edge, slow, monkeypatch):
 
 
 async def test_nobody_steps_aside_while_others_are_answered():
-    places = AdmissionControl(active=4, queued=0)
-    assert [await places.enter() for _ in range(5)] == [True] * 4 + [False]
-    before = places.answered
-    places.end(aside=False)
-    assert places.step_aside(before)  # one of four was answered meanwhile: they hang
-    assert [await places.enter() for _ in range(3)] == [True] * 2 + [False]
+    slots = AdmissionControl(active=4, queued=0)
+    assert [await slots.acquire() for _ in range(5)] == [True] * 4 + [False]
+    before = slots.completed
+    slots.release(detached=False)
+    assert slots.detach(before)  # one of four was answered meanwhile: they hang
+    assert [await slots.acquire() for _ in range(3)] == [True] * 2 + [False]
 
-    places.end(aside=False)
-    assert not places.step_aside(before)  # two of four: the worker has much to do
-    assert [await places.enter() for _ in range(2)] == [True, False]
+    slots.release(detached=False)
+    assert not slots.detach(before)  # two of four: the worker has much to do
+    assert [await slots.acquire() for _ in range(2)] == [True, False]
 
 
 @pytest.mark.usefixtures("impatient")
 async def test_so_many_step_aside_and_no_more(edge, slow, monkeypatch):
-    monkeypatch.setattr(admission_control, "ASIDE", 2)
-    monkeypatch.setattr(admission_control, "QUEUE_SECONDS", 60)
+    monkeypatch.setattr(admission_control, "DETACHED_PER_SLOT", 2)
+    monkeypatch.setattr(admission_control, "MAX_QUEUE_SECONDS", 60)
     hanging = []
     for _ in range(4):
         hanging += [asyncio.create_task(call(edge)) for _ in range(3)]
         await asyncio.sleep(0.1)
-    assert slow.running == 9  # six aside, three in their places
+    assert slow.running == 9  # six aside, three in their slots
     slow.go.set()
     statuses = [status for status, _ in await asyncio.gather(*hanging)]
 
@@ -170,22 +170,22 @@ async def test_so_many_step_aside_and_no_more(edge, slow, monkeypatch):
     ],
 )
 async def test_whose_turn_it_is(monkeypatch, long, order):
-    monkeypatch.setattr(admission_control, "LONG_SECONDS", long)
-    places, served = AdmissionControl(active=1, queued=3), []
+    monkeypatch.setattr(admission_control, "OVERLOAD_SECONDS", long)
+    slots, served = AdmissionControl(active=1, queued=3), []
 
     async def visit(number):
-        assert await places.enter()
+        assert await slots.acquire()
         served.append(number)
-        places.leave()
+        slots.release(detached=False)
 
-    assert await places.enter()
+    assert await slots.acquire()
     visits = [asyncio.create_task(visit(number)) for number in (1, 2, 3)]
     await settled()
-    places.leave()
+    slots.release(detached=False)
     await asyncio.gather(*visits)
 
     assert served == order
-    assert await places.enter()
+    assert await slots.acquire()
 
 
 @pytest.mark.parametrize(
@@ -197,24 +197,24 @@ async def test_whose_turn_it_is(monkeypatch, long, order):
     ],
 )
 async def test_the_longer_answers_take_the_shorter_is_the_wait_for_a_place(gap, seconds):
-    places = AdmissionControl(active=100, queued=10)
+    slots = AdmissionControl(active=100, queued=10)
     for turn in range(200):
-        places._pace.left(turn * gap)
+        slots._pace.record_release(turn * gap)
 
-    assert places._patience() == pytest.approx(seconds)
+    assert slots._queue_seconds() == pytest.approx(seconds)
 
 
 async def test_who_left_the_queue_is_passed_over():
-    places = AdmissionControl(active=1, queued=1)
-    assert await places.enter()
-    gone = asyncio.create_task(places.enter())
+    slots = AdmissionControl(active=1, queued=1)
+    assert await slots.acquire()
+    gone = asyncio.create_task(slots.acquire())
     await settled()
     gone.cancel()
     await settled()
 
-    waiting = asyncio.create_task(places.enter())  # there is room for one in the queue again
+    waiting = asyncio.create_task(slots.acquire())  # there is room for one in the queue again
     await settled()
-    places.leave()
+    slots.release(detached=False)
     assert await waiting is True
 
 
@@ -262,7 +262,7 @@ async def test_a_body_is_given_again_as_it_came():
 
 
 async def test_a_body_that_is_late_fails_where_it_is_read(monkeypatch):
-    monkeypatch.setattr(admission_control, "GATHER_SECONDS", 0.01)
+    monkeypatch.setattr(admission_control, "BUFFER_SECONDS", 0.01)
     first = [{"type": "http.request", "body": b"x", "more_body": True}]
 
     async def receive():

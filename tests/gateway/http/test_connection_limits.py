@@ -302,7 +302,7 @@ class Peer:
 
     def __init__(self, address):
         self.client = (address, 4711)
-        self.stage = connection_limits.ConnectionPhase.IDLE
+        self.phase = connection_limits.ConnectionPhase.IDLE
         self.dropped = False
 
     def drop(self):
@@ -314,47 +314,47 @@ async def open_connections(**limits):
 
 
 async def test_one_address_has_its_share_of_the_connections():
-    those = await open_connections(per_address=3)
+    table = await open_connections(per_address=3)
     peers = [Peer("192.0.2.1") for _ in range(5)]
 
-    assert [those.join(peer) for peer in peers] == [True] * 3 + [False] * 2
-    assert those.join(Peer("192.0.2.2")) is True
-    those.leave(peers[0])
-    assert those.join(peers[4]) is True
-    assert those.join(peers[3]) is False
+    assert [table.add(peer) for peer in peers] == [True] * 3 + [False] * 2
+    assert table.add(Peer("192.0.2.2")) is True
+    table.remove(peers[0])
+    assert table.add(peers[4]) is True
+    assert table.add(peers[3]) is False
 
 
 async def test_one_customer_of_ipv6_has_one_share():
-    those = await open_connections(per_address=1)
+    table = await open_connections(per_address=1)
 
-    assert those.join(Peer("2001:db8::1")) is True
-    assert those.join(Peer("2001:db8::2")) is False
-    assert those.join(Peer("2001:db8:0:1::1")) is True
+    assert table.add(Peer("2001:db8::1")) is True
+    assert table.add(Peer("2001:db8::2")) is False
+    assert table.add(Peer("2001:db8:0:1::1")) is True
 
 
 async def test_a_proxy_and_this_machine_may_have_more():
-    those = await open_connections(per_address=1, proxies=(ip_network("10.0.0.0/8"),))
+    table = await open_connections(per_address=1, proxies=(ip_network("10.0.0.0/8"),))
 
-    assert [those.join(Peer("10.1.2.3")) for _ in range(5)] == [True] * 5
-    assert [those.join(Peer("127.0.0.1")) for _ in range(5)] == [True] * 5
+    assert [table.add(Peer("10.1.2.3")) for _ in range(5)] == [True] * 5
+    assert [table.add(Peer("127.0.0.1")) for _ in range(5)] == [True] * 5
 
 
 async def test_the_one_that_was_silent_longest_makes_room():
-    those = await open_connections(connections=3)
+    table = await open_connections(connections=3)
     first, second, third, fourth = (Peer(f"192.0.2.{n}") for n in range(4))
     for peer in (first, second, third):
-        those.join(peer)
-    those.unwatch(first)  # a whole request came
+        table.add(peer)
+    table.unwatch(first)  # a whole request came
 
-    assert those.join(fourth) is True
+    assert table.add(fourth) is True
     assert [peer.dropped for peer in (first, second, third)] == [False, True, False]
 
 
 async def test_busy_connections_make_no_room():
-    those = await open_connections(connections=2)
+    table = await open_connections(connections=2)
     peers = [Peer(f"192.0.2.{n}") for n in range(3)]
     for peer in peers[:2]:
-        those.join(peer)
-        those.unwatch(peer)
+        table.add(peer)
+        table.unwatch(peer)
 
-    assert those.join(peers[2]) is False
+    assert table.add(peers[2]) is False

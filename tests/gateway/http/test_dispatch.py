@@ -114,7 +114,7 @@ async def test_other_methods_of_graphql_are_the_frameworks(client):
 def test_the_collector_comes_less_often_once_everything_is_made():
     before = gc.get_threshold()
     try:
-        server.settle()
+        server.tune_garbage_collector()
 
         assert gc.get_threshold() == (20_000, 20, 50)
         assert gc.get_freeze_count() > 0
