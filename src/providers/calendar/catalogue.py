@@ -1,13 +1,14 @@
 """
-Which calendars there are for a caller: those of every account, under the ids that callers know.
+The calendars of a caller, of all accounts, under their public ids.
 
-Source: decisions 6.2 (`calendarId`), 6.5 and 16.
+The rules: docs/spec/calendar.md#listing-calendars and #calendar-filter.
 """
 
 import asyncio
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from operator import attrgetter
 
 from providers.failures import ProviderFailure
 from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
@@ -22,17 +23,17 @@ Connection = tuple[ConnectionInfo, CalendarPort]
 
 @dataclass(frozen=True, slots=True)
 class CalendarSource:
-    """A calendar to be read."""
+    """A calendar, and the port that reads it."""
 
     calendar_id: int
-    place: CalendarKey
+    key: CalendarKey
     info: ConnectionInfo
     port: CalendarPort
     calendar: Calendar
 
     @property
     def named(self) -> NamedCalendar:
-        """The calendar as callers see it."""
+        """The calendar's record."""
         return NamedCalendar(
             calendar_id=self.calendar_id,
             calendar_name=self.calendar.name,
@@ -43,141 +44,143 @@ class CalendarSource:
         )
 
     def warning(self, failure: ProviderFailure) -> ConnectionWarning:
-        """Name the calendar as one that could not be read."""
+        """Return the warning that the calendar could not be read."""
         return ConnectionWarning(self.info, failure, f'calendar "{self.calendar.name}"')
 
 
 class CalendarCatalogue:
-    """The calendars of the accounts that a caller may use, for one request."""
+    """The calendars of the accounts that a caller may use. One object per request."""
 
     def __init__(
         self, connections: Sequence[Connection], ids: PublicIdStore, *, timeout_seconds: float
     ) -> None:
-        """Take the usable connections and their ports. *timeout_seconds*: seconds each may take."""
+        """Take the usable connections and their ports; the timeout is that of each account."""
         self._connections = tuple(sorted(connections, key=lambda pair: pair[0].id))
         self._ids = ids
         self._timeout_seconds = timeout_seconds
-        self._asking = {info.id: asyncio.Lock() for info, _ in self._connections}
-        self._told: dict[int, Sequence[Calendar] | ProviderFailure] = {}
+        self._locks = {info.id: asyncio.Lock() for info, _ in self._connections}
+        self._calendars: dict[int, Sequence[Calendar] | ProviderFailure] = {}
 
     def port(self, connection: int) -> CalendarPort | None:
-        """Return a connection's port; None when the caller may not use it."""
+        """Return the port of a connection; None when the caller may not use it."""
         return next((port for info, port in self._connections if info.id == connection), None)
 
     async def require(self, only: Collection[int], allowed: AbstractSet[int] | None) -> None:
         """
-        Check calendars that were named; nobody is asked.
+        Check calendar ids of a caller, without an upstream call.
 
         Raises:
-            NoSuchCalendar: The first one that was never given out, or is not the caller's.
+            NoSuchCalendar: The first id that does not exist for the caller.
         """
         if not only:
             return
-        places = await self._ids.calendars(only)
+        keys = await self._ids.calendars(only)
         usable = {info.id for info, _ in self._connections}
-        for one in only:
-            place = places.get(one)
-            hidden = allowed is not None and one not in allowed
-            if place is None or hidden or place.connection not in usable:
-                raise NoSuchCalendar(one)
+        for calendar_id in only:
+            key = keys.get(calendar_id)
+            hidden = allowed is not None and calendar_id not in allowed
+            if key is None or hidden or key.connection not in usable:
+                raise NoSuchCalendar(calendar_id)
 
     async def find(
         self, *, only: Collection[int] | None = None, allowed: AbstractSet[int] | None = None
     ) -> tuple[list[CalendarSource], list[ConnectionWarning]]:
         """
-        Find calendars, by id, and the accounts that did not tell theirs.
+        Find calendars, in the order of their ids, and the accounts that failed.
 
-        Accounts that hold nothing that is asked for are left alone. Of several connections to
-        one account, the first one's calendars are taken.
+        Accounts without a requested calendar are not called. Of several connections to one
+        account, the first one is used.
 
         Args:
-            only: The ids asked for; None for all.
-            allowed: Those that exist for the caller; None for all.
+            only: Requested ids; None: all.
+            allowed: Ids that exist for the caller; None: all.
 
         Raises:
-            NoSuchCalendar: The first one of *only* that does not exist for the caller.
-            Throttled, TimedOut, AllFailed: No account answered.
+            NoSuchCalendar: The first id of *only* that does not exist for the caller.
+            Throttled, TimedOut, AllFailed: Every account failed.
         """
         if only is not None:
             await self.require(only, allowed)
         visible = allowed if only is None else frozenset(only)
-        asked = await self._holders(visible)
-        answers = await gather_results([self._calendars(info.id, port) for info, port in asked])
+        holders = await self._holders(visible)
+        results = await gather_results(
+            [self._list_calendars(info.id, port) for info, port in holders]
+        )
         warnings = [
-            ConnectionWarning(info, answer)
-            for (info, _), answer in zip(asked, answers, strict=True)
-            if isinstance(answer, ProviderFailure)
+            ConnectionWarning(info, result)
+            for (info, _), result in zip(holders, results, strict=True)
+            if isinstance(result, ProviderFailure)
         ]
-        if asked and len(warnings) == len(asked):
+        if holders and len(warnings) == len(holders):
             raise combined_failure(warnings, of=CALENDARS)
-        targets = [
-            one
-            for one in await self._named(asked, answers)
-            if visible is None or one.calendar_id in visible
+        sources = [
+            source
+            for source in await self._sources(holders, results)
+            if visible is None or source.calendar_id in visible
         ]
         if only is None:
-            targets = _distinct(targets)
+            sources = _distinct(sources)
         elif not warnings:
-            _require(only, targets)
-        return targets, warnings
+            _require_all(only, sources)
+        return sources, warnings
 
-    async def _calendars(self, connection: int, port: CalendarPort) -> Sequence[Calendar]:
-        """Return an account's calendars; it is asked once in the life of this object."""
-        async with self._asking[connection]:
-            if connection not in self._told:
+    async def _list_calendars(self, connection: int, port: CalendarPort) -> Sequence[Calendar]:
+        """Return an account's calendars or raise its failure; calls it once per request."""
+        async with self._locks[connection]:
+            if connection not in self._calendars:
                 try:
-                    self._told[connection] = await with_timeout(
+                    self._calendars[connection] = await with_timeout(
                         port.calendars(), self._timeout_seconds
                     )
                 except ProviderFailure as failure:
-                    self._told[connection] = failure
-        told = self._told[connection]
-        if isinstance(told, ProviderFailure):
-            raise told
-        return told
+                    self._calendars[connection] = failure
+        calendars = self._calendars[connection]
+        if isinstance(calendars, ProviderFailure):
+            raise calendars
+        return calendars
 
     async def _holders(self, visible: AbstractSet[int] | None) -> tuple[Connection, ...]:
-        """Return the connections that hold *visible* calendars; None for all calendars."""
+        """Return the connections that hold *visible* calendars; None: all connections."""
         if visible is None:
             return self._connections
-        places = await self._ids.calendars(visible)
-        holders = {place.connection for place in places.values()}
-        return tuple(pair for pair in self._connections if pair[0].id in holders)
+        keys = await self._ids.calendars(visible)
+        connections = {key.connection for key in keys.values()}
+        return tuple(pair for pair in self._connections if pair[0].id in connections)
 
-    async def _named(
-        self, asked: Sequence[Connection], answers: Sequence[Sequence[Calendar] | ProviderFailure]
+    async def _sources(
+        self,
+        connections: Sequence[Connection],
+        results: Sequence[Sequence[Calendar] | ProviderFailure],
     ) -> list[CalendarSource]:
-        """Put all calendars that were told under their ids, in the order of these."""
-        found = [
-            (info, port, calendar)
-            for (info, port), answer in zip(asked, answers, strict=True)
-            if not isinstance(answer, ProviderFailure)
-            for calendar in answer
+        """Return the calendars of the *results*, one result per connection, in id order."""
+        calendars = [
+            (CalendarKey(info.id, calendar.id), info, port, calendar)
+            for (info, port), result in zip(connections, results, strict=True)
+            if not isinstance(result, ProviderFailure)
+            for calendar in result
         ]
-        ids = await self._ids.calendar_ids(
-            [CalendarKey(info.id, calendar.id) for info, _, calendar in found]
+        ids = await self._ids.calendar_ids([key for key, *_ in calendars])
+        sources = (
+            CalendarSource(ids[key], key, info, port, calendar)
+            for key, info, port, calendar in calendars
+            if key in ids
         )
-        targets = (
-            CalendarSource(ids[place], place, info, port, calendar)
-            for info, port, calendar in found
-            if (place := CalendarKey(info.id, calendar.id)) in ids
-        )
-        return sorted(targets, key=lambda one: one.calendar_id)
+        return sorted(sources, key=attrgetter("calendar_id"))
 
 
-def _distinct(targets: Sequence[CalendarSource]) -> list[CalendarSource]:
-    """Keep one of each calendar, though several connections lead to its account."""
-    found: dict[tuple[str, str, str | int, str], CalendarSource] = {}
-    for one in targets:
-        account = one.info.account_email.casefold() or one.info.id
-        key = (one.info.provider, one.info.base_url, account, one.calendar.id)
-        found.setdefault(key, one)
-    return list(found.values())
+def _distinct(sources: Sequence[CalendarSource]) -> list[CalendarSource]:
+    """Keep the first source of each calendar that several connections reach."""
+    distinct: dict[tuple[str, str, str | int, str], CalendarSource] = {}
+    for source in sources:
+        account = source.info.account_email.casefold() or source.info.id
+        key = (source.info.provider, source.info.base_url, account, source.calendar.id)
+        distinct.setdefault(key, source)
+    return list(distinct.values())
 
 
-def _require(only: Collection[int], targets: Sequence[CalendarSource]) -> None:
-    """Refuse a calendar that its account has no longer."""
-    found = {one.calendar_id for one in targets}
-    for one in only:
-        if one not in found:
-            raise NoSuchCalendar(one)
+def _require_all(only: Collection[int], sources: Sequence[CalendarSource]) -> None:
+    """Raise for a calendar that its account no longer has."""
+    existing = {source.calendar_id for source in sources}
+    for calendar_id in only:
+        if calendar_id not in existing:
+            raise NoSuchCalendar(calendar_id)

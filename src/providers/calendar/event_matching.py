@@ -1,7 +1,7 @@
 """
-Whether an event passes a query: what no calendar upstream can be asked for, or only nearly.
+The meaning of every event filter; no upstream applies them exactly.
 
-Source: decisions 6.2, 6.4 and 16 (Calendar).
+The rules: docs/spec/calendar.md#keyword, #attendees-filter and #events-by-contact.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from providers.records.calendar import Event
 
 
 def needed_attributes(query: EventQuery) -> frozenset[str]:
-    """Name the attributes of an event that `passes` looks at, beside its times."""
+    """Return the attributes of an event that `matching_events` reads, besides its times."""
     names = set(query.text_fields) if query.text else set[str]()
     if query.addresses or query.contact_email or query.contact_name:
         names.add("attendees")
@@ -23,50 +23,52 @@ def needed_attributes(query: EventQuery) -> frozenset[str]:
 
 def matching_events(events: Iterable[Event], query: EventQuery) -> list[Event]:
     """
-    Return what the query asks for; calendars and cancelled ones are settled before.
+    Return the events that match a query; its calendars and cancelled events are not checked.
 
     Args:
-        events: With their times and what is `needed_attributes`.
-        query: What is asked for.
+        events: With their times and the `needed_attributes`.
+        query: The query.
     """
     meets = query.span.meets
-    found = [
-        one for one in events if one.start_utc and one.end_utc and meets(one.start_utc, one.end_utc)
+    in_range = [
+        event
+        for event in events
+        if event.start_utc and event.end_utc and meets(event.start_utc, event.end_utc)
     ]
     if not (query.text or query.addresses or query.contact_email or query.contact_name):
-        return found
-    return [one for one in found if _passes(one, query)]
+        return in_range
+    return [event for event in in_range if _matches(event, query)]
 
 
-def _passes(event: Event, query: EventQuery) -> bool:
+def _matches(event: Event, query: EventQuery) -> bool:
     return (
-        (not query.text or _says(event, query))
-        and (not query.addresses or _involves(event, query))
-        and (not (query.contact_email or query.contact_name) or _meets(event, query))
+        (not query.text or _has_text(event, query))
+        and (not query.addresses or _has_address(event, query))
+        and (not (query.contact_email or query.contact_name) or _has_contact(event, query))
     )
 
 
-def _says(event: Event, query: EventQuery) -> bool:
+def _has_text(event: Event, query: EventQuery) -> bool:
     wanted = fold(query.text or "")
     return any(wanted in fold(getattr(event, name) or "") for name in query.text_fields)
 
 
-def _involves(event: Event, query: EventQuery) -> bool:
+def _has_address(event: Event, query: EventQuery) -> bool:
     wanted = {fold(address) for address in query.addresses}
     return not wanted.isdisjoint(fold(address) for address in _addresses(event, query))
 
 
 def _addresses(event: Event, query: EventQuery) -> Iterator[str]:
-    yield from (one.email for one in event.attendees or ())
+    yield from (attendee.email for attendee in event.attendees or ())
     if query.organizer_counts and event.organizer:
         yield event.organizer
 
 
-def _meets(event: Event, query: EventQuery) -> bool:
-    """Whether one attendee has both; the organiser, who has no name here, an address alone."""
+def _has_contact(event: Event, query: EventQuery) -> bool:
+    """Tell whether an attendee has both; the organiser has no name, so only an address counts."""
     email, name = fold(query.contact_email or ""), fold(query.contact_name or "")
-    for one in event.attendees or ():
-        if email in fold(one.email) and (not name or name in fold(one.name or "")):
+    for attendee in event.attendees or ():
+        if email in fold(attendee.email) and (not name or name in fold(attendee.name or "")):
             return True
     counts = query.organizer_counts and not name
     return counts and event.organizer is not None and email in fold(event.organizer)

@@ -1,4 +1,4 @@
-"""Free and busy: the union of what is taken, and what that leaves. Source: decisions 6.5."""
+"""Busy spans, merged, and the free spans between them: docs/spec/calendar.md#busy-periods."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
@@ -10,37 +10,37 @@ _MINUTE = timedelta(minutes=1)
 
 
 def merge_busy(taken: Iterable[Span], within: Span) -> tuple[Span, ...]:
-    """Join what overlaps or touches, cut to *within*; by start, none of them empty."""
-    joined: list[Span] = []
-    for one in sorted(_cut(taken, within)):
-        if joined and one.start <= joined[-1].end:
-            joined[-1] = Span(joined[-1].start, max(joined[-1].end, one.end))
+    """Merge spans that overlap or touch, cut to *within*; sorted by start, none empty."""
+    merged: list[Span] = []
+    for span in sorted(_cut(taken, within)):
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
         else:
-            joined.append(one)
-    return tuple(joined)
+            merged.append(span)
+    return tuple(merged)
 
 
 def free_spans(taken: Sequence[Span], within: Span) -> tuple[Span, ...]:
-    """Return what *taken*, as `merge_busy` returns it, leaves of *within*."""
-    edges = [within.start, *(edge for one in taken for edge in one), within.end]
+    """Return the gaps of *within* between the spans *taken*, which are as `merge_busy` returns."""
+    edges = [within.start, *(edge for span in taken for edge in span), within.end]
     gaps = (Span(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True))
     return tuple(gap for gap in gaps if not gap.empty)
 
 
 def to_periods(spans: Iterable[Span]) -> tuple[TimePeriod, ...]:
-    """Write spans as callers see them."""
+    """Convert spans to records."""
     return tuple(
         TimePeriod(
-            start_utc=one.start,
-            end_utc=one.end,
-            duration_minutes=(one.end - one.start) // _MINUTE,
+            start_utc=span.start,
+            end_utc=span.end,
+            duration_minutes=(span.end - span.start) // _MINUTE,
         )
-        for one in spans
+        for span in spans
     )
 
 
 def split_span(span: Span, longest: timedelta) -> Iterator[Span]:
-    """Cut a span into pieces that upstream will answer, none longer than *longest*."""
+    """Split a span into consecutive ones that are at most *longest*."""
     start = span.start
     while start < span.end:
         end = span.end if span.end - start <= longest else start + longest
@@ -49,7 +49,7 @@ def split_span(span: Span, longest: timedelta) -> Iterator[Span]:
 
 
 def _cut(taken: Iterable[Span], within: Span) -> Iterator[Span]:
-    for one in taken:
-        cut = Span(max(one.start, within.start), min(one.end, within.end))
+    for span in taken:
+        cut = Span(max(span.start, within.start), min(span.end, within.end))
         if not cut.empty:
             yield cut

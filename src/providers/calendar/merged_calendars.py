@@ -1,9 +1,9 @@
 """
-Many calendars as one: read all, look again, put in order, and name everything for callers.
+The calendars of several accounts as one.
 
-No upstream knows `offset` or all of the filters, so whole ranges are read and sifted here. A
-calendar that could not be read is left out and named, never taken for an empty one.
-Source: decisions 6.2 to 6.5 and 16; wire report 1B.
+No upstream knows `offset` or all of the filters, so whole ranges are read, then filtered and sorted
+here: docs/spec/calendar.md#listing-events. A calendar that cannot be read is left out and reported,
+never treated as empty.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -39,23 +39,26 @@ from providers.ports.calendar import (
     Span,
 )
 from providers.ports.connection import ConnectionInfo
+from providers.records.base import EPOCH
 from providers.records.calendar import Event, FreeBusyCalendar, NamedCalendar
 
-# Whole days are days of the calendar's zone upstream and UTC days here, so a range is asked for
-# with as much more on either side as zones differ from UTC.
+# Whole-day events are days of the calendar's time zone upstream and UTC days here. So more is read
+# on either side of a range, at least the largest offset from UTC.
 TIME_ZONE_MARGIN = timedelta(days=1)
 
-# Fixed for ever: with another one every event would change its id (decisions 6.2).
+# UUID namespace of event ids. Changing it changes the id of every event:
+# docs/spec/calendar.md#event-ids.
 _EVENTS = UUID("6f1c1c0e-52d5-5c8e-9a2b-7b1f0a6a4d11")
 _VARIANTS = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 T = TypeVar("T")
+
+_Match = tuple[str, Event, CalendarSource]  # public id, event with its native id, calendar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarList:
-    """By id. *warnings*: the accounts whose calendars are missing."""
+    """Calendars in id order. *warnings*: the accounts whose calendars are missing."""
 
     calendars: tuple[NamedCalendar, ...]
     warnings: tuple[ConnectionWarning, ...]
@@ -64,11 +67,11 @@ class CalendarList:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPage:
     """
-    What `MergedCalendars.events` found.
+    Result of `MergedCalendars.events`.
 
     Attributes:
-        events: In the order asked for, with the ids that callers know.
-        total: How many match in all.
+        events: In the requested order, with public ids.
+        total: Number of all matches.
         warnings: The accounts and calendars whose events are missing.
     """
 
@@ -79,14 +82,14 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeBusyList:
-    """By calendar id. *warnings*: what could not be read, and so is not here."""
+    """Calendars in id order. *warnings*: accounts and calendars that are missing."""
 
     calendars: tuple[FreeBusyCalendar, ...]
     warnings: tuple[ConnectionWarning, ...]
 
 
 class MergedCalendars:
-    """The calendars a caller may use, as one."""
+    """The calendars that a caller may use."""
 
     def __init__(
         self,
@@ -95,8 +98,8 @@ class MergedCalendars:
         *,
         timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
     ) -> None:
-        """Take the usable connections and their ports. *timeout_seconds*: seconds each may take."""
-        self._shelf = CalendarCatalogue(connections, ids, timeout_seconds=timeout_seconds)
+        """Take the usable connections and their ports; the timeout is that of each call."""
+        self._catalogue = CalendarCatalogue(connections, ids, timeout_seconds=timeout_seconds)
         self._ids = ids
         self._timeout_seconds = timeout_seconds
 
@@ -105,49 +108,54 @@ class MergedCalendars:
         List the calendars of every account.
 
         Args:
-            allowed: Those that exist for the caller; None for all.
+            allowed: Ids that exist for the caller; None: all.
 
         Raises:
-            Throttled, TimedOut, AllFailed: No account answered; see `fanout.combined_failure`.
+            Throttled, TimedOut, AllFailed: Every account failed; see `combined_failure`.
         """
-        targets, warnings = await self._shelf.find(allowed=allowed)
-        return CalendarList(calendars=tuple(one.named for one in targets), warnings=tuple(warnings))
+        sources, warnings = await self._catalogue.find(allowed=allowed)
+        return CalendarList(
+            calendars=tuple(source.named for source in sources), warnings=tuple(warnings)
+        )
 
     async def events(self, query: EventQuery, *, wanted: AbstractSet[str]) -> EventPage:
         """
-        Read the calendars' events in a range, and return those that pass.
+        List the events of all calendars that match a query.
 
         Args:
-            query: What to look for.
-            wanted: Attributes of `Event`; the times come in any case.
+            query: Which events, in which order.
+            wanted: Attributes of `Event`; the times are always set.
 
         Raises:
-            NoSuchCalendar: The one asked for does not exist for the caller.
+            NoSuchCalendar: The requested calendar does not exist for the caller.
             Throttled, TimedOut, AllFailed: No calendar could be read.
         """
         only = None if query.calendar_id is None else (query.calendar_id,)
         if query.span.empty:
-            await self._shelf.require(only or (), query.allowed)
+            await self._catalogue.require(only or (), query.allowed)
             return EventPage(events=(), total=0, warnings=())
-        targets, warnings = await self._shelf.find(only=only, allowed=query.allowed)
+        sources, warnings = await self._catalogue.find(only=only, allowed=query.allowed)
         fields = frozenset(wanted | event_matching.needed_attributes(query))
         span = _widened(query.span)
-        answers = await self._ask(
-            targets,
-            lambda one: one.port.events(
-                one.calendar.id, span, include_cancelled=query.include_cancelled, wanted=fields
+        results = await self._read_all(
+            sources,
+            lambda source: source.port.events(
+                source.calendar.id, span, include_cancelled=query.include_cancelled, wanted=fields
             ),
         )
-        lists, failed = _parted(targets, answers, warnings, named=only is not None)
-        cut_off = [target.warning(TooMuch()) for target, found in lists if not found.complete]
-        found = _passing(lists, query)
-        shown = found[query.offset : query.offset + query.limit]
+        lists, failed = _split_results(sources, results, warnings, named=only is not None)
+        cut_off = [source.warning(TooMuch()) for source, listed in lists if not listed.complete]
+        matches = _sorted_matches(lists, query)
+        page = matches[query.offset : query.offset + query.limit]
         await self._ids.store_events(
-            {one: EventKey(of.calendar_id, of.place, event.id) for one, event, of in shown}
+            {
+                public_id: EventKey(source.calendar_id, source.key, event.id)
+                for public_id, event, source in page
+            }
         )
         return EventPage(
-            events=tuple([structs.replace(event, id=one) for one, event, _ in shown]),
-            total=len(found),
+            events=tuple([structs.replace(event, id=public_id) for public_id, event, _ in page]),
+            total=len(matches),
             warnings=(*failed, *cut_off),
         )
 
@@ -155,21 +163,21 @@ class MergedCalendars:
         self, event_id: str, *, allowed: AbstractSet[int] | None, wanted: AbstractSet[str]
     ) -> Event:
         """
-        Read one event by the id that callers know; its times come in any case.
+        Read one event by its public id; its times are always set.
 
         Raises:
-            Missing: The id is not known, or upstream has the event no longer.
-            NotTheirs: Its calendar does not exist for the caller; a `Missing` too.
+            Missing: The id is unknown, or upstream no longer has the event.
+            EventNotVisible: Its calendar does not exist for the caller; a `Missing` too.
         """
-        at = await self._ids.event(event_id)
-        if at is None:
+        key = await self._ids.event(event_id)
+        if key is None:
             raise Missing
-        if allowed is not None and at.calendar_id not in allowed:
-            raise EventNotVisible(at.calendar_id)
-        port = self._shelf.port(at.place.connection)
+        if allowed is not None and key.calendar_id not in allowed:
+            raise EventNotVisible(key.calendar_id)
+        port = self._catalogue.port(key.calendar_key.connection)
         if port is None:
             raise Missing
-        read = port.event(at.place.calendar, at.event, wanted=wanted)
+        read = port.event(key.calendar_key.calendar, key.event, wanted=wanted)
         return structs.replace(await with_timeout(read, self._timeout_seconds), id=event_id)
 
     async def free_busy(
@@ -181,130 +189,132 @@ class MergedCalendars:
         own_responses: bool = True,
     ) -> FreeBusyList:
         """
-        Say of each calendar when it is taken and when not.
+        Return the busy and free periods of each calendar.
 
         Args:
-            span: Nothing outside is told of. When it is empty, nobody is asked.
-            calendar_ids: The calendars to ask; None for all.
-            allowed: Those that exist for the caller; None for all.
-            own_responses: As `CalendarPort.merge_busy`.
+            span: The range; when it is empty, no calendar is read.
+            calendar_ids: Requested calendars; None: all.
+            allowed: Ids that exist for the caller; None: all.
+            own_responses: As `CalendarPort.busy`.
 
         Raises:
-            NoSuchCalendar: The first one asked for that does not exist for the caller.
+            NoSuchCalendar: The first requested id that does not exist for the caller.
             Throttled, TimedOut, AllFailed: No calendar could be read.
         """
-        targets, warnings = await self._shelf.find(only=calendar_ids, allowed=allowed)
+        sources, warnings = await self._catalogue.find(only=calendar_ids, allowed=allowed)
         if span.empty:
-            shown = tuple(_free_busy(one, (), span) for one in targets)
-            return FreeBusyList(calendars=shown, warnings=tuple(warnings))
-        asked = _widened(span)
-        taken = await self._ask(
-            targets, lambda one: one.port.busy(one.calendar.id, asked, own_responses=own_responses)
+            calendars = tuple(_free_busy(source, (), span) for source in sources)
+            return FreeBusyList(calendars=calendars, warnings=tuple(warnings))
+        widened = _widened(span)
+        results = await self._read_all(
+            sources,
+            lambda source: source.port.busy(
+                source.calendar.id, widened, own_responses=own_responses
+            ),
         )
-        lists, failed = _parted(targets, taken, warnings, named=calendar_ids is not None)
+        busy, failed = _split_results(sources, results, warnings, named=calendar_ids is not None)
         return FreeBusyList(
-            calendars=tuple(_free_busy(target, spans, span) for target, spans in lists),
+            calendars=tuple(_free_busy(source, spans, span) for source, spans in busy),
             warnings=tuple(failed),
         )
 
-    # -- asking
-
-    async def _ask(
-        self, targets: Sequence[CalendarSource], read: Callable[[CalendarSource], Awaitable[T]]
+    async def _read_all(
+        self, sources: Sequence[CalendarSource], read: Callable[[CalendarSource], Awaitable[T]]
     ) -> list[T | ProviderFailure]:
         return await gather_results(
-            [with_timeout(read(one), self._timeout_seconds) for one in targets]
+            [with_timeout(read(source), self._timeout_seconds) for source in sources]
         )
 
 
-def _parted(
-    targets: Sequence[CalendarSource],
-    answers: Sequence[T | ProviderFailure],
+def _split_results(
+    sources: Sequence[CalendarSource],
+    results: Sequence[T | ProviderFailure],
     warnings: Sequence[ConnectionWarning],
     *,
     named: bool,
 ) -> tuple[list[tuple[CalendarSource, T]], list[ConnectionWarning]]:
     """
-    Part what was read from what failed; *warnings* are added to the latter.
+    Separate results from failures; the failures are appended to *warnings*.
 
     Args:
-        targets: What was to be read.
-        answers: One for each.
-        warnings: What failed before.
-        named: Whether the caller named the calendars: then none may be gone.
+        sources: The calendars that were read.
+        results: One per source.
+        warnings: Earlier failures.
+        named: Whether the caller named the calendars: then a missing one is an error.
 
     Raises:
-        NoSuchCalendar: One that was named is gone.
-        Throttled, TimedOut, AllFailed: There were calendars to read, and none could be.
+        NoSuchCalendar: A named calendar is gone.
+        Throttled, TimedOut, AllFailed: Every calendar failed.
     """
     read: list[tuple[CalendarSource, T]] = []
     failed = list(warnings)
-    for target, answer in zip(targets, answers, strict=True):
-        if named and isinstance(answer, Missing):
-            raise NoSuchCalendar(target.calendar_id)
-        if isinstance(answer, ProviderFailure):
-            failed.append(target.warning(answer))
+    for source, result in zip(sources, results, strict=True):
+        if named and isinstance(result, Missing):
+            raise NoSuchCalendar(source.calendar_id)
+        if isinstance(result, ProviderFailure):
+            failed.append(source.warning(result))
         else:
-            read.append((target, answer))
-    if targets and not read:
+            read.append((source, result))
+    if sources and not read:
         raise combined_failure(failed, of=CALENDARS)
     return read, failed
 
 
-def _passing(
+def _sorted_matches(
     lists: Sequence[tuple[CalendarSource, EventList]], query: EventQuery
-) -> list[tuple[str, Event, CalendarSource]]:
-    """Find what passes: in order, with the id that callers know and the calendar."""
-    found: dict[str, tuple[str, Event, CalendarSource]] = {}
-    for target, listed in lists:
-        public = _names(target.place)
+) -> list[_Match]:
+    matches: dict[str, _Match] = {}
+    for source, listed in lists:
+        to_public_id = _public_ids_of(source.key)
         for event in event_matching.matching_events(listed.events, query):
-            name = public(event.id)
-            found[name] = name, event, target
-    ordered = sorted(found.values(), key=itemgetter(0))
+            public_id = to_public_id(event.id)
+            matches[public_id] = public_id, event, source
+    ordered = sorted(matches.values(), key=itemgetter(0))
     ordered.sort(key=_day if query.by_day else _start, reverse=query.newest_first)
-    return ordered  # what is equal stays in order
+    return ordered  # the sort is stable: equal events stay in id order
 
 
-def _start(found: tuple[str, Event, CalendarSource]) -> datetime:
-    return found[1].start_utc or _EPOCH
+def _start(match: _Match) -> datetime:
+    return match[1].start_utc or EPOCH
 
 
-def _day(found: tuple[str, Event, CalendarSource]) -> date:
-    return _start(found).date()
+def _day(match: _Match) -> date:
+    return _start(match).date()
 
 
-def event_id(place: CalendarKey, native: str) -> str:
-    """Return the id of an event that callers know: the same for ever (decisions 6.2)."""
-    return _names(place)(native)
+def event_id(calendar: CalendarKey, native: str) -> str:
+    """Return the public id of an event, which never changes: docs/spec/calendar.md#event-ids."""
+    return _public_ids_of(calendar)(native)
 
 
-def _names(place: CalendarKey) -> Callable[[str], str]:
-    """Return what names the events of a calendar, as `uuid5` does at a quarter of its cost."""
-    beginning = _EVENTS.bytes + f"{place.connection}|{place.calendar}|".encode()
+def _public_ids_of(calendar: CalendarKey) -> Callable[[str], str]:
+    """Return a function that does what `uuid5` does, for one calendar, at a quarter of its cost."""
+    prefix = _EVENTS.bytes + f"{calendar.connection}|{calendar.calendar}|".encode()
 
-    def name(native: str) -> str:
-        text = sha1(beginning + native.encode(), usedforsecurity=False).hexdigest()
-        variant = _VARIANTS[text[16]]
-        return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
+    def public_id(native: str) -> str:
+        digest = sha1(prefix + native.encode(), usedforsecurity=False).hexdigest()
+        variant = _VARIANTS[digest[16]]
+        return (
+            f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
+        )
 
-    return name
+    return public_id
 
 
 def _widened(span: Span) -> Span:
-    """Widen by the margin, and to whole seconds: what upstream makes of fractions is not told."""
+    """Widen by the margin, to whole seconds: upstreams differ in how they round fractions."""
     earliest, latest = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     start = span.start - TIME_ZONE_MARGIN if span.start - earliest > TIME_ZONE_MARGIN else earliest
     end = span.end + TIME_ZONE_MARGIN if latest - span.end > TIME_ZONE_MARGIN else latest
     return Span(start.replace(microsecond=0), end.replace(microsecond=0))
 
 
-def _free_busy(target: CalendarSource, taken: Sequence[Span], span: Span) -> FreeBusyCalendar:
-    spans = freebusy.merge_busy(taken, span)
-    left = () if span.empty else freebusy.free_spans(spans, span)
+def _free_busy(source: CalendarSource, taken: Sequence[Span], span: Span) -> FreeBusyCalendar:
+    busy = freebusy.merge_busy(taken, span)
+    free = () if span.empty else freebusy.free_spans(busy, span)
     return FreeBusyCalendar(
-        calendar_id=target.calendar_id,
-        calendar_name=target.calendar.name,
-        busy=freebusy.to_periods(spans),
-        free=freebusy.to_periods(left),
+        calendar_id=source.calendar_id,
+        calendar_name=source.calendar.name,
+        busy=freebusy.to_periods(busy),
+        free=freebusy.to_periods(free),
     )

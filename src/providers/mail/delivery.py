@@ -1,8 +1,8 @@
 """
-Sending once: what to do when the answer to a send is lost.
+Sends whose response is lost, and failures of other mail writes.
 
-A message is sent under a Message-ID that stays the same for every try of one intent, so that it
-can be looked up. Source: decisions 16 (Email); reliability report, F2.
+A message is sent under a Message-ID that stays the same for every attempt of one intent, so that
+it can be looked up: docs/spec/email.md#sending-once.
 """
 
 import asyncio
@@ -10,7 +10,14 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from providers.failures import Broken, OutcomeUnknown, ProviderFailure
+from providers.failures import (
+    Broken,
+    Missing,
+    OutcomeUnknown,
+    ProviderFailure,
+    Throttled,
+    TimedOut,
+)
 from providers.outcomes import may_have_happened
 from providers.records import mail as mail_records
 
@@ -26,65 +33,75 @@ LookUp = Callable[[], Awaitable[mail_records.SentMessage | None]]
 
 async def send_once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> mail_records.SentMessage:
     """
-    Send, unless it was sent already.
+    Send a message, unless it was sent already.
 
     Args:
-        send: Sends; a failure of it may be ambiguous.
-        look_up: Returns what is known of the message when upstream has it as sent, else None.
-        maybe_sent: Whether an earlier try may have gone out.
+        send: Sends the message.
+        look_up: Returns the ids of the message when upstream has it as sent, else None.
+        maybe_sent: Whether an earlier attempt may have sent it.
 
     Raises:
-        OutcomeUnknown: It may have gone out, and looking it up did not settle it.
-        ProviderFailure: From *send*, when it surely did not go out: also when upstream says that it
-            failed (5xx) and, asked again, has no such message.
+        OutcomeUnknown: It may have been sent, and looking it up did not settle that.
+        ProviderFailure: From *send*, when it was surely not sent. That includes a 5xx after which
+            upstream, looked up successfully, has no such message.
     """
-    if maybe_sent and (found := await look_up()) is not None:
-        return found
+    if maybe_sent and (sent := await look_up()) is not None:
+        return sent
     try:
         return await send()
     except ProviderFailure as failure:
         if not is_ambiguous(failure):
             raise
-        looked = _Counted(look_up)
-        found = await poll(looked)
-        if found is not None:
-            return found
-        if isinstance(failure, Broken) and failure.failed and looked.answers:
+        counted = _CountedLookUp(look_up)
+        sent = await poll(counted)
+        if sent is not None:
+            return sent
+        if isinstance(failure, Broken) and failure.failed and counted.successes:
             raise
         raise OutcomeUnknown from failure
 
 
-class _Counted:
-    """A look-up that counts how often upstream answered it."""
+class _CountedLookUp:
+    """A look-up that counts its successful calls."""
 
     def __init__(self, look_up: LookUp) -> None:
         self._look_up = look_up
-        self.answers = 0
+        self.successes = 0
 
     async def __call__(self) -> mail_records.SentMessage | None:
-        found = await self._look_up()
-        self.answers += 1
-        return found
+        sent = await self._look_up()
+        self.successes += 1
+        return sent
 
 
 def is_message_id(text: str) -> bool:
-    """Whether *text* can stand between the angle brackets of a Message-ID."""
+    """Tell whether *text* is a valid Message-ID, without its angle brackets."""
     return len(text) <= 900 and _MESSAGE_ID.fullmatch(text) is not None
 
 
 def is_ambiguous(failure: ProviderFailure) -> bool:
-    """Whether a send that failed so is looked up: also when upstream says that it failed (5xx)."""
+    """Tell whether a message must be looked up after a failed send; true of a 5xx as well."""
     return isinstance(failure, Broken) or may_have_happened(failure)
 
 
 async def poll(look_up: Callable[[], Awaitable[T | None]]) -> T | None:
-    """Look a few times within about three seconds; a look that fails finds nothing."""
+    """Look up a few times within about three seconds; None when no look-up found anything."""
     for pause in LOOKUP_DELAYS_SECONDS:
         await asyncio.sleep(pause)
         try:
-            found = await look_up()
+            result = await look_up()
         except ProviderFailure:
             continue
-        if found is not None:
-            return found
+        if result is not None:
+            return result
     return None
+
+
+def failure_of_change(failure: ProviderFailure) -> ProviderFailure:
+    """
+    Return the failure that a failed change or deletion is reported as.
+
+    Callers see 404 for everything but throttles and timeouts:
+    docs/spec/email.md#change-and-delete-failures.
+    """
+    return failure if isinstance(failure, Throttled | TimedOut) else Missing()

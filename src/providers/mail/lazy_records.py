@@ -1,4 +1,4 @@
-"""Messages that become records only where somebody reads them."""
+"""Lazily mapped sequence of `Email` records."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, overload
@@ -11,36 +11,38 @@ M = TypeVar("M", bound=Positioned)
 
 class LazyRecords(Sequence[Email], Generic[M]):
     """
-    The records of some messages, made whenever they are asked for.
+    Records of messages, mapped whenever they are accessed.
 
-    Of many mailboxes' answers most is never shown: it need not be more than put in order. Equal to
-    a tuple of the same records.
+    A page over many mailboxes shows few of the messages that they return; the others are only put
+    in order. Equal to a tuple of the same records.
 
     Attributes:
-        sent: The messages as upstream sent them, in order.
+        messages: The messages as upstream sent them, in order.
     """
 
-    def __init__(self, sent: Sequence[M], read: Callable[[Sequence[M]], Sequence[Email]]) -> None:
-        """Take messages and what makes records of some of them."""
-        self.sent = sent
-        self._read = read
+    def __init__(
+        self, messages: Sequence[M], to_records: Callable[[Sequence[M]], Sequence[Email]]
+    ) -> None:
+        """Take messages and the function that maps some of them."""
+        self.messages = messages
+        self._to_records = to_records
 
     @overload
-    def __getitem__(self, at: int) -> Email: ...
+    def __getitem__(self, index: int) -> Email: ...
 
     @overload
-    def __getitem__(self, at: slice) -> Sequence[Email]: ...
+    def __getitem__(self, index: slice) -> Sequence[Email]: ...
 
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return self._read(self.sent[at])
-        return self._read([self.sent[at]])[0]
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._to_records(self.messages[index])
+        return self._to_records([self.messages[index]])[0]
 
     def __iter__(self) -> Iterator[Email]:
         return iter(self[:])
 
     def __len__(self) -> int:
-        return len(self.sent)
+        return len(self.messages)
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == other
@@ -49,5 +51,5 @@ class LazyRecords(Sequence[Email], Generic[M]):
 
 
 def unmapped(emails: Sequence[Email]) -> Sequence[Positioned]:
-    """Return what tells the places of *emails* without making them."""
-    return emails.sent if isinstance(emails, LazyRecords) else emails
+    """Return the messages behind *emails*, which tell their positions without being mapped."""
+    return emails.messages if isinstance(emails, LazyRecords) else emails

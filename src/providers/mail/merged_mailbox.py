@@ -1,9 +1,8 @@
 """
-Many mailboxes as one: ask all, merge newest first, route by id prefix.
+Several mailboxes as one: search all of them, merge newest first, route by id prefix.
 
-Every connection is read from its own position in its own order, so mail that arrives between two
-pages, or a mailbox that fails on one of them, loses and doubles nothing.
-Source: decisions 5.3, 5.4, 5.10.
+Each mailbox is read from a position of its own. So no message is lost or repeated when mail
+arrives between two pages, or when a mailbox fails on one: docs/spec/email.md#merging.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -49,7 +48,7 @@ _BEGINNING = ConnectionPosition()
 
 
 class MergedMailbox:
-    """The mailboxes a caller may use, as one."""
+    """The mailboxes that a caller may use."""
 
     def __init__(
         self,
@@ -57,7 +56,7 @@ class MergedMailbox:
         *,
         timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
     ) -> None:
-        """Take the usable connections and their ports. *timeout_seconds*: seconds each may take."""
+        """Take the usable connections and their ports; the timeout is that of each mailbox."""
         self._connections = tuple(sorted(connections, key=_connection_id))
         self._timeout_seconds = timeout_seconds
 
@@ -69,38 +68,36 @@ class MergedMailbox:
         wanted: AbstractSet[str],
     ) -> MailPage:
         """
-        Ask every mailbox for what comes after its position, and merge the answers.
+        Search every mailbox from its position on, and merge the results.
 
         Args:
-            query: What to look for; its limit holds for the page, not for each mailbox.
-            positions: By connection id, from the page before; empty for the first page.
-            wanted: Attributes of `records.Email`.
+            query: Its limit is that of the page.
+            positions: Connection id -> position after the page before; empty for the first page.
+            wanted: Attributes of `Email`.
 
         Raises:
-            Throttled: Every mailbox asked is throttled; the longest wait of them.
-            TimedOut: None of them answered in time.
-            AllFailed: None answered, for other or mixed reasons.
+            Throttled, TimedOut, AllFailed: Every mailbox failed; see `combined_failure`.
         """
         distinct = self._distinct()
         before = {info.id: positions.get(info.id, _BEGINNING) for info, _ in distinct}
-        asked = [(info, port) for info, port in distinct if not before[info.id].exhausted]
-        answers = await gather_results(
+        unread = [(info, port) for info, port in distinct if not before[info.id].exhausted]
+        results = await gather_results(
             [
                 with_timeout(
                     port.search(query, after=before[info.id].after, wanted=wanted),
                     self._timeout_seconds,
                 )
-                for info, port in asked
+                for info, port in unread
             ]
         )
         slices: list[MailboxSlice] = []
         warnings: list[ConnectionWarning] = []
-        for (info, _), answer in zip(asked, answers, strict=True):
-            if isinstance(answer, ProviderFailure):
-                warnings.append(ConnectionWarning(info, answer))
+        for (info, _), result in zip(unread, results, strict=True):
+            if isinstance(result, ProviderFailure):
+                warnings.append(ConnectionWarning(info, result))
             else:
-                slices.append(MailboxSlice(info, answer, before[info.id]))
-        if asked and not slices:
+                slices.append(MailboxSlice(info, result, before[info.id]))
+        if unread and not slices:
             raise combined_failure(warnings)
         chosen = merge_slices(slices, query.limit)
         return build_page(chosen, slices, before, warnings=warnings, wanted=wanted)
@@ -130,11 +127,11 @@ class MergedMailbox:
         async def read(port: MailPort, native: str) -> mail_records.Thread:
             return await port.thread(native, wanted=wanted)
 
-        provider, found = await self._first_holder(thread_id, read)
+        provider, thread = await self._first_holder(thread_id, read)
         return mail_records.Thread(
-            id=ids.join_mail_id(provider, found.id),
+            id=ids.join_mail_id(provider, thread.id),
             provider=provider,
-            messages=tuple(with_prefixed_ids(found.messages, provider, wanted)),
+            messages=tuple(with_prefixed_ids(thread.messages, provider, wanted)),
         )
 
     async def send(self, connection_id: int, draft: Draft) -> mail_records.SentMessage:
@@ -143,7 +140,7 @@ class MergedMailbox:
 
         Raises:
             Missing: There is no such connection here.
-            OutcomeUnknown: It may have gone out.
+            OutcomeUnknown: It may have been sent.
         """
         for info, port in self._connections:
             if info.id == connection_id:
@@ -152,7 +149,7 @@ class MergedMailbox:
 
     async def reply(self, email_id: str, reply: Reply) -> mail_records.SentMessage:
         """
-        Answer a message from the mailbox that holds it.
+        Reply to a message from the mailbox that holds it.
 
         Raises:
             Missing: As `get`.
@@ -160,13 +157,13 @@ class MergedMailbox:
             NobodyToReplyTo, UnsafeMessage, OutcomeUnknown: As `MailPort.reply`.
         """
         return await self._write(
-            email_id, lambda port, native: port.reply(native, reply), tell_read_only=True
+            email_id, lambda port, native: port.reply(native, reply), report_read_only=True
         )
 
     async def forward(self, email_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Pass a message on from the mailbox that holds it; raises as `reply`."""
+        """Forward a message from the mailbox that holds it; raises as `reply`."""
         return await self._write(
-            email_id, lambda port, native: port.forward(native, forward), tell_read_only=True
+            email_id, lambda port, native: port.forward(native, forward), report_read_only=True
         )
 
     async def trash(self, email_id: str) -> None:
@@ -181,32 +178,33 @@ class MergedMailbox:
             await port.trash(native)
             return mail_records.SentMessage()
 
-        await self._write(email_id, trash, tell_read_only=False)
+        await self._write(email_id, trash, report_read_only=False)
 
     async def change(self, email_id: str, change: MailChange) -> mail_records.SentMessage:
         """Change read state and labels; raises as `trash`."""
         return await self._write(
-            email_id, lambda port, native: port.change(native, change), tell_read_only=False
+            email_id, lambda port, native: port.change(native, change), report_read_only=False
         )
 
     # -- routing
 
     def _distinct(self) -> tuple[tuple[ConnectionInfo, MailPort], ...]:
-        """Return the connections to search: of several to the same account, the first."""
+        """Return the connections to search: the first one of each account."""
         if len(self._connections) < 2:
             return self._connections
-        found = {
+        by_account = {
             (info.provider, info.base_url, info.account_email.casefold() or info.id): (info, port)
             for info, port in reversed(self._connections)
         }
-        return tuple(sorted(found.values(), key=_connection_id))
+        return tuple(sorted(by_account.values(), key=_connection_id))
 
     def _candidates(self, mail_id: str) -> tuple[str, str, list[tuple[ConnectionInfo, MailPort]]]:
         parts = ids.split_mail_id(mail_id)
         if parts is None:
             raise Missing
         provider, native = parts
-        return provider, native, [one for one in self._connections if one[0].provider == provider]
+        candidates = [pair for pair in self._connections if pair[0].provider == provider]
+        return provider, native, candidates
 
     async def _first_holder(
         self, mail_id: str, read: Callable[[MailPort, str], Awaitable[T]]
@@ -219,13 +217,13 @@ class MergedMailbox:
         mail_id: str,
         write: Callable[[MailPort, str], Awaitable[mail_records.SentMessage]],
         *,
-        tell_read_only: bool,
+        report_read_only: bool,
     ) -> mail_records.SentMessage:
         provider, native, candidates = self._candidates(mail_id)
         try:
             sent = await write_to_first_holder(candidates, lambda port: write(port, native))
         except Missing:
-            if tell_read_only:
+            if report_read_only:
                 for info, port in candidates:
                     if not info.can_write and await _has(port, native):
                         raise ReadOnlyMailbox from None

@@ -1,8 +1,8 @@
 """
-One page out of many mailboxes' answers: k-way merge, positions, totals.
+One page out of the answers of many mailboxes: k-way merge, positions, totals.
 
-A connection that was not read to its end hides what may still come from it, so nothing is emitted
-that its unread part could precede. Source: decisions 5.3.
+A mailbox that was not read to its end may hold messages that come earlier than those of others, so
+nothing past the point it was read to is returned: docs/spec/email.md#merging.
 """
 
 import heapq
@@ -24,7 +24,7 @@ from providers.ports.mail import MailPosition, MailSlice
 from providers.records import mail as mail_records
 
 Rank = tuple[int, str]
-Entry = tuple[Rank, int, "MailboxSlice"]  # rank and connection id are what the order goes by
+Entry = tuple[Rank, int, "MailboxSlice"]  # ordered by rank, then by connection id
 
 _BEFORE_ALL: Rank = (-(2**63), "")
 
@@ -32,13 +32,13 @@ _BEFORE_ALL: Rank = (-(2**63), "")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionPosition:
     """
-    Where one connection stands between two pages of a search.
+    Position of one connection between two pages of a search.
 
     Attributes:
-        after: The last message consumed, by its native id; None at the very beginning.
-        exhausted: Whether nothing is left, so that it need not be asked again.
-        returned: How many of its messages all pages so far held.
-        total: How many match in its whole mailbox, as far as is known.
+        after: The last message consumed; None at the beginning.
+        exhausted: Whether nothing is left.
+        returned: Number of its messages on all pages so far.
+        total: Number of matches in the whole mailbox, as far as known.
         total_exact: Whether *total* was counted rather than estimated.
     """
 
@@ -57,10 +57,10 @@ class MailPage:
     Attributes:
         emails: Newest first, then by prefixed id; ids are prefixed. May be short, even empty,
             while there is more.
-        positions: Where each connection stands after this page, by connection id.
-        total: Over all connections; never lower than the number returned so far.
+        positions: Connection id -> its position after this page.
+        total: Over all connections; at least the number returned so far.
         total_exact: Whether every part of *total* was counted.
-        warnings: The connections that did not answer; their positions did not move.
+        warnings: The connections that failed; their positions did not move.
     """
 
     emails: tuple[mail_records.Email, ...]
@@ -73,20 +73,20 @@ class MailPage:
 
 @dataclass(frozen=True, slots=True)
 class PageEnd:
-    """The last email of a page: its *place* in the mailbox of *info*."""
+    """The last message of a page: its position in the mailbox of *info*."""
 
-    place: MailPosition
+    position: MailPosition
     info: ConnectionInfo
 
     def seen_from(self, info: ConnectionInfo) -> MailPosition:
-        """Return how far the mailbox of *info* is consumed when all up to here is."""
+        """Return the same point in the order, as a position in the mailbox of *info*."""
         if info.provider == self.info.provider:
-            return self.place
+            return self.position
         comes_first = ids.join_mail_id(info.provider, "") < ids.join_mail_id(self.info.provider, "")
         return (
-            end_of_millisecond(self.place.received_ms)
+            end_of_millisecond(self.position.received_ms)
             if comes_first
-            else replace(self.place, id="")
+            else replace(self.position, id="")
         )
 
 
@@ -96,7 +96,7 @@ class MailboxSlice:
     One connection's answer, ready to be merged.
 
     Attributes:
-        before: Where the connection stood when it was asked.
+        before: The connection's position when it was asked.
     """
 
     info: ConnectionInfo
@@ -105,54 +105,55 @@ class MailboxSlice:
 
     @property
     def horizon(self) -> Rank | None:
-        """Up to where its order is known; None: to the end."""
+        """Rank of the last point to which its order is known; None: to the end."""
         if self.answer.exhausted:
             return None
-        reached = self.answer.scanned_to or self.place(len(self.answer.emails))
+        reached = self.answer.scanned_to or self.position_at(len(self.answer.emails))
         return self._rank(reached) if reached is not None else _BEFORE_ALL
 
-    def place(self, count: int) -> MailPosition | None:
-        """Return where the connection stands after the first *count* of its emails."""
+    def position_at(self, count: int) -> MailPosition | None:
+        """Return the connection's position after the first *count* of its messages."""
         return position(unmapped(self.answer.emails)[count - 1]) if count else self.before.after
 
     def entries(self) -> Iterator[Entry]:
-        """Yield an entry for each of its emails, ranked as it is asked for."""
-        for one in unmapped(self.answer.emails):
-            yield self._rank(position(one)), self.info.id, self
+        """Yield an entry for each of its messages."""
+        for message in unmapped(self.answer.emails):
+            yield self._rank(position(message)), self.info.id, self
 
     def emails(self, count: int, wanted: AbstractSet[str]) -> list[mail_records.Email]:
-        """Return the first *count* of its emails, prefixed."""
+        """Return the first *count* of its messages, with prefixed ids."""
         return with_prefixed_ids(self.answer.emails[:count], self.info.provider, wanted)
 
-    def moved(self, count: int, end: PageEnd | None) -> ConnectionPosition:
+    def position_after(self, count: int, end: PageEnd | None) -> ConnectionPosition:
         """
-        Return where the connection stands after *count* of the emails it brought.
+        Return the connection's position after a page that holds *count* of its messages.
 
-        *end* is of the page; None when it is empty.
+        *end* is the end of the page; None when the page is empty.
         """
         old, answer = self.before, self.answer
-        used_up = count == len(answer.emails)
+        all_used = count == len(answer.emails)
         total, exact = old.total, old.total_exact
         if not exact and answer.exhausted:
             total, exact = old.returned + len(answer.emails), True
         elif not exact and (answer.total_exact or not total):
             total, exact = old.returned + answer.total, answer.total_exact
         return ConnectionPosition(
-            after=self._reached(count, end),
-            exhausted=answer.exhausted and used_up,
+            after=self._consumed_to(count, end),
+            exhausted=answer.exhausted and all_used,
             returned=old.returned + count,
             total=max(total, old.returned + len(answer.emails)),
             total_exact=exact,
         )
 
-    def _reached(self, count: int, end: PageEnd | None) -> MailPosition | None:
+    def _consumed_to(self, count: int, end: PageEnd | None) -> MailPosition | None:
         """
-        Return the furthest place up to which everything is consumed.
+        Return the furthest position up to which everything is consumed.
 
-        That is the end of the page as a rule, for all mailboxes alike: page tokens say it once.
+        As a rule that is the end of the page, for all mailboxes alike: page tokens then hold it
+        only once.
         """
         emails = unmapped(self.answer.emails)
-        own = self.place(count)
+        own = self.position_at(count)
         if count == len(emails) and self.answer.scanned_to is not None:
             own = self.answer.scanned_to
         if end is None:
@@ -160,29 +161,33 @@ class MailboxSlice:
         reached = end.seen_from(self.info)
         if own is not None and own.rank >= reached.rank:
             return own
-        # Another mailbox may hold an email of the same time and id, which is still to come.
-        ahead = count < len(emails) and position(emails[count]).rank <= reached.rank
-        return own if ahead else reached
+        # The next message may have the same time and id as the end, which is in another mailbox.
+        unread = count < len(emails) and position(emails[count]).rank <= reached.rank
+        return own if unread else reached
 
-    def _rank(self, place: MailPosition) -> Rank:
-        return -place.received_ms, ids.join_mail_id(self.info.provider, place.id)
+    def _rank(self, at: MailPosition) -> Rank:
+        return -at.received_ms, ids.join_mail_id(self.info.provider, at.id)
 
 
 def merge_slices(slices: Sequence[MailboxSlice], limit: int) -> list[MailboxSlice]:
     """
-    Take the first *limit*, but nothing past the point to which every slice is known.
+    Merge the first *limit* messages, but none past the point to which every slice is known.
 
     Returns:
-        In order, for each email taken, the slice whose next one it is.
+        For each message of the page, in order, the slice whose next message it is.
     """
     if len(slices) == 1:
         return [slices[0]] * min(limit, len(slices[0].answer.emails))
-    merged: Iterator[Entry] = heapq.merge(*(one.entries() for one in slices), key=itemgetter(0, 1))
-    horizons = [horizon for one in slices if (horizon := one.horizon) is not None]
+    merged: Iterator[Entry] = heapq.merge(
+        *(mailbox_slice.entries() for mailbox_slice in slices), key=itemgetter(0, 1)
+    )
+    horizons = [
+        horizon for mailbox_slice in slices if (horizon := mailbox_slice.horizon) is not None
+    ]
     if horizons:
         nearest = min(horizons)
         merged = takewhile(lambda entry: entry[0] <= nearest, merged)
-    return [one for _, _, one in islice(merged, limit)]
+    return [mailbox_slice for _, _, mailbox_slice in islice(merged, limit)]
 
 
 def build_page(
@@ -194,29 +199,31 @@ def build_page(
     wanted: AbstractSet[str],
 ) -> MailPage:
     """
-    Make the page that holds *chosen*, and say where each connection stands after it.
+    Build the page of the *chosen* messages and each connection's position after it.
 
     Args:
         chosen: From `merge_slices`.
         slices: Of the connections that answered.
-        before: Where every connection stood before, by id.
-        warnings: Of the connections that did not answer; their positions stay.
+        before: Connection id -> its position before.
+        warnings: Of the connections that failed; their positions stay.
         wanted: Attributes of `records.Email`.
     """
-    counts = Counter([one.info.id for one in chosen])
-    shown = {
-        one.info.id: iter(one.emails(counts[one.info.id], wanted))
-        for one in slices
-        if counts[one.info.id]
-    }
+    counts = Counter([mailbox_slice.info.id for mailbox_slice in chosen])
     end = _end(chosen[-1], counts) if chosen else None
-    positions = {**before, **{one.info.id: one.moved(counts[one.info.id], end) for one in slices}}
+    emails_by_connection: dict[int, Iterator[mail_records.Email]] = {}
+    positions = dict(before)
+    for mailbox_slice in slices:
+        connection = mailbox_slice.info.id
+        count = counts[connection]
+        positions[connection] = mailbox_slice.position_after(count, end)
+        if count:
+            emails_by_connection[connection] = iter(mailbox_slice.emails(count, wanted))
     return MailPage(
-        emails=tuple([next(shown[one.info.id]) for one in chosen]),
+        emails=tuple([next(emails_by_connection[chosen_slice.info.id]) for chosen_slice in chosen]),
         positions=positions,
-        total=sum(max(one.total, one.returned) for one in positions.values()),
-        total_exact=all(one.total_exact for one in positions.values()),
-        has_more=not all(one.exhausted for one in positions.values()),
+        total=sum(max(after.total, after.returned) for after in positions.values()),
+        total_exact=all(after.total_exact for after in positions.values()),
+        has_more=not all(after.exhausted for after in positions.values()),
         warnings=tuple(warnings),
     )
 
@@ -228,8 +235,8 @@ def _end(last: MailboxSlice, counts: Mapping[int, int]) -> PageEnd:
 def with_prefixed_ids(
     emails: Iterable[mail_records.Email], provider: str, wanted: AbstractSet[str]
 ) -> list[mail_records.Email]:
-    """Prefix the ids; the received time, which is always read, stays only when it is wanted."""
-    dated = "received_at" in wanted
+    """Prefix the ids of emails; drop the received time, which is always read, unless wanted."""
+    keep_received_at = "received_at" in wanted
     prefix = ids.join_mail_id(provider, "")
     return [
         replace(
@@ -237,7 +244,7 @@ def with_prefixed_ids(
             id=prefix + email.id,
             provider=provider,
             thread_id=email.thread_id and prefix + email.thread_id,
-            received_at=email.received_at if dated else None,
+            received_at=email.received_at if keep_received_at else None,
         )
         for email in emails
     ]

@@ -1,7 +1,7 @@
 """
-Whether a message passes a query: the meaning of every mail filter, for what upstream cannot ask.
+The meaning of every mail filter, for filters that upstream does not know.
 
-Source: decisions 5.3 and 16 (Email).
+The rules: docs/spec/email.md#free-text, #sender-and-recipient, #subject and #label-filter.
 """
 
 import html
@@ -18,18 +18,18 @@ FOLDER_LABELS = frozenset({"TRASH", "SPAM", "DRAFT"})
 TEXT_FIELDS = frozenset({"subject", "body_preview", "body", "from_", "to", "cc"})
 
 _TERM = re.compile(r'"([^"]*)"?|([^\s"]+)')
-# Signs that belong to the letter before them, without which Hindi or Thai falls to pieces.
+# Combining marks are part of a word: Hindi and Thai words would be split without them.
 _MARKS = "".join(
-    one for one in map(chr, range(0x300, 0x1E00)) if unicodedata.category(one)[0] == "M"
+    char for char in map(chr, range(0x300, 0x1E00)) if unicodedata.category(char)[0] == "M"
 )
-# Pictures such as emoji are words to whoever searches for them, each of them one.
-_PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
-_WORD = re.compile(rf"[\w{_MARKS}]+|{_PICTURE.pattern}")
+# Each emoji is a word of its own.
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+_WORD = re.compile(rf"[\w{_MARKS}]+|{_EMOJI.pattern}")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_UNSEEN = re.compile(r"<(?:(script|style|head)\b|!--)", re.IGNORECASE)
+_INVISIBLE = re.compile(r"<(?:(script|style|head)\b|!--)", re.IGNORECASE)
 _CLOSING = MappingProxyType(
     {
         "--": re.compile("-->"),
@@ -43,18 +43,18 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def folder_label(query: MailQuery) -> str | None:
-    """Return "TRASH", "SPAM" or "DRAFT" when the query's label names that folder."""
+    """Return "TRASH", "SPAM" or "DRAFT" when the query's label names that folder, else None."""
     name = (query.label or "").upper()
     return name if name in FOLDER_LABELS else None
 
 
 def needed_attributes(query: MailQuery, *, text: bool) -> frozenset[str]:
     """
-    Name the attributes of `records.Email` that `matches` looks at.
+    Return the attributes of `Email` that `matches` reads.
 
     Args:
-        query: What is searched for.
-        text: Whether the words of the query are to be checked as well.
+        query: The query.
+        text: As in `matches`.
     """
     by_part = {
         "from_": query.sender,
@@ -74,20 +74,29 @@ def needed_attributes(query: MailQuery, *, text: bool) -> frozenset[str]:
 
 
 def restricts(query: MailQuery, *, text: bool) -> bool:
-    """Whether there is a message that does not pass; *text* as in `matches`."""
-    asked = (query.subject, query.sender, query.recipient, query.after, query.before, query.unread)
-    labelled = bool(query.label) and not folder_label(query)
-    return any(asked) or labelled or query.has_attachment is not None or bool(text and query.text)
+    """Tell whether any message may fail to match; *text* as in `matches`."""
+    filters = (
+        query.subject,
+        query.sender,
+        query.recipient,
+        query.after,
+        query.before,
+        query.unread,
+    )
+    has_label = bool(query.label) and not folder_label(query)
+    return (
+        any(filters) or has_label or query.has_attachment is not None or bool(text and query.text)
+    )
 
 
 def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
     """
-    Whether a message is what the query asks for; folders are the connector's business.
+    Tell whether a message matches a query; the connector takes care of folders.
 
     Args:
-        email: Holds at least what `needed_attributes` names.
-        query: What is searched for.
-        text: Whether the words of the query must be found; False trusts upstream.
+        email: Has at least the `needed_attributes`.
+        query: The query.
+        text: Whether to check the free text; False: upstream has done it.
     """
     received = email.received_at
     if query.after and (received is None or received <= query.after):
@@ -100,54 +109,55 @@ def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
         return False
     if query.subject and fold(query.subject) not in fold(email.subject or ""):
         return False
-    if query.sender and not _is(query.sender, (email.from_,) if email.from_ else ()):
+    if query.sender and not _is_among(query.sender, (email.from_,) if email.from_ else ()):
         return False
-    if query.recipient and not _is(query.recipient, _reached(email, query)):
+    if query.recipient and not _is_among(query.recipient, _recipients(email, query)):
         return False
     if query.label and not folder_label(query) and not _has_label(email, query.label):
         return False
-    return not (text and query.text) or _has_words(email, query.text, query.text_fields)
+    return not (text and query.text) or _has_terms(email, query.text, query.text_fields)
 
 
 def is_address(value: str) -> bool:
-    """Whether a sender or recipient filter is a whole address, to be matched exactly."""
+    """Tell whether a sender or recipient filter is a whole address, which matches exactly."""
     local, at, domain = value.partition("@")
     return bool(local and at and domain) and "@" not in domain and not re.search(r"\s", value)
 
 
 def terms(text: str) -> tuple[str, ...]:
     """
-    Split a free-text query into words and phrases, folded, without what no word is in.
+    Split a free-text query into words and phrases, folded.
 
-    A term that stood in quotes or holds punctuation comes as its words, joined by blanks.
+    A term that is quoted or holds punctuation becomes its words, joined by blanks; a term without
+    any word is dropped.
     """
-    found = (match[1] if match[1] is not None else match[2] for match in _TERM.finditer(text))
-    split = (" ".join(_WORD.findall(fold(term))) for term in found)
+    raw_terms = (match[1] if match[1] is not None else match[2] for match in _TERM.finditer(text))
+    split = (" ".join(_WORD.findall(fold(term))) for term in raw_terms)
     return tuple(dict.fromkeys(term for term in split if term))
 
 
 def upstream_terms(text: str) -> tuple[str, ...]:
     """
-    Return the terms to ask upstream for: those of a free-text query, parted at their pictures.
+    Return the terms of a free-text query to send upstream: without emoji, which split a term.
 
-    No search language promises to find pictures; see `has_emoji`.
+    No upstream search promises to find emoji; see `has_emoji`.
     """
-    pieces = (piece.strip() for term in terms(text) for piece in _PICTURE.split(term))
+    pieces = (piece.strip() for term in terms(text) for piece in _EMOJI.split(term))
     return tuple(dict.fromkeys(piece for piece in pieces if piece))
 
 
 def has_emoji(text: str) -> bool:
-    """Whether a free-text query looks for pictures, which are found here and not upstream."""
-    return _PICTURE.search(text) is not None
+    """Tell whether a free-text query holds emoji, which must be searched for here."""
+    return _EMOJI.search(text) is not None
 
 
 def is_unspaced_script(text: str) -> bool:
-    """Whether a text is in a script without blanks, in which words have no beginnings."""
+    """Tell whether a text is in a script that does not separate words by blanks."""
     return _UNSPACED.search(text) is not None
 
 
 def fold(text: str) -> str:
-    """Make texts comparable whatever their case and their composition of accents."""
+    """Fold case and Unicode composition, for comparisons."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -155,40 +165,42 @@ def fold(text: str) -> str:
 
 def html_to_text(markup: str) -> str:
     """
-    Return the text that a reader of an HTML body sees, roughly.
+    Return roughly the visible text of an HTML body.
 
-    Whatever the markup, and strangers wrote it, this takes time that grows with its length alone.
+    Takes linear time, whatever the markup: strangers wrote it.
     """
-    return html.unescape(_TAG.sub(" ", " ".join(_seen(markup))))
+    return html.unescape(_TAG.sub(" ", " ".join(_visible_parts(markup))))
 
 
-def _seen(markup: str) -> Iterator[str]:
-    """Yield what lies between the parts that no reader sees; one never closed is no such part."""
+def _visible_parts(markup: str) -> Iterator[str]:
+    """Yield the text between scripts, styles, heads and comments; unclosed ones are text."""
     at = 0
-    endless: set[str] = set()  # kinds that are not closed any more
-    for opening in _UNSEEN.finditer(markup):
+    unclosed: set[str] = set()  # kinds without a closing tag in the rest
+    for opening in _INVISIBLE.finditer(markup):
         kind = (opening[1] or "--").lower()
-        if opening.start() < at or kind in endless:
+        if opening.start() < at or kind in unclosed:
             continue
         closing = _CLOSING[kind].search(markup, opening.end())
         if closing is None:
-            endless.add(kind)
+            unclosed.add(kind)
             continue
         yield markup[at : opening.start()]
         at = closing.end()
     yield markup[at:]
 
 
-def _is(wanted: str, participants: Iterable[mail_records.Participant]) -> bool:
+def _is_among(wanted: str, people: Iterable[mail_records.Participant]) -> bool:
     value = fold(wanted.strip())
     if is_address(value):
-        return any(fold(one.email) == value for one in participants)
+        return any(fold(person.email) == value for person in people)
     if value.startswith("@"):
-        return any(fold(one.email).rpartition("@")[2] == value[1:] for one in participants)
-    return any(value in fold(one.email) or value in fold(one.name or "") for one in participants)
+        return any(fold(person.email).rpartition("@")[2] == value[1:] for person in people)
+    return any(value in fold(person.email) or value in fold(person.name or "") for person in people)
 
 
-def _reached(email: mail_records.Email, query: MailQuery) -> tuple[mail_records.Participant, ...]:
+def _recipients(
+    email: mail_records.Email, query: MailQuery
+) -> tuple[mail_records.Participant, ...]:
     return (*(email.to or ()), *((email.cc or ()) if query.recipient_in_cc else ()))
 
 
@@ -197,18 +209,18 @@ def _has_label(email: mail_records.Email, label: str) -> bool:
     return any(fold(name) == wanted for name in email.labels or ())
 
 
-def _has_words(email: mail_records.Email, text: str, fields: AbstractSet[str]) -> bool:
+def _has_terms(email: mail_records.Email, text: str, fields: AbstractSet[str]) -> bool:
     wanted = terms(text)
-    texts = [fold(one) for one in _texts(email, fields)]
-    words = ["".join(f" {word}" for word in _WORD.findall(one)) for one in texts]
-    return bool(wanted) and all(_found(term, texts, words) for term in wanted)
+    texts = [fold(text) for text in _texts(email, fields)]
+    words = ["".join(f" {word}" for word in _WORD.findall(text)) for text in texts]
+    return bool(wanted) and all(_has_term(term, texts, words) for term in wanted)
 
 
-def _found(term: str, texts: list[str], words: list[str]) -> bool:
-    """Find *term* as a word or the beginning of one; without blanks, anywhere."""
+def _has_term(term: str, texts: list[str], words: list[str]) -> bool:
+    """Tell whether a word starts with *term*; in a script without blanks, whether it occurs."""
     if is_unspaced_script(term):
         return any(term in text for text in texts)
-    return any(f" {term}" in line for line in words)
+    return any(f" {term}" in joined_words for joined_words in words)
 
 
 def _texts(email: mail_records.Email, fields: AbstractSet[str]) -> Iterator[str]:
@@ -225,5 +237,5 @@ def _texts(email: mail_records.Email, fields: AbstractSet[str]) -> Iterator[str]
             yield from map(_participant, people or ())
 
 
-def _participant(one: mail_records.Participant) -> str:
-    return f"{one.name or ''} {one.email}"
+def _participant(person: mail_records.Participant) -> str:
+    return f"{person.name or ''} {person.email}"

@@ -1,7 +1,7 @@
 """
-The text of replies and forwards: the caller's words, then the original.
+Bodies and subjects of replies and forwards: the caller's text, then the original.
 
-Source: decisions 5.7 and 16 (Email).
+The rules: docs/spec/email.md#quoting and #forwards-with-hidden-fields.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ Body = tuple[str, str]
 
 
 def reply_subject(subject: str | None) -> str:
-    """Prefix a subject with "Re: " unless it starts so in any case."""
+    """Prefix a subject with "Re: " unless it starts with "re:", in any case."""
     return _prefixed(subject, "Re: ", ("re:",))
 
 
 def forward_subject(subject: str | None) -> str:
-    """Prefix a subject with "Fwd: " unless it starts with "fwd:" or "fw:" in any case."""
+    """Prefix a subject with "Fwd: " unless it starts with "fwd:" or "fw:", in any case."""
     return _prefixed(subject, "Fwd: ", ("fwd:", "fw:"))
 
 
@@ -32,9 +32,9 @@ def quote_in_reply(body: Body, original: mail_records.Email, *, hidden: Abstract
     Put a reply before the quoted original.
 
     Args:
-        body: Text and type ("html" or "text") as the caller wrote it; the type is kept.
-        original: With its body; author and time are told when it has them.
-        hidden: Attributes of *original* not to tell.
+        body: Text and type ("html" or "text") of the caller; the type is kept.
+        original: With its body; author and time are named when it has them.
+        hidden: Attributes of *original* that must not appear.
 
     Returns:
         Text and type.
@@ -65,7 +65,7 @@ def quote_in_forward(body: Body, original: mail_records.Email, *, hidden: Abstra
 
 
 def text_to_html(text: str) -> str:
-    """Show plain text in HTML, line breaks kept."""
+    """Return plain text as HTML, with its line breaks."""
     return "<br>".join(escape(line) for line in text.splitlines())
 
 
@@ -93,8 +93,8 @@ def _header_block(original: mail_records.Email, hidden: AbstractSet[str]) -> Ite
             yield f"{label}: {', '.join(map(_person, people))}"
 
 
-def _person(one: mail_records.Participant) -> str:
-    return f"{one.name} <{one.email}>" if one.name else one.email
+def _person(person: mail_records.Participant) -> str:
+    return f"{person.name} <{person.email}>" if person.name else person.email
 
 
 def _as_html(original: mail_records.Email) -> str:

@@ -1,9 +1,9 @@
 """
-Reading a mailbox from a position on, page by page, until enough of it passes.
+Reads a mailbox from a position on, page by page, until enough messages match.
 
-Upstream gives pages newest first; the order within one received time is ours (by id), so a time
-that a page's end may cut in two is held back until the next page has completed it.
-Source: decisions 0 (page filling) and 5.3.
+Upstream sends pages newest first; messages of one received time are ordered by id, by us. So the
+messages of the last received time of a page are held back until the next page has completed them.
+The limits: docs/spec/paging.md#page-filling.
 """
 
 import time
@@ -17,16 +17,16 @@ from providers.failures import Throttled, TimedOut
 from providers.ports.mail import MailPosition
 from providers.records.base import EPOCH, to_epoch_ms
 
-MAX_PAGES = 5  # upstream pages per call; decisions 0
-MAX_SECONDS = 8.0  # after which no further page is begun, so that a call ends within its fifteen
+MAX_PAGES = 5  # of upstream, per call
+MAX_SECONDS = 8.0  # no page is requested later, so that a call ends within its 15 seconds
 
-# Sorts after every id, so that a position may say "all of this millisecond".
+# Sorts after every id: with it, a position comes after all messages of its millisecond.
 _LAST_ID = "~"
 _ID = attrgetter("id")
 
 
 class Positioned(Protocol):
-    """A message as far as its place in the order goes: a record, or what upstream sent."""
+    """A message with the attributes that order it: a record, or as upstream sent it."""
 
     @property
     def id(self) -> str:
@@ -34,7 +34,7 @@ class Positioned(Protocol):
 
     @property
     def received_at(self) -> datetime | None:
-        """In whole milliseconds."""
+        """The received time, in whole milliseconds."""
 
 
 M = TypeVar("M", bound=Positioned)
@@ -46,10 +46,10 @@ class Page(Generic[M]):
     One page of upstream.
 
     Attributes:
-        emails: Those that may pass, in any order.
-        floor_ms: The oldest received time on the page, of those left out too; None when there was
-            nothing to see.
-        last: Whether upstream has nothing more.
+        emails: Messages that may match, in any order.
+        floor_ms: The oldest received time on the page, also of messages left out; None when the
+            page is empty.
+        last: Whether upstream has no further page.
     """
 
     emails: Sequence[M]
@@ -60,13 +60,12 @@ class Page(Generic[M]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanResult(Generic[M]):
     """
-    What was found.
+    Result of `scan`.
 
     Attributes:
-        emails: In order, at most as many as asked for.
-        scanned_to: As in `MailSlice`.
-        exhausted: As in `MailSlice`.
-        counted: How many passed, those past the limit included.
+        emails: Matching messages in order, at most the limit.
+        scanned_to, exhausted: As in `MailSlice`.
+        counted: Number of messages that matched, those past the limit included.
     """
 
     emails: tuple[M, ...]
@@ -75,29 +74,29 @@ class ScanResult(Generic[M]):
     counted: int
 
 
-def position(one: Positioned) -> MailPosition:
-    """Return where a message stands in its mailbox's order."""
-    received = one.received_at
-    return MailPosition(0 if received is None else to_epoch_ms(received), one.id)
+def position(message: Positioned) -> MailPosition:
+    """Return the position of a message in its mailbox."""
+    received = message.received_at
+    return MailPosition(0 if received is None else to_epoch_ms(received), message.id)
 
 
 def end_of_millisecond(received_ms: int) -> MailPosition:
-    """Return the position behind everything that was received in this millisecond."""
+    """Return the position after all messages of a millisecond."""
     return MailPosition(received_ms, _LAST_ID)
 
 
 def sorted_after(emails: Iterable[M], after: MailPosition | None) -> list[M]:
-    """Return in order what comes strictly after a position."""
+    """Return the messages that come strictly after a position, in order."""
     ordered: list[M] = sorted(emails, key=_ID)
-    ordered.sort(key=_received, reverse=True)  # what is equal stays in order
+    ordered.sort(key=_received, reverse=True)  # stable: ids stay in order
     if after is None:
         return ordered
     start = after.rank
-    return [one for one in ordered if position(one).rank > start]
+    return [email for email in ordered if position(email).rank > start]
 
 
-def _received(one: Positioned) -> datetime:
-    return one.received_at or EPOCH
+def _received(message: Positioned) -> datetime:
+    return message.received_at or EPOCH
 
 
 async def scan(
@@ -108,43 +107,43 @@ async def scan(
     keep: Callable[[Sequence[M]], Awaitable[Sequence[M]]],
 ) -> ScanResult[M]:
     """
-    Read pages until *limit* messages passed, all was read, or enough was read to move on.
+    Read pages until *limit* messages match, all is read, or `MAX_PAGES` or `MAX_SECONDS` passed.
 
     Args:
-        pages: Newest first; holds nothing that would have to be closed.
-        after: Where to start; what does not come after it is passed over.
-        limit: How many to return.
-        keep: Returns those of some messages, given in order, that pass.
+        pages: Newest first; needs no closing.
+        after: Messages up to here are skipped.
+        limit: Number of messages to return.
+        keep: Returns the messages that match, of some that are in order.
 
     Raises:
-        Throttled, TimedOut: Before anything could be read; later they end the page early.
+        Throttled, TimedOut: Before anything was read; later they end the page early.
         ProviderFailure: From *pages* and *keep*.
     """
     reader = _Reader[M](after)
-    found: list[M] = []
+    matching: list[M] = []
     last = False
-    while not last and len(found) <= limit and not reader.tired:
+    while not last and len(matching) <= limit and not reader.limit_reached:
         try:
             page = await anext(pages, None)
             last = page is None or page.last
-            found += await keep(reader.take(page) if page else reader.rest())
+            matching += await keep(reader.take(page) if page else reader.rest())
             reader.settle()
         except (Throttled, TimedOut):
             if not reader.moved:
                 raise
             last = False
             break
-    whole = last and len(found) <= limit
+    whole = last and len(matching) <= limit
     return ScanResult(
-        emails=tuple(found[:limit]),
-        scanned_to=None if whole or len(found) > limit else reader.reached,
+        emails=tuple(matching[:limit]),
+        scanned_to=None if whole or len(matching) > limit else reader.reached,
         exhausted=whole,
-        counted=len(found),
+        counted=len(matching),
     )
 
 
 class _Reader(Generic[M]):
-    """Puts pages in order, holding back what the next page may still complete."""
+    """Puts the messages of pages in order, and holds back those of a page's last received time."""
 
     def __init__(self, after: MailPosition | None) -> None:
         self._after = after
@@ -161,12 +160,12 @@ class _Reader(Generic[M]):
         return self.reached != self._after
 
     @property
-    def tired(self) -> bool:
+    def limit_reached(self) -> bool:
         late = time.monotonic() - self._started > MAX_SECONDS
         return self.moved and (late or self._pages >= MAX_PAGES)
 
     def settle(self) -> None:
-        """Count what was taken as consumed."""
+        """Mark the messages taken so far as consumed."""
         self.reached = self._complete
 
     def rest(self) -> list[M]:
@@ -174,22 +173,22 @@ class _Reader(Generic[M]):
         return ready
 
     def take(self, page: Page[M]) -> list[M]:
-        """Take a page in; return in order what is complete now."""
+        """Add a page; return, in order, the messages that are complete now."""
         self._pages += 1
         fresh = {email.id: email for email in page.emails if email.id not in self._seen}
         self._seen |= fresh.keys()
         self._held += fresh.values()
         if page.last:
             return self.rest()
-        floors = [one for one in (self._floor, page.floor_ms) if one is not None]
+        floors = [floor for floor in (self._floor, page.floor_ms) if floor is not None]
         if not floors:
             return []
         self._floor = min(floors)
         complete = end_of_millisecond(self._floor + 1)
         held, self._held = self._held, []
         ready: list[M] = []
-        for one in held:
-            (ready if position(one).rank < complete.rank else self._held).append(one)
+        for email in held:
+            (ready if position(email).rank < complete.rank else self._held).append(email)
         if self._after is None or complete.rank > self._after.rank:
             self._complete = complete
         return sorted_after(ready, self._after)

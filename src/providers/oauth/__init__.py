@@ -1,1 +1,7 @@
-"""Legend to be written."""
+"""
+OAuth: docs/spec/upstream/oauth.md#endpoints.
+
+    credentials      access tokens of connections, refreshed in time
+    token_endpoint   authorization URLs and the token endpoint
+    device_flow      the first step of the device flow
+"""

@@ -132,7 +132,7 @@ class EventKey(NamedTuple):
     """Where an event is: the calendar's id for callers and its place, and upstream's own id."""
 
     calendar_id: int
-    place: CalendarKey
+    calendar_key: CalendarKey
     event: str
 
 

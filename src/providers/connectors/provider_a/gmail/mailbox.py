@@ -10,10 +10,10 @@ from providers.connectors.provider_a.gmail.response_types import Conversation, M
 from providers.connectors.provider_a.gmail.search_query import Trust, search
 from providers.connectors.provider_a.gmail.sending import Sender
 from providers.connectors.provider_a.memory import Memory
-from providers.failures import Broken, Missing, ProviderFailure, Throttled, TimedOut
+from providers.failures import Broken, Missing, ProviderFailure
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
-from providers.mail import query_matching, scanning
+from providers.mail import delivery, query_matching, scanning
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
     Draft,
@@ -97,7 +97,7 @@ class Mail:
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """Read a conversation; see `MailPort.thread`."""
-        _check(thread_id)
+        _require_valid_id(thread_id)
         answer = await self._upstream.call(
             "GET", *ROOT, "threads", thread_id, params=requested_fields.thread(frozenset(wanted))
         )
@@ -120,12 +120,12 @@ class Mail:
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
         """Answer a message once; see `MailPort.reply`."""
-        _check(message_id)
+        _require_valid_id(message_id)
         return await self._sender.reply(message_id, reply)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
         """Pass a message on once; see `MailPort.forward`."""
-        _check(message_id)
+        _require_valid_id(message_id)
         return await self._sender.forward(message_id, forward)
 
     async def trash(self, message_id: str) -> None:
@@ -134,7 +134,7 @@ class Mail:
             await self._untrashed(message_id)
             await self._upstream.call("POST", *ROOT, "messages", message_id, "trash")
         except ProviderFailure as failure:
-            raise _told(failure) from failure
+            raise delivery.failure_of_change(failure) from failure
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
         """Change read state, then labels; see `MailPort.change`."""
@@ -151,7 +151,7 @@ class Mail:
             if add or remove:
                 await self._modify(message_id, add, [one for one in remove if one not in add])
         except ProviderFailure as failure:
-            raise _told(failure) from failure
+            raise delivery.failure_of_change(failure) from failure
         return mail_records.SentMessage(email_id=message.id, thread_id=message.thread_id)
 
     async def probe(self) -> None:
@@ -171,7 +171,7 @@ class Mail:
         return None if found in (None, mapping.HIDDEN_LABEL) else (found,)
 
     async def _message(self, message_id: str, params: requested_fields.Params) -> Message:
-        _check(message_id)
+        _require_valid_id(message_id)
         answer = await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
         return decoded(answer)
 
@@ -192,11 +192,6 @@ class Mail:
         )
 
 
-def _check(native: str) -> None:
+def _require_valid_id(native: str) -> None:
     if not is_provider_a_id(native):
         raise Missing
-
-
-def _told(failure: ProviderFailure) -> ProviderFailure:
-    """Return what a failed change is told as: 404 but for 429 and time-outs (decisions 16)."""
-    return failure if isinstance(failure, Throttled | TimedOut) else Missing()

@@ -67,7 +67,7 @@ class Calendars:
         return mapping.event(answer.decode(Event), wanted)
 
     async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
-        """Return when a calendar is taken; see `CalendarPort.merge_busy`."""
+        """Return when a calendar is taken; see `CalendarPort.busy`."""
         params = selected_fields.busy(own_responses=own_responses)
         found, complete = await self._view(calendar, span, params)
         if not complete:

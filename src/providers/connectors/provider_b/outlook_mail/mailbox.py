@@ -9,10 +9,10 @@ from providers.connectors.provider_b.outlook_mail.reading import Place, Reader, 
 from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.connectors.provider_b.outlook_mail.sending import Sender
 from providers.dry_run import in_dry_run
-from providers.failures import Missing, ProviderFailure, Stale, Throttled, TimedOut
+from providers.failures import Missing, ProviderFailure, Stale
 from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
-from providers.mail import query_matching, scanning
+from providers.mail import delivery, query_matching, scanning
 from providers.mail.lazy_records import LazyRecords
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
@@ -59,7 +59,7 @@ class Mail:
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """Read a conversation; see `MailPort.thread`."""
-        _check(thread_id)
+        _require_valid_id(thread_id)
         trash, _ = await self._memory.folders(self._upstream)
         place = Place(
             path=("messages",),
@@ -78,13 +78,13 @@ class Mail:
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
         """Answer a message once; see `MailPort.reply`."""
-        _check(message_id)
+        _require_valid_id(message_id)
         await self._foreseen(message_id)
         return await self._sender.reply(message_id, reply)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
         """Pass a message on once; see `MailPort.forward`."""
-        _check(message_id)
+        _require_valid_id(message_id)
         await self._foreseen(message_id)
         return await self._sender.forward(message_id, forward)
 
@@ -102,7 +102,7 @@ class Mail:
                 headers=PREFER,
             )
         except ProviderFailure as failure:
-            raise _told(failure) from failure
+            raise delivery.failure_of_change(failure) from failure
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
         """Change read state, then labels; see `MailPort.change`."""
@@ -113,7 +113,7 @@ class Mail:
             if change.add_labels or change.remove_labels:
                 await self._relabel(message_id, change)
         except ProviderFailure as failure:
-            raise _told(failure) from failure
+            raise delivery.failure_of_change(failure) from failure
         return mail_records.SentMessage(email_id=message.id, thread_id=message.conversation_id)
 
     async def probe(self) -> None:
@@ -208,7 +208,7 @@ class Mail:
     # -- changing
 
     async def _message(self, message_id: str, params: selected_fields.Params) -> Message:
-        _check(message_id)
+        _require_valid_id(message_id)
         answer = await self._upstream.call(
             "GET", *ROOT, "messages", message_id, params=params, headers=PREFER
         )
@@ -275,11 +275,6 @@ def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
     return labels
 
 
-def _check(native: str) -> None:
+def _require_valid_id(native: str) -> None:
     if not is_provider_b_id(native):
         raise Missing
-
-
-def _told(failure: ProviderFailure) -> ProviderFailure:
-    """Return what a failed change is told as: 404 but for 429 and time-outs (decisions 16)."""
-    return failure if isinstance(failure, Throttled | TimedOut) else Missing()
