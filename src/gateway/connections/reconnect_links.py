@@ -56,7 +56,7 @@ class ReconnectLinks:
         Return the connection id of *text*, the last path segment of a link.
 
         Raises:
-            InvalidLink: Not one of ours, or its week is over.
+            InvalidLink: Not signed by this gateway, or expired.
         """
         number, _, rest = text.partition(".")
         day, _, signature = rest.partition(".")

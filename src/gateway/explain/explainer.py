@@ -120,16 +120,16 @@ def _rule_view(rule: Rule) -> views.DecidingRule:
 
 def _change(parts: tuple[PolicyChange, ...], subject: Subject) -> views.TokenChange:
     """Return the change in the form that the management API accepts."""
-    until = [one.expires_at for one in parts if isinstance(one, ExtendLifetime)]
+    until = [part.expires_at for part in parts if isinstance(part, ExtendLifetime)]
     end: _End = {"expiresAt": timestamps.to_text(until[-1])} if until else {}
     return {
         "settings": changes.settings_patch(subject.token.settings, parts),
         **end,
         "addRules": [
-            {"ruleType": one.rule_type, "pattern": one.pattern, "action": RuleAction.ALLOW}
-            for one in parts
-            if isinstance(one, AddAllowRule)
+            {"ruleType": part.rule_type, "pattern": part.pattern, "action": RuleAction.ALLOW}
+            for part in parts
+            if isinstance(part, AddAllowRule)
         ],
-        "removeRules": [one.rule.id for one in parts if isinstance(one, RemoveRule)],
+        "removeRules": [part.rule.id for part in parts if isinstance(part, RemoveRule)],
         "text": changes.describe(parts),
     }

@@ -38,16 +38,7 @@ CHECK_SECONDS = 15.0  # between two checks for expired intents
 _BATCH = 20  # intents of one check
 _EMPTY_LOOKS = 2  # searches without a match, after which the resource counts as not created
 # From one search to the next; the last search comes after about a day.
-LOOK_PAUSES_MS = (
-    60_000,
-    60_000,
-    300_000,
-    1_800_000,
-    3_600_000,
-    14_400_000,
-    28_800_000,
-    36_000_000,
-)
+LOOK_PAUSES_MS = tuple(60_000 * minutes for minutes in (1, 1, 5, 30, 60, 240, 480, 600))
 
 
 class Accounts(Protocol):

@@ -1,4 +1,4 @@
-"""Versions of the database schema: the current one, the known ones, and the way back."""
+"""Versions of the database schema: the current one, the known ones, and downgrades."""
 
 from alembic import command
 from alembic.migration import MigrationContext

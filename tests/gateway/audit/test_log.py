@@ -185,7 +185,7 @@ async def test_what_is_left_when_the_process_ends_is_stored(decisions, database)
     assert await stored(database) == ["a"]
 
 
-async def test_it_says_so_when_the_last_rows_are_lost(decisions, database, monkeypatch, caplog):
+async def test_the_loss_of_the_last_rows_is_logged(decisions, database, monkeypatch, caplog):
     @asynccontextmanager
     async def unavailable():
         raise StorageUnavailable
@@ -243,7 +243,7 @@ async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
         ("null", ("failed", None, None, 404)),
     ],
 )
-async def test_a_replayed_refusal_is_told_by_the_word_in_its_body(decisions, word, told):
+async def test_a_replayed_refusal_is_recorded_by_the_code_in_its_body(decisions, word, told):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
     context = SimpleNamespace(
         caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
@@ -392,7 +392,7 @@ async def test_whole_days_are_dropped_in_batches(decisions, database, monkeypatc
     assert await broken(database) == []
 
 
-async def test_one_process_at_a_time_drops_every_hour(database, monkeypatch):
+async def test_one_process_at_a_time_deletes_old_rows_every_hour(database, monkeypatch):
     module = "gateway.audit.retention"
     monkeypatch.setattr(f"{module}.FIRST_PAUSE_SECONDS", 0)
     at_work, most, turns = 0, 0, asyncio.Semaphore(0)

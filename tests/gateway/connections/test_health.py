@@ -65,7 +65,7 @@ def answered(connection, outcome="200"):
     return CallEvent("PROVIDER_A", "GET", outcome, 0.0, 0.0, connection)
 
 
-async def test_the_moment_of_the_call_is_written(database, last_success, connection, time):
+async def test_the_time_of_the_call_is_written(database, last_success, connection, time):
     last_success.record(answered(connection))
     at = time.now
     time.now += 20_000
@@ -91,7 +91,9 @@ async def test_it_is_written_again_when_it_is_old_and_not_before(
     assert await stored(database, connection) == first + RESOLUTION_MS
 
 
-async def test_what_another_process_wrote_is_no_news(database, last_success, connection, time):
+async def test_a_fresh_time_of_another_process_is_not_overwritten(
+    database, last_success, connection, time
+):
     other = LastSuccess(database, clock=time)
     for one in (last_success, other):
         one.record(answered(connection))
@@ -99,7 +101,7 @@ async def test_what_another_process_wrote_is_no_news(database, last_success, con
     assert (await last_success.write(), await other.write()) == (1, 0)
 
 
-async def test_nothing_is_asked_when_nothing_was_called(database, last_success):
+async def test_without_calls_the_database_is_not_queried(database, last_success):
     await database.close()  # whoever asked it now would open it again
     asked = database.reader.pool.checkedin() + database.reader.pool.checkedout()
 
@@ -108,7 +110,7 @@ async def test_nothing_is_asked_when_nothing_was_called(database, last_success):
 
 
 @pytest.mark.parametrize("outcome", ["401", "404", "429", "500", "broken", "late", "cancelled"])
-async def test_what_failed_is_not_noted(database, last_success, connection, outcome):
+async def test_failed_calls_are_not_recorded(database, last_success, connection, outcome):
     last_success.record(answered(connection, outcome))
 
     assert await last_success.write() == 0
@@ -175,7 +177,7 @@ async def gateway(migrated_file, tmp_path, monkeypatch, sandbox):
         yield running
 
 
-async def test_a_gateway_that_serves_writes_it(gateway, sandbox):
+async def test_a_serving_gateway_writes_last_ok_at(gateway, sandbox):
     scopes = ["https://www.googleapis.com/auth/gmail.readonly"]
     transport = httpx.ASGITransport(gateway)
     admin = {"Authorization": f"Bearer {ADMIN}"}

@@ -32,7 +32,7 @@ def last_part(url):
     return url.rpartition("/")[2]
 
 
-def test_a_link_is_the_same_all_day_and_good_for_a_week(hand):
+def test_a_link_is_the_same_all_day_and_valid_for_a_week(hand):
     url = links(hand).url(7)
     hand.now += DAY - 1
     assert links(hand).url(7) == url

@@ -10,7 +10,7 @@ from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow, OAuthAttempt, Operator, Resource
 
 
-async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
+async def test_one_process_sweeps_per_hour(database, time):
     done = []
 
     async def sweep():
@@ -28,7 +28,7 @@ async def test_one_process_sweeps_and_an_hour_later_one_again(database, time):
     assert done == [time.now - HOUR * 1000, time.now]
 
 
-async def test_a_sweep_that_fails_is_done_again_an_hour_later(database, time, monkeypatch, caplog):
+async def test_a_failed_sweep_runs_again_an_hour_later(database, time, monkeypatch, caplog):
     """The others of that hour are not waited for: what is old stays old."""
     monkeypatch.setattr(cleanup, "_CHECK_SECONDS", 0)
     tried, again = [], asyncio.Event()

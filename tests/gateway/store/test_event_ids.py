@@ -123,7 +123,7 @@ async def test_an_event_that_was_kept_is_found(known, store):
     assert len(await rows(known, EventRow)) == 1201
 
 
-async def test_what_is_known_is_not_written_again(known, monkeypatch):
+async def test_cached_events_are_not_written_again(known, monkeypatch):
     ids = EventIds(known)
     await ids.calendar_ids([WORK])
     await ids.store_events(places("event", 10))
@@ -142,7 +142,7 @@ async def test_what_is_known_is_not_written_again(known, monkeypatch):
     assert written == [2]
 
 
-async def test_memory_is_bounded_and_forgetting_loses_nothing(known, monkeypatch):
+async def test_the_cache_is_bounded_and_eviction_loses_no_id(known, monkeypatch):
     monkeypatch.setattr(event_ids, "MAX_CACHED_EVENTS", 5)
     monkeypatch.setattr(event_ids, "MAX_CACHED_CALENDARS", 2)
     ids = EventIds(known)
@@ -159,14 +159,14 @@ async def test_memory_is_bounded_and_forgetting_loses_nothing(known, monkeypatch
     assert len(await rows(known, EventRow)) == 20
 
 
-async def test_more_calendars_than_are_remembered_are_all_named(known, monkeypatch):
+async def test_more_calendars_than_the_cache_holds_all_get_ids(known, monkeypatch):
     monkeypatch.setattr(event_ids, "MAX_CACHED_CALENDARS", 2)
     wanted = [CalendarKey(1, f"calendar {number}") for number in range(5)]
 
     assert list((await EventIds(known).calendar_ids(wanted)).values()) == [1, 2, 3, 4, 5]
 
 
-async def test_the_calendars_of_a_connection_that_is_gone_are_left_out(known):
+async def test_calendars_of_a_removed_connection_are_left_out(known):
     ids = EventIds(known)
     gone = CalendarKey(99, "x")
 
@@ -189,7 +189,7 @@ async def test_ids_of_a_removed_connection_are_never_given_out_again(known):
     assert await after.calendar_ids([WORK]) == {WORK: 2}
 
 
-async def test_events_that_could_not_be_kept_are_tried_again(known):
+async def test_events_that_could_not_be_stored_are_retried(known):
     ids = EventIds(known)
     kept = places("event", 2, WORK)
 
@@ -201,7 +201,7 @@ async def test_events_that_could_not_be_kept_are_tried_again(known):
     assert len(await rows(known, EventRow)) == 2
 
 
-async def test_a_database_that_does_not_answer_is_told_as_overload(tmp_path):
+async def test_an_unavailable_database_is_reported_as_overload(tmp_path):
     database = Database.open(f"sqlite+aiosqlite:///{tmp_path / 'nothing' / 'gateway.db'}")
     ids = EventIds(database)
 

@@ -185,7 +185,7 @@ async def test_a_crashed_try_is_taken_over_when_its_lease_is_over_and_not_before
     assert (taken.seed, taken.number, taken.maybe_sent) == (crashed.seed, 2, True)
 
 
-async def test_a_living_process_keeps_its_tries(process, clock):
+async def test_a_live_process_renews_its_attempts(process, clock):
     ledger, other = process(), process()
     await ledger.begin(intent())
     for _ in range(10):
@@ -195,7 +195,7 @@ async def test_a_living_process_keeps_its_tries(process, clock):
     assert isinstance(await other.begin(intent()), InProgress)
 
 
-async def test_an_abandoned_try_is_renewed_no_longer(ledger, clock):
+async def test_an_abandoned_attempt_is_not_renewed(ledger, clock):
     await ledger.abandon(await ledger.begin(intent()))
     clock.now += LEASE_MS
     await ledger.renew()
@@ -227,7 +227,7 @@ async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_o
     assert isinstance(await other.begin(intent()), Attempt)
 
 
-async def test_an_entry_is_forgotten_after_24_hours(ledger, clock):
+async def test_an_entry_expires_after_24_hours(ledger, clock):
     first = await ledger.begin(intent())
     await ledger.complete(first, SENT)
     clock.now += RETENTION_MS - 1
