@@ -1,4 +1,4 @@
-"""Documents, schema, table and contract say the same thing."""
+"""Documents, schema, table and specification agree."""
 
 import re
 
@@ -10,14 +10,12 @@ from graphql import (
     print_ast,
     validate,
 )
-from paths import SHARED
+from spec_pages import first_table, section, words
 
 from graph import schema
 from graph.masking import guards
 from rest_compat import documents
 from rest_compat.table import ENDPOINTS, Endpoint
-
-CONTRACT = SHARED / "spec" / "access-api.md"
 
 rows = pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: f"{row.method} {row.path}")
 
@@ -27,8 +25,8 @@ REQUIRED = {"calendar/get_free_busy": ("from", "to")}
 
 def operation(row: Endpoint) -> OperationDefinitionNode:
     definitions = parse(documents.document(row.document)).definitions
-    (found,) = [node for node in definitions if isinstance(node, OperationDefinitionNode)]
-    return found
+    (operation_node,) = [node for node in definitions if isinstance(node, OperationDefinitionNode)]
+    return operation_node
 
 
 def root_field(row: Endpoint) -> FieldNode:
@@ -115,67 +113,90 @@ def test_no_row_hides_a_later_one():
         assert hidden == []
 
 
-def contract() -> str:
-    if not CONTRACT.exists():
-        pytest.skip("the contract is not beside this checkout")
-    return CONTRACT.read_text("utf-8")
+@pytest.mark.parametrize(
+    ("surface", "heading", "count"),
+    [
+        ("email", "Routes", 8),
+        ("calendar", "Routes", 5),
+        ("tasks", "Endpoints", 9),
+        ("collab", "Endpoints", 25),
+    ],
+)
+def test_the_rows_of_a_surface_are_those_of_the_specification(surface, heading, count):
+    specified = [(method, *words(path)) for method, path, *_ in first_table(surface, heading)]
 
-
-def test_the_email_rows_are_the_contracts_in_its_order_and_demand_its_flags():
-    section = contract().split("### Email surface")[1].split("###")[0]
-    table = re.findall(r"^\| (GET|POST|DELETE|PATCH) \| `(\S+)` \| (.+) \|$", section, re.MULTILINE)
-    promised = [(method, path, re.findall(r"`(\w+)`", flags)) for method, path, flags in table]
-
-    built = [
-        (
-            row.method,
-            row.path.removeprefix("/api/access/email"),
-            [
-                flag.value
-                for flag in guards.requirements(schema.build())[
-                    root_field(row).name.value
-                ].operations
-            ],
-        )
+    rows = [
+        (row.method, row.path.removeprefix(f"/api/access/{surface}"))
         for row in ENDPOINTS
-        if row.surface == "email"
+        if row.surface == surface
     ]
 
-    assert built == promised
-    assert len(built) == 8
+    assert sorted(rows) == sorted(specified)
+    assert len(rows) == count
 
 
-def test_the_query_parameters_of_the_email_list_are_the_contracts_in_its_order():
-    section = contract().split("**GET /messages** query parameters")[1].split("Response 200")[0]
-    promised = re.findall(r"^\| (\w+) \| \w+ \| ([\w ]+) \|", section, re.MULTILINE)
+@pytest.mark.parametrize(
+    ("surface", "heading"), [("email", "Routes"), ("tasks", "Endpoints"), ("collab", "Endpoints")]
+)
+def test_the_rows_of_a_surface_require_the_specified_operations(surface, heading):
+    requirements = guards.requirements(schema.build())
+    specified = {
+        (method, *words(path)): words(operations)
+        for method, path, operations, *_ in first_table(surface, heading)
+    }
 
-    definitions = operation(ENDPOINTS[0]).variable_definitions
-    built = [
+    required = {
+        (row.method, row.path.removeprefix(f"/api/access/{surface}")): [
+            operation.value for operation in requirements[root_field(row).name.value].operations
+        ]
+        for row in ENDPOINTS
+        if row.surface == surface
+    }
+
+    assert required == specified
+
+
+def test_the_email_rows_have_the_specified_order():
+    specified = [words(path)[0] for _, path, *_ in first_table("email", "Routes")]
+
+    paths = [row.path for row in ENDPOINTS if row.surface == "email"]
+
+    assert paths == [f"/api/access/email{path}" for path in specified]
+
+
+def test_the_query_parameters_of_the_email_list_are_specified_in_this_order():
+    specified = [
+        (words(name)[0], default)
+        for name, _, default, _ in first_table("email", "Listing messages")
+    ]
+
+    variables = [
         (
             node.variable.name.value,
             print_ast(node.default_value) if node.default_value else "none",
         )
-        for node in definitions
+        for node in operation(ENDPOINTS[0]).variable_definitions
     ]
 
-    assert built == promised[1:]  # without the head of the table
-    assert len(built) == 12
+    assert variables == specified
+    assert len(variables) == 12
 
 
-def test_an_email_has_the_contracts_fields_in_its_order():
-    section = contract().split("### Email object")[1].split("Participant:")[0]
-    promised = re.findall(r"^\| (\w+) \| [\w?\[\]]+ \|", section, re.MULTILINE)
+def test_an_email_has_the_specified_fields_in_this_order():
+    specified = [
+        name for names, *_ in first_table("email", "Email object") for name in words(names)
+    ]
 
     fragment = parse(documents.document("email/list_emails")).definitions[1]
-    built = [field.name.value for field in fragment.selection_set.selections]
+    fields = [field.name.value for field in fragment.selection_set.selections]
 
-    assert built == promised[1:]  # without the head of the table
-    assert len(built) == 18
+    assert fields == specified
+    assert len(fields) == 18
 
 
-def test_the_messages_of_a_thread_have_the_contracts_core_fields_in_its_order():
-    text = contract()
-    promised = re.search(r"carry the core Email fields \(([^)]+)\)", text)[1].split(", ")
+def test_the_messages_of_a_thread_have_the_specified_core_fields_in_this_order():
+    content = section("email", "Thread object")
+    specified = words(re.search(r"exactly twelve fields(.*?)In GraphQL", content, re.DOTALL)[1])
 
     thread = next(row for row in ENDPOINTS if row.document == "email/get_email_thread")
     messages = next(
@@ -183,6 +204,6 @@ def test_the_messages_of_a_thread_have_the_contracts_core_fields_in_its_order():
         for field in root_field(thread).selection_set.selections
         if field.name.value == "messages"
     )
-    built = [field.name.value for field in messages.selection_set.selections]
+    fields = [field.name.value for field in messages.selection_set.selections]
 
-    assert built == promised
+    assert fields == specified

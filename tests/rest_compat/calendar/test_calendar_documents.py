@@ -1,11 +1,10 @@
-"""The calendar's rows, documents, schema and contract say the same thing."""
+"""The calendar's rows, documents, schema and specification agree."""
 
 import re
 
 import msgspec
-import pytest
 from graphql import FieldNode, FragmentSpreadNode, OperationDefinitionNode, parse, print_ast
-from paths import SHARED
+from spec_pages import first_table, section, words
 
 from graph import schema
 from graph.documents.coordinates import record_attribute
@@ -16,14 +15,6 @@ from rest_compat import documents
 from rest_compat.table import ENDPOINTS
 
 ROWS = [row for row in ENDPOINTS if row.surface == "calendar"]
-
-CONTRACT = SHARED / "spec" / "access-api.md"
-
-
-def contract():
-    if not CONTRACT.exists():
-        pytest.skip("the contract is not beside this checkout")
-    return CONTRACT.read_text("utf-8")
 
 
 def nodes(document):
@@ -40,14 +31,14 @@ def result(document):
 
 
 def members(field):
-    return [one.name.value for one in field.selection_set.selections]
+    return [node.name.value for node in field.selection_set.selections]
 
 
 def member(field, name):
     return next(
-        one
-        for one in field.selection_set.selections
-        if isinstance(one, FieldNode) and one.name.value == name
+        node
+        for node in field.selection_set.selections
+        if isinstance(node, FieldNode) and node.name.value == name
     )
 
 
@@ -55,15 +46,8 @@ def parts():
     return next(node for node in nodes("list_events") if node.name.value == "EventParts")
 
 
-def test_the_rows_are_the_contracts_and_one_more():
-    section = contract().split("### Calendar surface")[1].split("###")[0]
-    promised = re.findall(r"^\*\*GET (/\S+)\*\*", section, re.MULTILINE)
-
-    built = [row.path.removeprefix("/api/access/calendar") for row in ROWS]
-
-    assert sorted(built) == sorted([*promised, "/calendars"])
+def test_every_row_is_a_read():
     assert {row.method for row in ROWS} == {"GET"}
-    assert len(promised) == 4
 
 
 def test_by_contact_is_matched_before_an_id():
@@ -74,12 +58,13 @@ def test_by_contact_is_matched_before_an_id():
     )
 
 
-def test_the_query_parameters_of_the_list_are_the_contracts_in_its_order():
-    section = contract().split("**GET /events**: list or search")[1].split("Date formats")[0]
-    promised = re.findall(r"^\| (\w+) \| (\w+) \| ([\w ]+) \|", section, re.MULTILINE)[1:]
-    said = {"none": None, "today": None, "from plus 7 days": None}
+def test_the_query_parameters_of_the_list_are_specified_in_this_order():
+    specified = [
+        (words(name)[0], SCHEMA_TYPES[kind.split(",")[0]], DEFAULTS.get(default, default))
+        for name, kind, default, _ in first_table("calendar", "Listing events")
+    ]
 
-    built = [
+    variables = [
         (
             node.variable.name.value,
             print_ast(node.type),
@@ -88,32 +73,32 @@ def test_the_query_parameters_of_the_list_are_the_contracts_in_its_order():
         for node in operation("list_events").variable_definitions
     ]
 
-    types = {"string": "String", "long": "Long", "DateTimeOffset": "DateTime", "int": "Int",
-             "bool": "Boolean"}  # fmt: skip
-    assert built == [
-        (name, types[kind], said.get(default, default)) for name, kind, default in promised
-    ]
-    assert len(built) == 8
+    assert variables == specified
+    assert len(variables) == 8
 
 
-def test_an_event_has_the_contracts_fields_in_its_order():
-    section = contract().split("### Calendar objects")[1].split("Attendee:")[0]
-    promised = re.findall(r"^\| (\w+) \| [\w?\[\] ()]+ \|", section, re.MULTILINE)[1:]
+SCHEMA_TYPES = {
+    "string": "String",
+    "long": "Long",
+    "DateTimeOffset": "DateTime",
+    "int": "Int",
+    "bool": "Boolean",
+}
+DEFAULTS = {"none": None, "see [default range](#default-range)": None}
 
-    assert members(parts()) == promised
-    assert len(promised) == 13
+
+def test_an_event_has_the_specified_fields_in_this_order():
+    specified = [words(name)[0] for name, *_ in first_table("calendar", "Event object")]
+
+    assert members(parts()) == specified
+    assert len(specified) == 13
     assert members(member(parts(), "attendees")) == ["email", "name", "response"]
 
 
 def test_an_event_by_contact_has_exactly_five_members():
-    text = contract()
-    promised = re.findall(
-        r"`(\w+)`", text.split("The by-contact listing returns events with only")[1].split(".")[0]
-    )
-
     events = member(result("list_events_by_contact"), "events")
 
-    assert members(events) == promised == ["id", "title", "startUtc", "endUtc", "attendees"]
+    assert members(events) == ["id", "title", "startUtc", "endUtc", "attendees"]
 
 
 def test_lists_and_single_events_share_their_fields():
@@ -123,34 +108,34 @@ def test_lists_and_single_events_share_their_fields():
         assert spread.name.value == "EventParts"
 
 
-def test_free_and_busy_has_the_contracts_fields():
-    text = contract()
-    calendar = re.findall(r"`(\w+)` \(", text.split("FreeBusy calendar: ")[1].split("\n")[0])
-    period = re.findall(r"`(\w+)` \(", text.split("TimePeriod: ")[1].split("\n")[0])
+def test_free_and_busy_has_the_specified_fields():
+    (example,) = re.findall(r"```json\n(.*?)```", section("calendar", "Free busy"), re.DOTALL)
+    (specified,) = msgspec.json.decode(example)["calendars"]
 
-    told = member(result("get_free_busy"), "calendars")
+    calendars = member(result("get_free_busy"), "calendars")
 
-    assert members(told) == calendar
-    assert members(member(told, "busy")) == members(member(told, "free")) == period
+    assert members(calendars) == list(specified)
+    for kind in ("busy", "free"):
+        assert members(member(calendars, kind)) == list(specified[kind][0])
 
 
-def test_what_stands_beside_the_events():
-    mine = ["accessInfo", "currentUserCalendarEmail"]
+def test_the_other_members_of_each_response():
+    common = ["accessInfo", "currentUserCalendarEmail"]
 
-    assert members(result("list_events")) == ["events", *mine, "authWarnings", "meta"]
-    assert members(result("list_events_by_contact")) == ["events", *mine, "authWarnings"]
-    assert members(result("get_event")) == ["event", *mine]
+    assert members(result("list_events")) == ["events", *common, "authWarnings", "meta"]
+    assert members(result("list_events_by_contact")) == ["events", *common, "authWarnings"]
+    assert members(result("get_event")) == ["event", *common]
     assert members(result("get_free_busy")) == ["calendars", "accessInfo", "authWarnings"]
     assert members(result("list_calendars")) == ["calendars", "accessInfo", "authWarnings"]
 
 
 def test_the_schema_says_what_each_field_requires():
-    needs = guards.requirements(schema.build())
+    requirements = guards.requirements(schema.build())
 
     assert {
-        name: [flag.value for flag in one.operations]
-        for name, one in needs.items()
-        if one.surface == "calendar"
+        name: [flag.value for flag in requirement.operations]
+        for name, requirement in requirements.items()
+        if requirement.surface == "calendar"
     } == {
         "calendarEvents": ["view_events"],
         "calendarEvent": ["view_events"],
@@ -158,7 +143,11 @@ def test_the_schema_says_what_each_field_requires():
         "freeBusy": ["view_free_busy"],
         "calendars": ["list_calendars"],
     }
-    assert needs["calendarEvents"].max_limit == needs["eventsByContact"].max_limit == 1000
+    assert (
+        requirements["calendarEvents"].max_limit
+        == requirements["eventsByContact"].max_limit
+        == 1000
+    )
 
 
 def test_every_mask_word_hides_something():
