@@ -1,8 +1,8 @@
 """
 The calendars of the tests: two accounts with two calendars each, over the gateway of `world`.
 
-Accounts, events and tokens come through the product's own doors, as in `world`. The day is the real
-one: `day(0)` is today at 00:00 UTC, and events lie around it.
+Accounts, events and tokens are created through public interfaces, as in `world`. Dates are relative
+to the real day: `day(0)` is today at 00:00 UTC.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -150,7 +150,7 @@ class Agendas:
     async def ids(self) -> dict[str, int]:
         """Return the calendars' ids by their names."""
         listed = (await self.get("/calendars")).json()["calendars"]
-        return {one["calendarName"]: one["calendarId"] for one in listed}
+        return {item["calendarName"]: item["calendarId"] for item in listed}
 
     def calls(self) -> list[dict[str, Any]]:
         """Return what the upstreams were asked since `world.forget_calls`."""

@@ -1,7 +1,7 @@
 """
-Small worlds of content and rules, made by chance, for the tests of the rule engine.
+Random small worlds of content and rules for the tests of the rule engine.
 
-A `Thing` says what is so, and what upstream did not tell (`lost`). The engine is asked with
+A `Thing` has the true facts, and which of them upstream does not report (`lost`). The engine gets
 `facts`; the oracle (`rule_oracle`) reads the things themselves.
 """
 

@@ -1,4 +1,4 @@
-"""Calendars over records, and the ids of callers in memory: for tests without upstreams."""
+"""In-memory calendars and public event ids, for tests without upstreams."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,9 @@ class MemoryIds:
 
     async def calendars(self, calendar_ids):
         found = {number: place for place, number in self.places.items()}
-        return {one: found[one] for one in calendar_ids if one in found}
+        return {
+            calendar_id: found[calendar_id] for calendar_id in calendar_ids if calendar_id in found
+        }
 
     async def store_events(self, events):
         self.known |= events
@@ -53,9 +55,9 @@ class Diary:
     async def event(self, calendar, event, *, wanted):
         self._called("event", calendar, event, wanted)
         self._fail(calendar)
-        for one in self.events_of.get(calendar, []):
-            if one.id == event:
-                return one
+        for item in self.events_of.get(calendar, []):
+            if item.id == event:
+                return item
         raise Missing
 
     async def busy(self, calendar, span, *, own_responses):

@@ -1,10 +1,10 @@
 """
-A second opinion on rules: the contract's table of rule types written down as one SQL query.
+Oracle for collab rules: the rule types of docs/spec/rules.md#rule-types as one SQL query.
 
-SQL's own three-valued logic carries what is not known: NULL is a fact that upstream did not tell,
-"" is what a thing surely has not. A block holds unless its condition is false; an allow holds only
-when its condition is true. Ancestors come from a recursive query over who lies in what. Nothing of
-the engine is used here. Source: contract, Layer 3; decisions 4 and 16.
+SQL's three-valued logic models unknown facts: NULL is a fact that upstream did not report, "" one
+that the resource does not have. A block rule applies unless its condition is false, an allow rule
+only when its condition is true. Ancestors come from a recursive query. The oracle shares no code
+with the engine.
 """
 
 import sqlite3
@@ -91,7 +91,7 @@ def _fill(store: sqlite3.Connection, world: RuleWorld) -> None:
     )
     inside = [thing for thing in world.things if thing.item]
     store.executemany(
-        "INSERT INTO lies_in VALUES (?,?,?)", [(one.drive, one.item, one.parent) for one in inside]
+        "INSERT INTO lies_in VALUES (?,?,?)", [(row.drive, row.item, row.parent) for row in inside]
     )
     store.executemany(
         "INSERT INTO place VALUES (?,?,?)",
@@ -113,19 +113,19 @@ def _fill(store: sqlite3.Connection, world: RuleWorld) -> None:
 
 
 def _row(number: int, thing: Thing) -> tuple[object, ...]:
-    def told(fact: str, value: str) -> str | None:
+    def matches(fact: str, value: str) -> str | None:
         return None if fact in thing.lost else value
 
     return (
         number,
-        told("drive_id", thing.drive),
-        told("item", thing.drive),
-        told("item", thing.item),
-        told("site_id", thing.site),
-        told("list_id", thing.list),
-        told("list_item_id", thing.number),
-        told("mime_type", thing.mime),
-        told("content_type_id", thing.content_type),
+        matches("drive_id", thing.drive),
+        matches("item", thing.drive),
+        matches("item", thing.item),
+        matches("site_id", thing.site),
+        matches("list_id", thing.list),
+        matches("list_item_id", thing.number),
+        matches("mime_type", thing.mime),
+        matches("content_type_id", thing.content_type),
         "ancestors" not in thing.lost,
         "label_ids" not in thing.lost,
     )

@@ -1,9 +1,9 @@
 """
-The tiny world of the tests: two mailboxes with hand-made mails, and a gateway over them.
+The small world of the tests: two mailboxes with hand-written mails, and a gateway over them.
 
-`build` makes it once per session as a folder (the gateway's database and the sandbox's store); a
-test opens a copy with `opened`. Everything goes through the product's own doors: the management API
-makes operators, connections and tokens; connectors talk to the sandbox by its wires.
+`build` creates it once per session as a folder (the gateway's database and the sandbox's store); a
+test opens a copy with `opened`. Everything uses the public interfaces: the management API creates
+operators, connections and tokens; connectors call the sandbox over HTTP.
 """
 
 import shutil
@@ -210,11 +210,11 @@ class World:
 
     def sent(self, mailbox: str) -> list[StoredMail]:
         """Return what is in a mailbox's sent folder and was not there at first, newest first."""
-        born = {one.immutable_id for one in self.mails.values()}
+        born = {mail.immutable_id for mail in self.mails.values()}
         return [
-            one
-            for one in self.sandbox.ground.mails.all(mailbox)
-            if one.folder == "sent" and one.immutable_id not in born
+            mail
+            for mail in self.sandbox.ground.mails.all(mailbox)
+            if mail.folder == "sent" and mail.immutable_id not in born
         ]
 
     def _upstream(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`accessInfo`: the sentences of decisions 12, row by row."""
+"""The `accessInfo` sentences (docs/spec/tokens.md#access-info), row by row."""
 
 import pytest
 

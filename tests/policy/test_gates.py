@@ -1,4 +1,4 @@
-"""The layers of decisions 2: which one answers first, and with which code."""
+"""Order and codes of the gates (docs/spec/requests.md#order-of-checks)."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -77,7 +77,7 @@ LOCKED = {
 @pytest.mark.parametrize(
     ("surface", "on", "connected"), list(product(Surface, (True, False), (True, False)))
 )
-def test_the_first_layer_that_refuses_answers(surface, on, connected):
+def test_the_first_refusing_gate_decides_the_code(surface, on, connected):
     """Switch before connection before flag, on every surface."""
     switch, not_enabled, no_provider = SWITCHES[surface]
     operation, settings, not_allowed = LOCKED[surface]
@@ -146,7 +146,7 @@ def test_no_usable_connection_is_another_refusal_than_no_connection():
     assert refused.value.code is Code.NO_PROVIDER
 
 
-def test_a_side_door_names_the_hidden_field():
+def test_a_revealing_feature_is_refused_with_the_hidden_field():
     asking = caller(visibleEmailFields=["subject"])
 
     with pytest.raises(FieldNotVisible) as refused:
@@ -157,7 +157,7 @@ def test_a_side_door_names_the_hidden_field():
     )
 
 
-def test_basic_mode_leaves_side_doors_open():
+def test_basic_mask_mode_allows_revealing_features():
     asking = caller(visibleEmailFields=["subject"], maskMode="basic")
 
     asking.require_visible("The filter from", EmailField.FROM)

@@ -1,4 +1,4 @@
-"""Token settings: what is stored, what is refused, and what an unreadable value grants."""
+"""Token settings: validation, merging, and closed values for unreadable ones."""
 
 import pytest
 from hypothesis import given
@@ -124,7 +124,7 @@ def test_a_member_of_a_setting_is_named(settings, why):
     assert [detail.message for detail in refused.value.details] == [why]
 
 
-def test_task_providers_are_read_in_any_case_and_kept_in_one():
+def test_task_providers_are_case_insensitive_and_stored_in_upper_case():
     stored = validate(
         {
             "defaultTaskProvider": " projects ",
@@ -140,7 +140,7 @@ def test_every_task_provider_is_known_to_settings_connections_and_connectors():
     assert list(TaskProvider) == list(DISPLAY_NAMES) == list(KINDS["tasks"])
 
 
-def test_every_mistake_is_told_at_once():
+def test_all_errors_are_reported_at_once():
     with pytest.raises(InvalidInput) as refused:
         validate({"maskMode": 1, "nope": 1, "emailAccessEnabled": None})
 

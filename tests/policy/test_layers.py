@@ -1,4 +1,4 @@
-"""Which layer answers with which code: every code has one, and the order is that of decisions 2."""
+"""Layers of error codes, and their order (docs/spec/errors.md#layers-of-codes)."""
 
 from collections import Counter
 
@@ -35,7 +35,7 @@ from policy.vocabulary import (
 )
 
 
-def test_the_layers_are_asked_in_the_order_of_the_checks():
+def test_layers_have_the_order_of_the_checks():
     assert [layer.value for layer in Layer] == [
         "address_limit",
         "token",
@@ -72,7 +72,7 @@ def test_every_code_belongs_to_exactly_one_layer():
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Refusal) else str(value),
 )
-def test_a_refusal_is_told_by_the_layer_that_makes_it(refusal, layer):
+def test_a_refusal_carries_the_layer_that_raised_it(refusal, layer):
     assert refusal.layer is layer
     assert LAYER_BY_CODE[refusal.code] is layer
 

@@ -1,4 +1,4 @@
-"""Rule patterns: what each type accepts, stored raw; decisions 4, row by row."""
+"""Accepted and stored forms of rule patterns (docs/spec/rules.md#patterns)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What would let refused calls pass: the narrowest changes, and how they are applied."""
+"""Remedies for refused calls: the narrowest changes, and how they are applied."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -138,7 +138,7 @@ SIMPLE = [
 
 
 @pytest.mark.parametrize(("refusal", "found"), SIMPLE, ids=lambda one: type(one).__name__)
-def test_a_refusal_names_what_would_lift_it(refusal, found):
+def test_a_refusal_has_the_narrowest_remedies(refusal, found):
     assert list(find_remedies(refusal, standing())) == found
 
 
@@ -152,7 +152,7 @@ def test_a_full_quota_is_raised_to_what_the_call_needs_and_no_further():
     ]
 
 
-def test_a_task_provider_is_chosen_where_the_caller_named_none():
+def test_a_missing_provider_is_remedied_by_a_default_provider():
     refusal = InvalidInput("…", code=Code.PROVIDER_REQUIRED)
     refusal.connected_providers = ("BOARDS", "PROJECTS")
     assert list(find_remedies(refusal, standing())) == [
@@ -179,7 +179,7 @@ def test_only_connections_that_the_settings_keep_out_can_be_let_in():
     assert list(find_remedies(NoUsableConnection(Surface.EMAIL), everyone)) == []
 
 
-def test_a_calendar_is_let_in_where_the_settings_keep_it_out():
+def test_an_excluded_calendar_is_remedied_by_allowing_it():
     refusal = OutsideCalendars("…", code=Code.CALENDAR_NOT_FOUND, calendar_id=7)
     assert list(find_remedies(refusal, standing({"allowedCalendarIds": [1]}))) == [
         (AddEntry("allowedCalendarIds", 7),)
@@ -247,7 +247,7 @@ def test_every_rule_that_blocks_goes_at_once_and_no_other():
     left = changes.apply_to_rules(rules, found)
     assert RuleSet.compile(left, allow_by_default=True).decide(FILE).allowed
     for part in found:
-        kept = changes.apply_to_rules(rules, [one for one in found if one is not part])
+        kept = changes.apply_to_rules(rules, [change for change in found if change is not part])
         assert not RuleSet.compile(kept, allow_by_default=True).decide(FILE).allowed
 
 
@@ -262,7 +262,7 @@ PATTERNS = {
     RuleType.SENSITIVITY_LABEL_ID: ("g", "h"),
     RuleType.CONTENT_TYPE_ID: ("0x01", "0X01", "0x02"),
 }
-blocks = st.sampled_from([(kind, one) for kind, many in PATTERNS.items() for one in many])
+blocks = st.sampled_from([(kind, item) for kind, many in PATTERNS.items() for item in many])
 lost = st.sets(st.sampled_from(["item", "ancestors", "list_id", "mime_type", "label_ids"]))
 
 
@@ -278,9 +278,9 @@ def test_the_rules_that_go_are_those_that_each_block_alone(patterns, lost, label
     [found] = find_remedies(Blocked(decided.rule_id, facts=facts), standing(rules=rules))
 
     alone = [
-        one
-        for one in rules
-        if not RuleSet.compile([one], allow_by_default=True).decide(facts).allowed
+        rule
+        for rule in rules
+        if not RuleSet.compile([rule], allow_by_default=True).decide(facts).allowed
     ]
     assert [part.rule for part in found] == alone
 
@@ -406,6 +406,6 @@ def test_rules_stay_the_same_object_when_no_part_is_about_them():
         ),
     ],
 )
-def test_what_no_setting_can_change_is_said_in_words(problem, words):
+def test_an_obstacle_is_described_in_a_sentence(problem, words):
     accounts = [Account(1), Account(2, status="needs_reauth"), Account(3, kind="tasks")]
     assert describe_obstacle(problem, accounts, Surface.EMAIL) == words

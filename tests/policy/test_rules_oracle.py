@@ -1,9 +1,9 @@
 """
-The engine against the contract's words in SQL, over generated worlds.
+Compares the rule engine with the SQL oracle over generated worlds.
 
     RULE_DECISIONS=2000000 RULE_EXAMPLES=4000 pytest tests/policy/test_rules_oracle.py
 
-makes as many seeded decisions, and as many Hypothesis worlds of about fifty decisions each.
+checks that many seeded decisions, and that many Hypothesis worlds of about fifty decisions each.
 """
 
 import os
@@ -46,7 +46,7 @@ def agreed(world):
     return count
 
 
-def test_it_decides_like_the_contract_in_seeded_worlds():
+def test_it_decides_like_the_oracle_in_seeded_worlds():
     chance, count = Random(SEED), 0
     while count < DECISIONS:
         count += agreed(generated_rules.world(chance, policies=30))
@@ -54,7 +54,7 @@ def test_it_decides_like_the_contract_in_seeded_worlds():
     assert count >= DECISIONS
 
 
-def test_it_decides_like_the_contract_in_hypothesis_worlds():
+def test_it_decides_like_the_oracle_in_hypothesis_worlds():
     counts = []
 
     @worlds
@@ -64,7 +64,7 @@ def test_it_decides_like_the_contract_in_hypothesis_worlds():
 
     agree()
 
-    sys.stdout.write(f"{sum(counts)} decisions of Hypothesis's, 0 mismatches\n")
+    sys.stdout.write(f"{sum(counts)} decisions of Hypothesis, 0 mismatches\n")
     assert min(counts) > 0
     assert sum(counts) >= 30 * EXAMPLES
 
@@ -92,7 +92,7 @@ def narrowed(chance):
         before = RuleSet.compile(rules, allow_by_default=allow_all)
         block = generated_rules.rule(chance, world.things, 99, RuleAction.BLOCK)
         dropped = chance.choice(rules) if rules else None
-        fewer = [one for one in rules if one is not dropped or one.action is RuleAction.BLOCK]
+        fewer = [rule for rule in rules if rule is not dropped or rule.action is RuleAction.BLOCK]
         narrower = [
             RuleSet.compile([*rules, block], allow_by_default=allow_all),
             RuleSet.compile(fewer, allow_by_default=allow_all),
@@ -102,7 +102,7 @@ def narrowed(chance):
             known = generated_rules.facts(thing, parents)
             if before.decide(known).allowed:
                 continue
-            assert not any(one.decide(known).allowed for one in narrower)
+            assert not any(rule.decide(known).allowed for rule in narrower)
             for fact in generated_rules.FACTS:
                 assert not before.decide(generated_rules.lose(known, fact)).allowed
             pairs += len(narrower) + len(generated_rules.FACTS)
@@ -111,7 +111,7 @@ def narrowed(chance):
 
 @worlds
 @given(chances)
-def test_a_place_that_may_hold_nothing_visible_holds_nothing_visible(chance):
+def test_a_container_without_possible_content_has_no_visible_content(chance):
     """It must never hide what is allowed: refusing to list needs that nothing below is visible."""
     world = generated_rules.world(chance, policies=4, lose=0.0)
     parents = generated_rules.parents_of(world.things)
@@ -179,7 +179,7 @@ def test_every_kind_of_rule_and_loss_takes_part():
                 reasons.add((decided.reason, decided.allowed))
                 lost |= thing.lost
                 if decided.reason is Reason.RULE:
-                    rule = next(one for one in rules if one.id == decided.rule_id)
+                    rule = next(rule for rule in rules if rule.id == decided.rule_id)
                     met.add((rule.rule_type, rule.action, ":" in rule.pattern))
 
     assert lost == set(generated_rules.FACTS)

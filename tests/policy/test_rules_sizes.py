@@ -1,4 +1,4 @@
-"""What a decision costs must not grow with the number of rules."""
+"""The cost of a decision does not grow with the number of rules."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The calendar window: the examples of the contract and of decisions 6.2 as rows."""
+"""The calendar window: the examples of docs/spec/calendar.md#default-range as rows."""
 
 from datetime import UTC, datetime, timedelta
 

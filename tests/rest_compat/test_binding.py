@@ -1,4 +1,4 @@
-"""Texts become variables by the rules of decisions 0."""
+"""Binding of path, query and headers to variables (docs/spec/requests.md#query-parameters)."""
 
 from dataclasses import dataclass
 

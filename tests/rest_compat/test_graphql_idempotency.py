@@ -1,4 +1,4 @@
-"""An Idempotency-Key on POST /graphql, whose documents can do what no path can."""
+"""`Idempotency-Key` on POST /graphql, for documents that no REST path has."""
 
 import json
 
@@ -64,7 +64,7 @@ async def test_what_the_token_may_not_do_takes_no_key(client, world):
         pytest.param("mutation { __typename }", {"__typename": "Mutation"}, id="introspection"),
     ],
 )
-async def test_a_mutation_that_does_nothing_asks_nobody(client, world, query, data):
+async def test_a_mutation_without_fields_calls_no_upstream(client, world, query, data):
     first = await post(client, query)
     second = await post(client, query)
 
@@ -136,7 +136,7 @@ async def test_a_key_belongs_to_its_body_to_the_byte(client, world, change):
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_a_preference_is_not_part_of_what_is_asked(client, world):
+async def test_a_preference_is_not_part_of_the_fingerprint(client, world):
     query = f"mutation {{ {SENDING} }}"
     first = await post(client, query)
 

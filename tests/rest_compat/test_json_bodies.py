@@ -1,4 +1,4 @@
-"""Bodies are strict JSON, and what is wrong with them is named in REST words."""
+"""Request bodies are strict JSON; errors name their members as REST does."""
 
 import pytest
 

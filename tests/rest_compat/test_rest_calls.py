@@ -115,7 +115,11 @@ class Behind:
 @cache
 def _prepared(text):
     """Return the name and the variables of a document's operation."""
-    node = next(one for one in parse(text).definitions if isinstance(one, OperationDefinitionNode))
+    node = next(
+        definition
+        for definition in parse(text).definitions
+        if isinstance(definition, OperationDefinitionNode)
+    )
     variables = []
     for definition in node.variable_definitions or ():
         kind = type_from_ast(schema.build(), definition.type)
@@ -145,7 +149,7 @@ def refusal(code: str, status: int, **more: Any) -> Outcome:
     return Outcome(None, ({"message": "No.", "extensions": extensions},))
 
 
-async def test_a_request_passes_door_gates_and_operation_in_this_order(client, behind):
+async def test_a_request_passes_admission_gates_and_operation_in_this_order(client, behind):
     response = await client.get(MESSAGES, params={"q": "lease", "limit": "10"})
 
     assert behind.log == [
@@ -158,7 +162,7 @@ async def test_a_request_passes_door_gates_and_operation_in_this_order(client, b
     assert response.headers["content-type"] == "application/json"
 
 
-async def test_a_caller_who_is_refused_learns_nothing_about_parameters(client, behind):
+async def test_a_refusal_comes_before_the_check_of_parameters(client, behind):
     behind.refuse_operation = Problem(
         "This token does not allow search_emails.",
         {"code": "OPERATION_NOT_ALLOWED", "httpStatus": 403, "requiredOperation": "search_emails"},
@@ -177,7 +181,7 @@ async def test_a_caller_who_is_refused_learns_nothing_about_parameters(client, b
     assert behind.steps() == ["admit", "check_gates"]
 
 
-async def test_a_caller_who_is_refused_does_not_have_the_body_read(client, behind):
+async def test_a_refused_call_does_not_read_the_body(client, behind):
     behind.refuse_operation = Problem("No.", {"code": "EMAIL_NOT_ENABLED", "httpStatus": 422})
 
     response = await client.post(f"{MESSAGES}/send", content=b"x" * (5 * 1024 * 1024))
@@ -251,7 +255,7 @@ async def test_the_error_of_a_result_object_reads_as_both(client, behind):
     )
 
 
-async def test_details_of_the_graph_are_told_in_rest_words(client, behind):
+async def test_details_of_graphql_errors_name_rest_members(client, behind):
     behind.outcome = refusal(
         "VALIDATION_ERROR",
         400,
@@ -275,7 +279,7 @@ async def test_an_empty_accessinfo_and_empty_warnings_are_left_out(client, behin
     assert response.content == b'{"emails":[{"subject":null}]}'
 
 
-async def test_accessinfo_and_warnings_stay_in_their_place(client, behind):
+async def test_accessinfo_and_warnings_keep_their_position(client, behind):
     page = {"emails": [], "nextPageToken": None, "accessInfo": "A.", "authWarnings": ["W."]}
     behind.outcome = Outcome({"result": page})
 
@@ -295,7 +299,7 @@ async def test_a_deletion_answers_204_without_body_or_length(client):
     assert "content-type" not in response.headers
 
 
-async def test_a_lowered_limit_is_told(client, behind):
+async def test_a_lowered_limit_is_reported_in_a_header(client, behind):
     behind.noted.applied_limit = 50
 
     response = await client.get(MESSAGES, params={"limit": "500"})
@@ -422,7 +426,7 @@ async def test_an_id_is_one_segment(behind, path, email_id):
         "/api/access/nowhere",
     ],
 )
-async def test_an_unknown_path_is_404_behind_the_door_and_never_redirected(client, behind, path):
+async def test_an_unknown_path_is_404_after_admission_and_never_redirected(client, behind, path):
     response = await client.get(path)
 
     assert response.status_code == 404
@@ -434,7 +438,7 @@ async def test_an_unknown_path_is_404_behind_the_door_and_never_redirected(clien
     assert behind.steps() == ["admit"]
 
 
-async def test_an_unknown_path_outside_every_surface_is_404_without_the_door(client, behind):
+async def test_an_unknown_path_outside_every_surface_is_404_without_admission(client, behind):
     response = await client.get("/elsewhere")
 
     assert response.status_code == 404
@@ -466,7 +470,7 @@ async def test_another_method_is_405_with_every_method_that_is_allowed(
     assert behind.steps() == ["admit"]
 
 
-async def test_options_tells_what_is_allowed(client, behind):
+async def test_options_returns_the_allowed_methods(client, behind):
     response = await client.options(MESSAGES)
 
     assert response.status_code == 204
@@ -662,7 +666,7 @@ async def test_an_intent_that_is_running_is_409_without_retry_after(client, behi
         pytest.param(refusal("INTERNAL_ERROR", 500), ("release", True), id="500, who knows when"),
     ],
 )
-async def test_an_answer_is_kept_or_released(client, behind, outcome, closed):
+async def test_a_response_is_stored_or_the_key_released(client, behind, outcome, closed):
     behind.outcome = outcome
 
     await post(client)
@@ -671,7 +675,7 @@ async def test_an_answer_is_kept_or_released(client, behind, outcome, closed):
     assert (last[0] if closed == "complete" else last) == closed
 
 
-async def test_a_bad_body_under_a_key_is_kept_too(client, behind):
+async def test_the_response_to_a_bad_body_is_stored_too(client, behind):
     await client.post(f"{MESSAGES}/send", content=b"{", headers={"idempotency-key": "k"})
 
     assert behind.steps() == ["admit", "check_gates", "begin", "mark_attempt", "complete"]
@@ -732,10 +736,10 @@ async def leaving(behind, path, **more):
     """Answer one GET; return the status, and what is told of calls that are over."""
     told = []
 
-    def left(visit, operation, answer, failure):
-        told.append((operation and operation.name, answer and answer.status, type(failure)))
+    def observe(admitted, operation, response, failure):
+        told.append((operation and operation.name, response and response.status, type(failure)))
 
-    app = rest_app(ENDPOINTS, graph=behind, entry=behind, ledger=behind, observer=left)
+    app = rest_app(ENDPOINTS, graph=behind, entry=behind, ledger=behind, observer=observe)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         response = await client.get(path, **more)
@@ -754,17 +758,17 @@ NOBODY = type(None)
     ],
     ids=["answered", "refused", "no row takes it"],
 )
-async def test_who_wants_to_know_is_told_once_when_a_call_is_over(behind, path, status, told):
+async def test_the_observer_is_called_once_per_call(behind, path, status, told):
     assert await leaving(behind, path) == (status, [told])
 
 
-async def test_a_call_that_fails_for_a_bug_is_told_too(behind, monkeypatch):
+async def test_the_observer_is_called_for_a_bug_too(behind, monkeypatch):
     monkeypatch.setattr(behind, "outcome", object())  # no outcome at all
 
     assert await leaving(behind, MESSAGES) == (500, [("ListEmails", None, AttributeError)])
 
 
-async def test_a_call_that_the_door_did_not_let_in_is_not_told(behind):
+async def test_the_observer_is_not_called_for_a_call_that_was_not_admitted(behind):
     behind.refuse_entry = Problem("No.", {"code": "UNAUTHENTICATED", "httpStatus": 401})
 
     assert await leaving(behind, MESSAGES) == (401, [])

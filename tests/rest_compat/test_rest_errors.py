@@ -1,4 +1,4 @@
-"""The errors table is total: every word, on every surface, for every result object."""
+"""Error bodies of every code, on every surface, for every result object."""
 
 import orjson
 import pytest
@@ -21,7 +21,7 @@ def body(code, *, surface=Surface.EMAIL, result=None, status=None, **more):
 
 
 @pytest.mark.parametrize("surface", SURFACES, ids=str)
-def test_error_is_null_exactly_where_the_contract_says_none(surface):
+def test_error_is_null_exactly_where_specified(surface):
     wordless = {code for code in Code if body(code, surface=surface)[0]["error"] is None}
 
     on_collab = {Code.NOT_FOUND} | {code for code in Code if STATUSES[code] >= 500}

@@ -1,4 +1,4 @@
-"""Whatever a caller sends is refused here, or fits the schema: the graph never sees a misfit."""
+"""Any input is refused by the REST layer or fits the schema."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Spans tell the route, the provider and the end; nothing of anybody."""
+"""Spans have route, provider and outcome, and no personal data."""
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
@@ -37,7 +37,7 @@ async def test_a_request_and_its_upstream_calls_are_one_trace(world, client, spa
 
     assert answer.status_code == 200
     *others, upstream, request = spans()
-    assert [one.name for one in others] == ["GET PROVIDER_A"]  # the names of the labels
+    assert [span.name for span in others] == ["GET PROVIDER_A"]  # the names of the labels
     assert told(upstream) == (
         "GET PROVIDER_A",
         {"http.request.method": "GET", "agw.upstream": "PROVIDER_A", "agw.outcome": "200"},
@@ -65,8 +65,8 @@ async def test_a_failing_upstream_is_an_error_of_both(world, client, spans, expo
 
     assert answer.status_code == 502
     *tries, request = spans()
-    assert [told(one)[1]["agw.outcome"] for one in tries] == ["500"] * len(tries)
-    assert not any(told(one)[2] for one in (*tries, request))
+    assert [told(span)[1]["agw.outcome"] for span in tries] == ["500"] * len(tries)
+    assert not any(told(span)[2] for span in (*tries, request))
 
 
 async def test_a_callers_trace_is_joined_by_its_numbers_alone(client, spans):
@@ -124,7 +124,7 @@ async def test_no_id_word_or_address_is_in_a_span(world, client, token, spans):
         assert secret not in written
 
 
-async def test_a_tracer_of_the_process_is_told_nothing(world, monkeypatch):
+async def test_the_global_tracer_provider_records_nothing(world, monkeypatch):
     everything = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(everything))

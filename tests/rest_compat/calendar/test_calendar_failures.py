@@ -1,4 +1,4 @@
-"""Upstreams that fail: what is left out is named, and never looks free."""
+"""Failing upstreams: calendars that could not be read are named and never look free."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def filled(agendas):
 
 
 def titles(response):
-    return [one["title"] for one in response.json()["events"]]
+    return [event["title"] for event in response.json()["events"]]
 
 
 async def test_an_account_that_fails_is_left_out_and_named(filled):
@@ -47,11 +47,14 @@ async def test_an_account_that_fails_is_left_out_and_named(filled):
     calendars = await filled.get("/calendars")
 
     assert titles(events) == ["Lease talk", "Book fair"]
-    assert [one["calendarName"] for one in busy.json()["calendars"]] == ["Me", "Home"]
-    assert [one["calendarName"] for one in calendars.json()["calendars"]] == ["Me", "Home"]
-    for one in (events, busy, calendars):
-        assert one.status_code == 200
-        assert one.json()["authWarnings"] == [f"{B}: failed."]
+    assert [calendar["calendarName"] for calendar in busy.json()["calendars"]] == ["Me", "Home"]
+    assert [calendar["calendarName"] for calendar in calendars.json()["calendars"]] == [
+        "Me",
+        "Home",
+    ]
+    for response in (events, busy, calendars):
+        assert response.status_code == 200
+        assert response.json()["authWarnings"] == [f"{B}: failed."]
 
 
 async def test_a_calendar_that_fails_is_left_out_and_named(filled):
@@ -63,7 +66,11 @@ async def test_a_calendar_that_fails_is_left_out_and_named(filled):
 
     assert titles(events) == ["Budget 2027", "Training", "Book fair"]
     assert events.json()["authWarnings"] == [f'{A}, calendar "Me": failed.']
-    assert [one["calendarName"] for one in busy.json()["calendars"]] == ["Home", "Calendar", "Club"]
+    assert [calendar["calendarName"] for calendar in busy.json()["calendars"]] == [
+        "Home",
+        "Calendar",
+        "Club",
+    ]
     assert busy.json()["authWarnings"] == [f'{A}, calendar "Me": failed.']
 
 
@@ -76,11 +83,11 @@ async def test_no_kind_of_failure_looks_free(filled, upstream, kind):
 
     left = {"provider-a": ["Calendar", "Club"], "provider-b": ["Me", "Home"]}[upstream]
     assert busy.status_code == 200
-    assert [one["calendarName"] for one in busy.json()["calendars"]] == left
+    assert [calendar["calendarName"] for calendar in busy.json()["calendars"]] == left
     assert len(busy.json()["authWarnings"]) == 2
 
 
-async def test_a_calendar_that_is_gone_is_gone_at_once_and_a_new_one_there(filled):
+async def test_deleted_and_new_calendars_take_effect_at_once(filled):
     ids = await filled.ids()
     store = filled.world.sandbox.ground.calendars
     store.put_calendar(replace(filled.calendars["club"], is_deleted=True))
@@ -129,7 +136,7 @@ async def test_throttles_that_name_no_time_ask_for_a_second(filled):
     assert response.headers["retry-after"] == "1"
 
 
-async def test_one_calendar_that_fails_is_the_failure_when_it_alone_was_asked(filled):
+async def test_the_failure_of_the_only_requested_calendar_fails_the_request(filled):
     ids = await filled.ids()
     await filled.world.fail("provider-a", kind="500")
 
@@ -141,7 +148,9 @@ async def test_one_calendar_that_fails_is_the_failure_when_it_alone_was_asked(fi
 
 
 async def test_an_event_whose_provider_fails_is_502_and_one_that_is_gone_404(filled):
-    listed = {one["title"]: one["id"] for one in (await filled.get("/events")).json()["events"]}
+    listed = {
+        event["title"]: event["id"] for event in (await filled.get("/events")).json()["events"]
+    }
     await filled.world.fail("provider-a", kind="503")
     await filled.world.fail("provider-b", kind="404")
 
@@ -153,7 +162,7 @@ async def test_an_event_whose_provider_fails_is_502_and_one_that_is_gone_404(fil
 
 
 @pytest.mark.parametrize("path", ["/events", "/freebusy", "/calendars"])
-async def test_who_wants_all_or_nothing_gets_nothing(filled, path):
+async def test_partial_fail_turns_a_failed_calendar_into_an_error(filled, path):
     await filled.world.fail("provider-b", kind="503")
     token = await filled.token()
 
@@ -180,7 +189,7 @@ async def test_an_account_that_is_out_of_order_is_named_without_a_call(filled):
 
 
 @pytest.mark.parametrize("calendar", ["work", "office"])
-async def test_more_than_can_be_read_is_told_and_never_looks_free(filled, monkeypatch, calendar):
+async def test_too_many_events_are_reported_and_never_look_free(filled, monkeypatch, calendar):
     from providers.connectors.provider_a.google_calendar import calendars as calendar_a
     from providers.connectors.provider_b.outlook_calendar import calendars as calendar_b
     from sandbox.calendar.records import Recurrence
@@ -202,7 +211,7 @@ async def test_more_than_can_be_read_is_told_and_never_looks_free(filled, monkey
 
     assert events.json()["authWarnings"] == busy.json()["authWarnings"] == [warning]
     assert titles(events)[:3] == ["Often", "Often", "Often"]
-    assert name not in [one["calendarName"] for one in busy.json()["calendars"]]
+    assert name not in [calendar["calendarName"] for calendar in busy.json()["calendars"]]
 
 
 async def test_two_connections_to_one_account_show_its_calendars_once(filled):
@@ -217,6 +226,6 @@ async def test_two_connections_to_one_account_show_its_calendars_once(filled):
     assert titles(both) == ["Budget 2027", "Lease talk", "Training", "Book fair"]
     assert titles(alone) == ["Lease talk", "Book fair"]
     assert len(listed.json()["calendars"]) == 4
-    assert {one["id"] for one in alone.json()["events"]}.isdisjoint(
-        one["id"] for one in both.json()["events"]
+    assert {event["id"] for event in alone.json()["events"]}.isdisjoint(
+        event["id"] for event in both.json()["events"]
     )

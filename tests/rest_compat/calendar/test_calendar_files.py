@@ -1,4 +1,4 @@
-"""Calendar files that others ship, imported and then read over REST: the same instances."""
+"""Third-party calendar files, imported and read over REST, have the expected instances."""
 
 from datetime import UTC, datetime, time
 from importlib.util import find_spec
@@ -35,8 +35,8 @@ def expected(path, first, last):
     """Expand a file with the libraries' own readers and rules alone."""
     found = []
     for root in Calendar.from_ical(path.read_bytes(), multiple=True):
-        for one in [root] if isinstance(root, Event) else root.walk("VEVENT"):
-            found += [when for when in starts(one) if first <= when.year < last]
+        for component in [root] if isinstance(root, Event) else root.walk("VEVENT"):
+            found += [when for when in starts(component) if first <= when.year < last]
     return sorted(when.strftime("%Y-%m-%dT%H:%M:%SZ") for when in found)
 
 
@@ -85,7 +85,7 @@ async def test_rest_returns_the_instances_of_the_librarys_own_expansion(agendas,
     body = (await agendas.get("/events", limit=1000, **query)).json()
     again = (await agendas.get("/events", limit=1000, **query)).json()
 
-    assert [one["startUtc"] for one in body["events"]] == expected(path, first, last)
+    assert [event["startUtc"] for event in body["events"]] == expected(path, first, last)
     assert len(body["events"]) == body["meta"]["totalCount"] == count
-    assert len({one["id"] for one in body["events"]}) == count
+    assert len({event["id"] for event in body["events"]}) == count
     assert again == body

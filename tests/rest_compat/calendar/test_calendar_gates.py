@@ -1,4 +1,4 @@
-"""What is checked before anything is asked upstream, and what a token may not see or infer."""
+"""Checks before the first upstream call, and what a token may not see or infer."""
 
 import calendar_world
 import pytest
@@ -171,12 +171,12 @@ async def test_an_inactive_connection_is_403(agendas, path, query):
     assert agendas.calls() == []
 
 
-async def test_excluded_connections_are_not_asked(agendas):
+async def test_excluded_connections_are_not_called(agendas):
     token = await agendas.token(allowedConnectionIds=[agendas.connections["PROVIDER_B"]])
 
     response = await agendas.get("/events", token)
 
-    assert [one["title"] for one in response.json()["events"]] == ["Budget 2027", "Training"]
+    assert [event["title"] for event in response.json()["events"]] == ["Budget 2027", "Training"]
     assert response.json()["currentUserCalendarEmail"] == "me@provider-b.example"
     assert {call["path"].split("/")[1] for call in agendas.calls()} == {"v1.0"}
 
@@ -184,7 +184,7 @@ async def test_excluded_connections_are_not_asked(agendas):
 async def test_an_event_of_an_excluded_connection_is_404(agendas):
     listed = (await agendas.get("/events")).json()["events"]
     token = await agendas.token(allowedConnectionIds=[agendas.connections["PROVIDER_B"]])
-    lease = next(one["id"] for one in listed if one["title"] == "Lease talk")
+    lease = next(item["id"] for item in listed if item["title"] == "Lease talk")
     agendas.world.forget_calls()
 
     response = await agendas.get(f"/events/{lease}", token)
@@ -207,13 +207,13 @@ async def test_only_allowed_calendars_exist(agendas):
     events = await agendas.get("/events", token)
     busy = await agendas.get("/freebusy", token, **RANGE)
     by_id = {
-        one["title"]: (await agendas.get(f"/events/{one['id']}", token)).status_code
-        for one in listed
+        item["title"]: (await agendas.get(f"/events/{item['id']}", token)).status_code
+        for item in listed
     }
 
-    assert [one["calendarName"] for one in calendars.json()["calendars"]] == ["Club"]
-    assert [one["title"] for one in events.json()["events"]] == ["Training"]
-    assert [one["calendarId"] for one in busy.json()["calendars"]] == [ids["Club"]]
+    assert [calendar["calendarName"] for calendar in calendars.json()["calendars"]] == ["Club"]
+    assert [event["title"] for event in events.json()["events"]] == ["Training"]
+    assert [calendar["calendarId"] for calendar in busy.json()["calendars"]] == [ids["Club"]]
     assert by_id == {"Budget 2027": 404, "Lease talk": 404, "Training": 200, "Book fair": 404}
     assert events.json()["accessInfo"] == "Only selected calendars are visible."
     assert not any("/calendar/v3" in call["path"] for call in agendas.calls())
@@ -280,7 +280,7 @@ async def test_the_window_bounds_the_range(agendas, settings, query, expected):
 
     meta = (await agendas.get("/events", token, **given)).json()["meta"]
 
-    assert (meta["from"], meta["to"]) == tuple(text(day(one)) for one in expected)
+    assert (meta["from"], meta["to"]) == tuple(text(day(bound)) for bound in expected)
 
 
 async def test_a_range_outside_the_window_is_empty_without_a_call(agendas):
@@ -293,7 +293,9 @@ async def test_a_range_outside_the_window_is_empty_without_a_call(agendas):
     assert events.status_code == busy.status_code == 200
     assert events.json()["events"] == []
     assert events.json()["accessInfo"] == busy.json()["accessInfo"] == WINDOW_SAID
-    assert [(one["busy"], one["free"]) for one in busy.json()["calendars"]] == [([], [])] * 4
+    assert [(calendar["busy"], calendar["free"]) for calendar in busy.json()["calendars"]] == [
+        ([], [])
+    ] * 4
     assert asked(agendas) == ""
 
 
@@ -301,10 +303,10 @@ async def test_an_event_outside_the_window_is_403(agendas):
     listed = (await agendas.get("/events")).json()["events"]
     token = await agendas.token(timeframeFutureDays=0)
 
-    answers = {one["title"]: await agendas.get(f"/events/{one['id']}", token) for one in listed}
+    answers = {item["title"]: await agendas.get(f"/events/{item['id']}", token) for item in listed}
 
     lease = answers["Lease talk"]
-    assert {one.status_code for one in answers.values()} == {403}
+    assert {response.status_code for response in answers.values()} == {403}
     assert lease.json() == error(
         lease, "TIMEFRAME_DENIED", "The event lies outside the time window of this token."
     )
@@ -328,7 +330,7 @@ EVERYTHING_HIDDEN = {
 
 
 @pytest.mark.parametrize("hidden", EVERYTHING_HIDDEN, ids=str)
-async def test_a_hidden_field_is_null_and_never_asked_for(agendas, hidden):
+async def test_a_hidden_field_is_null_and_not_requested_upstream(agendas, hidden):
     members, names = EVERYTHING_HIDDEN[hidden]
     whole = (await agendas.get("/events")).json()
     token = await agendas.token(visibleCalendarFields=all_but(hidden))
@@ -338,8 +340,8 @@ async def test_a_hidden_field_is_null_and_never_asked_for(agendas, hidden):
     single = (await agendas.get(f"/events/{masked['events'][0]['id']}", token)).json()["event"]
 
     blank = dict.fromkeys(members)
-    assert {one["id"]: one for one in masked["events"]} == {
-        one["id"]: {**one, **blank} for one in whole["events"]
+    assert {event["id"]: event for event in masked["events"]} == {
+        event["id"]: {**event, **blank} for event in whole["events"]
     }
     assert single == masked["events"][0]
     assert list(single) == list(whole["events"][0])
@@ -348,7 +350,7 @@ async def test_a_hidden_field_is_null_and_never_asked_for(agendas, hidden):
     assert not [name for name in names if name in told.replace("responseStatus", "")]
 
 
-async def test_a_field_that_is_selected_nowhere_is_not_asked_for(agendas):
+async def test_an_unselected_field_is_not_requested_upstream(agendas):
     await agendas.ask("{ calendarEvents { events { title } } }")
 
     assert "summary" in asked(agendas)
@@ -373,12 +375,12 @@ async def test_a_filter_that_is_visible_asks_for_what_it_needs(agendas):
         ([CalendarField.LOCATION, CalendarField.DESCRIPTION], "lease", ["Lease talk"]),
     ],
 )
-async def test_q_looks_at_visible_fields_alone(agendas, hidden, q, found):
+async def test_q_searches_visible_fields_only(agendas, hidden, q, found):
     token = await agendas.token(visibleCalendarFields=all_but(*hidden))
 
     response = await agendas.get("/events", token, q=q)
 
-    assert [one["title"] for one in response.json()["events"]] == found
+    assert [event["title"] for event in response.json()["events"]] == found
 
 
 SEARCHED = (CalendarField.TITLE, CalendarField.DESCRIPTION, CalendarField.LOCATION)
@@ -425,7 +427,7 @@ SEARCHED = (CalendarField.TITLE, CalendarField.DESCRIPTION, CalendarField.LOCATI
         ),
     ],
 )
-async def test_a_side_door_is_403_in_strict_mode_alone(agendas, hidden, path, query, message):
+async def test_a_revealing_filter_is_403_in_strict_mode_only(agendas, hidden, path, query, message):
     fields = all_but(*hidden)
     strict = await agendas.token(visibleCalendarFields=fields)
     basic = await agendas.token(visibleCalendarFields=fields, maskMode="basic")
@@ -471,12 +473,12 @@ async def test_hidden_times_order_by_day_and_id_alone(agendas):
 
     events = (await agendas.get("/events", token)).json()["events"]
 
-    first_day = [one["id"] for one in events[:3]]
+    first_day = [event["id"] for event in events[:3]]
     assert first_day == sorted(first_day)
     assert events[3]["title"] == "Book fair"
 
 
-async def test_hidden_attendees_are_not_asked_for_by_any_call(agendas):
+async def test_hidden_attendees_are_not_requested_by_any_call(agendas):
     token = await agendas.token(visibleCalendarFields=all_but(CalendarField.ATTENDEES))
 
     for path, query in (CALLS["events"], CALLS["freebusy"], CALLS["calendars"]):
@@ -496,7 +498,7 @@ async def test_the_rate_headers_are_the_surfaces_own(agendas):
     assert response.headers["x-ratelimit-remaining"] == "99"
 
 
-async def test_unknown_parameters_are_ignored_unless_asked_otherwise(agendas):
+async def test_unknown_parameters_are_ignored_unless_handling_is_strict(agendas):
     token = await agendas.token()
     async with agendas.world.client(token) as client:
         usual = await client.get("/api/access/calendar/events?nonsense=1")

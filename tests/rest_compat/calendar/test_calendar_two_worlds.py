@@ -94,13 +94,13 @@ async def answers(agendas, token):
             offset += query.get("limit", 50)
             body.pop("requestId", None)
             found.append((path, query, answer.status_code, body))
-    for one in found[0][-1]["events"]:
-        single = await agendas.get(f"/events/{one['id']}", token)
-        found.append((f"/events/{one['id']}", {}, single.status_code, single.json()))
+    for event in found[0][-1]["events"]:
+        single = await agendas.get(f"/events/{event['id']}", token)
+        found.append((f"/events/{event['id']}", {}, single.status_code, single.json()))
     asked = await agendas.ask(DOCUMENT, token)
-    for one in asked.get("errors", ()):
-        one["extensions"].pop("requestId", None)
-    calls = [(one["method"], one["path"], one["query"]) for one in agendas.calls()]
+    for error in asked.get("errors", ()):
+        error["extensions"].pop("requestId", None)
+    calls = [(call["method"], call["path"], call["query"]) for call in agendas.calls()]
     return [*found, asked, sorted(calls, key=str)]
 
 
@@ -112,7 +112,7 @@ def change(agendas, other):
 
 @pytest.mark.parametrize("word", OTHER, ids=str)
 async def test_a_hidden_value_changes_neither_answers_nor_calls(agendas, word):
-    shown = [one.value for one in CalendarField if one is not word]
+    shown = [item.value for item in CalendarField if item is not word]
     token = await agendas.token(visibleCalendarFields=shown)
     before = await answers(agendas, token)
     whole = (await agendas.get("/events")).json()

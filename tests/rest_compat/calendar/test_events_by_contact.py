@@ -1,4 +1,4 @@
-"""`GET /events/by-contact`: whom it finds, in which order, and exactly five members."""
+"""`GET /events/by-contact`: matching, order, and exactly five members."""
 
 import calendar_world
 import pytest
@@ -46,7 +46,7 @@ def titles(response):
     return [event["title"] for event in response.json()["events"]]
 
 
-async def test_an_answer_has_the_whole_body(agendas):
+async def test_the_whole_body(agendas):
     response = await agendas.get("/events/by-contact", email="ana@", limit=2)
 
     both, lease = response.json()["events"]
@@ -136,7 +136,7 @@ async def test_pages_make_up_the_whole(agendas):
         for skip in range(4)
     ]
 
-    assert pages == [*([one] for one in whole), []]
+    assert pages == [*([event] for event in whole), []]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ async def test_the_tokens_window_is_the_range(agendas, settings, expected):
     assert titles(await agendas.get("/events/by-contact", token, email="bo@")) == expected
 
 
-async def test_an_event_found_is_read_by_its_id(agendas):
+async def test_a_matching_event_can_be_read_by_its_id(agendas):
     found = (await agendas.get("/events/by-contact", email="ana@")).json()["events"][0]
 
     response = await agendas.get(f"/events/{found['id']}")

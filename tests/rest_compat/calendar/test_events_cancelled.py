@@ -1,4 +1,4 @@
-"""Cancelled events: left out, or told with what is left of them."""
+"""Cancelled events: left out by default, or returned with the fields that remain."""
 
 from calendar_world import CARLA, at, meeting, text
 
@@ -10,7 +10,7 @@ def titles(response):
     return [event["title"] for event in response.json()["events"]]
 
 
-async def test_cancelled_events_come_only_when_asked_for(agendas):
+async def test_cancelled_events_are_returned_only_on_request(agendas):
     agendas.plant(
         "work",
         "series",
@@ -29,7 +29,8 @@ async def test_cancelled_events_come_only_when_asked_for(agendas):
 
     assert titles(usual) == ["Series"]
     assert [
-        (one["title"], one["status"], one["startUtc"]) for one in everything.json()["events"]
+        (event["title"], event["status"], event["startUtc"])
+        for event in everything.json()["events"]
     ] == [
         ("Series", "confirmed", text(at(0, "11:00"))),
         ("", "cancelled", text(at(1, "11:00"))),

@@ -1,4 +1,4 @@
-"""Which events lie in a range, and what is told of them: each test plants its own."""
+"""Range membership and mapping of events that each test creates itself."""
 
 import calendar_world
 import pytest
@@ -29,7 +29,7 @@ def titles(response):
 
 
 @pytest.mark.parametrize(("calendar", "found"), [("work", 200), ("office", 404)])
-async def test_a_deleted_event_is_told_as_upstream_tells_it(agendas, calendar, found):
+async def test_a_deleted_event_is_reported_as_upstream_reports_it(agendas, calendar, found):
     stored = agendas.plant(calendar, "gone", meeting(at(1, "09:00"), at(1, "10:00"), "Gone"))
     event = (await agendas.get("/events")).json()["events"][0]
     agendas.world.sandbox.ground.calendars.delete(stored)
@@ -82,7 +82,12 @@ async def test_a_whole_day_is_a_day_of_utc_whatever_its_zone(agendas, calendar, 
     after = await agendas.get("/events", from_=text(day(4)), to=text(day(5)))
     before = await agendas.get("/events", from_=text(day(2)), to=text(day(3)))
 
-    assert [titles(one) for one in (early, late, after, before)] == [["Day"], ["Day"], [], []]
+    assert [titles(response) for response in (early, late, after, before)] == [
+        ["Day"],
+        ["Day"],
+        [],
+        [],
+    ]
 
 
 async def test_order_is_by_start_then_id(agendas):
@@ -94,7 +99,7 @@ async def test_order_is_by_start_then_id(agendas):
     events = (await agendas.get("/events")).json()["events"]
 
     assert events[0]["title"] == "First"
-    assert [one["id"] for one in events[1:]] == sorted(one["id"] for one in events[1:])
+    assert [event["id"] for event in events[1:]] == sorted(event["id"] for event in events[1:])
     assert len(events) == 7
 
 
@@ -136,11 +141,11 @@ async def test_many_upstream_pages_are_read(agendas, monkeypatch, calendar):
     body = (await agendas.get("/events", limit=1000)).json()
 
     assert body["meta"]["totalCount"] == 60
-    assert len({one["id"] for one in body["events"]}) == 60
+    assert len({event["id"] for event in body["events"]}) == 60
     assert len(agendas.calls()) > 9
 
 
-async def test_every_answer_of_an_attendee_is_told(agendas):
+async def test_every_attendee_response_is_mapped(agendas):
     guests = tuple(
         Guest(email=f"{word}@x.example", name=word.title(), response=word)
         for word in ("accepted", "declined", "tentative", "needsAction")
@@ -150,7 +155,7 @@ async def test_every_answer_of_an_attendee_is_told(agendas):
         agendas.plant(calendar, calendar, content)
 
     for event in (await agendas.get("/events")).json()["events"]:
-        assert [one["response"] for one in event["attendees"]] == [
+        assert [attendee["response"] for attendee in event["attendees"]] == [
             "accepted",
             "declined",
             "tentative",
@@ -159,7 +164,7 @@ async def test_every_answer_of_an_attendee_is_told(agendas):
 
 
 @pytest.mark.parametrize("calendar", ["work", "office"])
-async def test_an_event_without_a_title_has_an_empty_one(agendas, calendar):
+async def test_an_event_without_a_title_has_an_empty_title(agendas, calendar):
     agendas.plant(calendar, "untitled", meeting(at(1, "09:00"), at(1, "10:00"), None))
 
     assert titles(await agendas.get("/events")) == [""]
@@ -172,7 +177,7 @@ async def test_both_copies_of_a_meeting_are_events_of_their_own(agendas):
 
     events = (await agendas.get("/events")).json()["events"]
 
-    assert [one["title"] for one in events] == ["Both", "Both"]
+    assert [event["title"] for event in events] == ["Both", "Both"]
     assert events[0]["id"] != events[1]["id"]
 
 
@@ -191,5 +196,5 @@ async def test_times_of_a_series_keep_their_ids_when_one_is_moved(agendas):
 
     after = (await agendas.get("/events")).json()["events"]
 
-    assert [one["id"] for one in after] == [before[0]["id"], before[2]["id"], before[1]["id"]]
+    assert [item["id"] for item in after] == [before[0]["id"], before[2]["id"], before[1]["id"]]
     assert after[2]["startUtc"] == text(at(5, "15:00"))

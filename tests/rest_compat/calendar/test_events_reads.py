@@ -41,7 +41,7 @@ async def test_a_list_has_the_whole_body(filled):
     response = await filled.get("/events")
 
     lease, budget, training, fair = (
-        next(one for one in response.json()["events"] if one["title"] == title)["id"]
+        next(event for event in response.json()["events"] if event["title"] == title)["id"]
         for title in ("Lease talk", "Budget 2027", "Training", "Book fair")
     )
     assert response.status_code == 200
@@ -170,7 +170,7 @@ async def test_what_is_no_uuid_is_400(filled, event_id):
     assert filled.calls() == []
 
 
-async def test_an_id_that_was_never_given_out_is_404_without_a_call(filled):
+async def test_an_unknown_id_is_404_without_an_upstream_call(filled):
     response = await filled.get("/events/00000000-0000-5000-8000-000000000000")
 
     assert response.status_code == 404
@@ -196,7 +196,7 @@ async def test_the_range_is_filled_in(filled, asked, expected):
 
     meta = (await filled.get("/events", **query)).json()["meta"]
 
-    assert (meta["from"], meta["to"]) == tuple(text(day(one)) for one in expected)
+    assert (meta["from"], meta["to"]) == tuple(text(day(bound)) for bound in expected)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ async def test_fifty_attendees_are_read(filled):
     assert titles(await filled.get("/events", attendees=many)) == ["Lease talk"]
 
 
-async def test_one_calendar_is_asked_alone(filled):
+async def test_a_single_calendar_can_be_requested(filled):
     ids = await filled.ids()
     filled.world.forget_calls()
 
@@ -375,7 +375,7 @@ async def test_pages_make_up_the_whole(filled):
 
     pages = [(await filled.get("/events", limit=1, offset=at_)).json() for at_ in range(5)]
 
-    assert [one for page in pages for one in page["events"]] == whole
+    assert [event for page in pages for event in page["events"]] == whole
     assert [page["meta"]["hasMore"] for page in pages] == [True, True, True, False, False]
     assert [page["meta"]["count"] for page in pages] == [1, 1, 1, 1, 0]
     assert {page["meta"]["totalCount"] for page in pages} == {4}
@@ -399,7 +399,7 @@ async def test_a_bad_limit_or_offset_is_400(filled, path, query, message):
 
 @pytest.mark.parametrize(("limit", "applied"), [(1000, None), (1001, "1000"), (10**30, "1000")])
 @pytest.mark.parametrize("path", ["/events", "/events/by-contact"])
-async def test_a_limit_above_the_maximum_is_lowered_and_told(filled, path, limit, applied):
+async def test_a_limit_above_the_maximum_is_lowered_and_reported(filled, path, limit, applied):
     response = await filled.get(path, name="ana", limit=limit)
 
     assert response.status_code == 200
@@ -412,7 +412,7 @@ async def test_a_limit_above_the_maximum_is_lowered_and_told(filled, path, limit
 async def test_calendars_are_listed_with_the_whole_body(filled):
     response = await filled.get("/calendars")
 
-    ids = [one["calendarId"] for one in response.json()["calendars"]]
+    ids = [calendar["calendarId"] for calendar in response.json()["calendars"]]
     assert response.status_code == 200
     assert ids == sorted(ids)
     assert response.json() == {

@@ -1,4 +1,4 @@
-"""`GET /freebusy`: parameters, what counts as taken, whole bodies."""
+"""`GET /freebusy`: parameters, busy periods, whole bodies."""
 
 import calendar_world
 import pytest
@@ -41,10 +41,10 @@ async def busy(agendas, calendar, **query):
     response = await agendas.get("/freebusy", **{**RANGE, **query}, calendars=ids[names[calendar]])
     assert response.status_code == 200, response.text
     (found,) = response.json()["calendars"]
-    return [(one["startUtc"], one["endUtc"]) for one in found["busy"]]
+    return [(period["startUtc"], period["endUtc"]) for period in found["busy"]]
 
 
-async def test_an_answer_has_the_whole_body(agendas):
+async def test_the_whole_body(agendas):
     for start, end in (("09:00", "10:00"), ("10:00", "10:30"), ("09:30", "09:45")):
         agendas.plant("work", start, meeting(at(0, start), at(0, end), "Secret"))
     ids = await agendas.ids()
@@ -73,12 +73,14 @@ async def test_an_answer_has_the_whole_body(agendas):
     }
 
 
-async def test_without_calendars_all_are_told_by_id(agendas):
+async def test_all_calendars_are_returned_by_default_in_order_of_id(agendas):
     response = await agendas.get("/freebusy", **RANGE)
 
     found = response.json()["calendars"]
-    assert [one["calendarName"] for one in found] == ["Me", "Home", "Calendar", "Club"]
-    assert [one["calendarId"] for one in found] == sorted(one["calendarId"] for one in found)
+    assert [calendar["calendarName"] for calendar in found] == ["Me", "Home", "Calendar", "Club"]
+    assert [calendar["calendarId"] for calendar in found] == sorted(
+        calendar["calendarId"] for calendar in found
+    )
 
 
 @pytest.mark.parametrize("calendar", ["work", "office"])
@@ -102,7 +104,7 @@ async def test_what_counts_as_taken(agendas, calendar, more, is_busy):
 
 
 @pytest.mark.parametrize(("calendar", "me"), [("work", "provider-a"), ("office", "provider-b")])
-async def test_what_the_owner_declined_is_free_unless_answers_are_hidden(agendas, calendar, me):
+async def test_declined_events_are_free_unless_attendees_are_hidden(agendas, calendar, me):
     from sandbox.calendar.records import Guest
 
     owner = Guest(email=f"me@{me}.example", response="declined")
@@ -132,7 +134,7 @@ async def test_whole_days_are_taken_as_the_events_say(agendas, calendar, zone):
     assert found == [(text(day(1)), text(day(3)))]
 
 
-async def test_a_series_is_taken_at_its_times_but_the_cancelled_one(agendas):
+async def test_a_series_is_busy_except_at_its_cancelled_instance(agendas):
     agendas.plant(
         "work",
         "series",
@@ -228,10 +230,12 @@ async def test_the_window_cuts_the_range(agendas):
 
     response = await agendas.get("/freebusy", token, from_=text(day(-5)), to=text(day(5)))
 
-    assert [one["free"] for one in response.json()["calendars"]] == [[period(day(), day(1))]] * 4
+    assert [calendar["free"] for calendar in response.json()["calendars"]] == [
+        [period(day(), day(1))]
+    ] * 4
 
 
-async def test_nothing_of_the_events_but_their_times_is_asked_for(agendas):
+async def test_only_event_times_are_requested_upstream(agendas):
     await agendas.get("/freebusy", **RANGE)
 
     asked = " ".join(

@@ -1,4 +1,4 @@
-"""What is checked before anything is asked upstream, in order, on every email call."""
+"""Checks before the first upstream call, in order, on every email call."""
 
 import pytest
 
@@ -144,7 +144,7 @@ async def test_parameters_come_before_the_connection(world, row):
 
 
 @every_call
-async def test_every_answer_carries_the_rate_headers(client, row):
+async def test_every_response_has_the_rate_headers(client, row):
     first = await call(client, row)
     second = await call(client, row)
 
@@ -196,7 +196,7 @@ async def test_a_token_has_a_quota_of_its_own(client, world):
     ("sent", "told"),
     [("abc-1.2_3", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ("", False)],
 )
-async def test_a_request_id_is_echoed_when_it_is_one(client, sent, told):
+async def test_a_valid_request_id_is_echoed(client, sent, told):
     response = await client.get(MESSAGES, headers={"x-request-id": sent})
 
     assert (response.headers["x-request-id"] == sent) is told

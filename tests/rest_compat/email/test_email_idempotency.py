@@ -1,4 +1,4 @@
-"""A write under an Idempotency-Key is carried out once, end to end, through either door."""
+"""A write with an Idempotency-Key is carried out once, end to end, over REST and GraphQL."""
 
 import asyncio
 import json
@@ -83,7 +83,7 @@ def door(request):
     return request.param
 
 
-async def test_a_retry_is_answered_the_same_and_sends_nothing(client, world, door):
+async def test_a_retry_has_the_same_response_and_sends_nothing(client, world, door):
     first = await door.send(client)
     world.forget_calls()
 
@@ -158,7 +158,7 @@ async def test_an_error_is_replayed_too(client, door, body, status):
     assert second.response.status_code == first.response.status_code
 
 
-async def test_that_there_is_no_such_message_is_replayed_too(client, door):
+async def test_a_404_is_replayed_too(client, door):
     first = await door.reply(client, "providerA:absent")
     second = await door.reply(client, "providerA:absent")
 
@@ -172,7 +172,7 @@ async def test_that_there_is_no_such_message_is_replayed_too(client, door):
     [{"kind": "429", "retryAfter": 0}, {"kind": "503", "retryAfter": 0}, {"kind": "400"}],
     ids=["throttled", "unavailable for now", "rejected"],
 )
-async def test_a_refusal_of_the_provider_is_tried_again(client, world, door, fault):
+async def test_a_provider_refusal_is_retried(client, world, door, fault):
     await world.fail("provider-a", count=1, method="POST", **fault)
     first = await door.send(client)
     second = first
@@ -188,7 +188,7 @@ async def test_a_refusal_of_the_provider_is_tried_again(client, world, door, fau
 
 
 @pytest.mark.slow
-async def test_what_upstream_says_has_failed_is_no_mystery(client, world, door):
+async def test_a_definite_upstream_failure_is_not_an_unknown_outcome(client, world, door):
     await world.fail("provider-a", kind="500", method="POST")
     first = await door.send(client)
     await world.admin.delete("/sandbox/faults/provider-a")
@@ -199,7 +199,7 @@ async def test_what_upstream_says_has_failed_is_no_mystery(client, world, door):
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_a_lost_answer_is_found_and_then_replayed(client, world, door):
+async def test_a_lost_response_is_looked_up_and_then_replayed(client, world, door):
     await world.fail("provider-a", kind="lostAnswer", count=1, method="POST")
     first = await door.send(client)
     second = await door.send(client)
@@ -210,7 +210,7 @@ async def test_a_lost_answer_is_found_and_then_replayed(client, world, door):
 
 
 @pytest.mark.slow
-async def test_an_unknown_outcome_is_kept_and_never_sent_again(client, world, door):
+async def test_an_unknown_outcome_is_stored_and_never_sent_again(client, world, door):
     await world.fail("provider-a", kind="reset")  # also of every look-up
     first = await door.send(client)
     await world.admin.delete("/sandbox/faults/provider-a")
@@ -271,7 +271,7 @@ async def test_a_mutation_under_a_malformed_key_is_400(client, world, headers):
     assert world.calls() == []
 
 
-async def test_a_query_is_answered_anew_whatever_its_key(client, world):
+async def test_a_query_ignores_the_key(client, world):
     asked = {"query": "{ emails(limit: 1) { totalCount } }"}
     first = await client.post("/graphql", json=asked, headers=_keyed("k-1"))
     world.forget_calls()
@@ -283,7 +283,7 @@ async def test_a_query_is_answered_anew_whatever_its_key(client, world):
     assert world.calls() != []
 
 
-async def test_a_replay_speaks_the_type_that_is_asked_for(client):
+async def test_a_replay_has_the_accepted_content_type(client):
     await GraphQL().send(client)
     asked = {"query": SEND, "variables": {"input": MESSAGE}}
     kind = "application/graphql-response+json"
@@ -371,7 +371,7 @@ async def test_nothing_is_sent_that_could_not_be_written_down(
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_an_end_that_could_not_be_written_down_sends_nothing_twice(
+async def test_a_result_that_could_not_be_stored_is_not_sent_twice(
     client, world, door, monkeypatch
 ):
     monkeypatch.setattr(IdempotencyStore, "_update", unavailable)

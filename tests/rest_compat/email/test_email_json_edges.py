@@ -1,4 +1,4 @@
-"""JSON at its edges, on every email call with a body: refused or read, never a failure of ours."""
+"""JSON edge cases on every email call with a body: refused or read, never a 500."""
 
 import pytest
 

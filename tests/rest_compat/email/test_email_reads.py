@@ -1,4 +1,4 @@
-"""Listing and reading mail through the documented paths: parameters, whole bodies, errors."""
+"""Listing and reading mail over REST: parameters, whole bodies, errors."""
 
 import pytest
 
@@ -151,7 +151,7 @@ async def test_a_filter_finds(client, world, params, found):
     assert page["nextPageToken"] is None
 
 
-async def test_bodies_come_when_asked_for_and_are_not_fetched_otherwise(client, world):
+async def test_bodies_are_fetched_only_on_request(client, world):
     with_bodies = await client.get(MESSAGES, params={"includeBody": "true", "limit": 2})
     world.forget_calls()
     await client.get(MESSAGES, params={"includeBody": "false", "limit": 2})
@@ -161,14 +161,14 @@ async def test_bodies_come_when_asked_for_and_are_not_fetched_otherwise(client, 
         {**budget(world), **BUDGET_BODY},
     ]
     asked = [str(call["query"]) for call in world.calls()]
-    assert [one for one in asked if "data" in one or "body," in one] == []
+    assert [call for call in asked if "data" in call or "body," in call] == []
 
 
 @pytest.mark.parametrize(
     ("limit", "applied"),
     [("51", "50"), ("99999999999999999999", "50"), ("50", None), ("1", None)],
 )
-async def test_a_limit_above_the_maximum_is_lowered_and_told(client, limit, applied):
+async def test_a_limit_above_the_maximum_is_lowered_and_reported(client, limit, applied):
     response = await client.get(MESSAGES, params={"limit": limit})
 
     assert response.status_code == 200
@@ -232,7 +232,7 @@ async def test_limit_and_bodies_may_change_between_pages(client, world):
     assert names(world, response.json()) == NEWEST_FIRST[1:]
 
 
-async def test_a_mailbox_that_fails_is_named_and_the_other_answers(client, world):
+async def test_a_failed_mailbox_is_named_beside_the_others_results(client, world):
     await world.fail("provider-b", kind="500")
 
     response = await client.get(MESSAGES)
@@ -244,7 +244,7 @@ async def test_a_mailbox_that_fails_is_named_and_the_other_answers(client, world
     assert list(page)[-1] == "authWarnings"
 
 
-async def test_partial_fail_prefers_no_answer_to_half_of_one(client, world):
+async def test_partial_fail_turns_a_failed_mailbox_into_an_error(client, world):
     await world.fail("provider-b", kind="500")
 
     response = await client.get(MESSAGES, headers={"prefer": "partial=fail"})
@@ -286,7 +286,7 @@ async def test_partial_fail_holds_for_graphql_too(client, world):
         pytest.param({"kind": "429", "retryAfter": 7}, 429, None, "7", id="both throttle"),
     ],
 )
-async def test_when_no_mailbox_answers_the_request_fails(
+async def test_the_request_fails_when_every_mailbox_fails(
     client, world, fault, *, status, error, retry_after
 ):
     await world.fail("provider-a", **fault)
@@ -301,7 +301,7 @@ async def test_when_no_mailbox_answers_the_request_fails(
 
 
 @pytest.mark.caller(visibleEmailFields=["subject", "received_at"])
-async def test_a_masked_value_is_null_with_its_key_kept_and_never_fetched(client, world):
+async def test_a_masked_value_is_null_and_not_fetched(client, world):
     response = await client.get(MESSAGES, params={"limit": 1, "includeBody": "true"})
 
     hidden = ("from", "to", "cc", "bcc", "bodyPreview", "body", "bodyType", "sentAt")
@@ -315,7 +315,7 @@ async def test_a_masked_value_is_null_with_its_key_kept_and_never_fetched(client
     )
     assert list(page)[-1] == "accessInfo"
     asked = [str(call["query"]) for call in world.calls()]
-    assert [one for one in asked if "data" in one or "bodyPreview" in one] == []
+    assert [call for call in asked if "data" in call or "bodyPreview" in call] == []
 
 
 @pytest.mark.caller(visibleEmailFields=["subject"])
@@ -354,7 +354,7 @@ async def test_a_message_is_read_with_its_body(client, world, name, shown, body)
     assert list(response.json()) == list(shown(world))
 
 
-async def test_a_message_is_read_without_its_body_when_so_asked(client, world):
+async def test_a_message_is_read_without_its_body_on_request(client, world):
     response = await client.get(f"{MESSAGES}/{world.id('lease')}", params={"includeBody": "0"})
 
     assert response.json() == lease(world)

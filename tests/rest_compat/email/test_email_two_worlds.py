@@ -121,19 +121,19 @@ async def answers(world, letters, token):
             body = await get(world, token, f"messages?{question}&pageToken={after}")
             after = body.pop("nextPageToken", None)
             found.append((question, body))
-    for one in letters:
-        of = "providerA" if one.mailbox == "provider-a" else "providerB"
+    for letter in letters:
+        of = "providerA" if letter.mailbox == "provider-a" else "providerB"
         found += [
-            await get(world, token, f"messages/{of}:{one.immutable_id}"),
-            await get(world, token, f"threads/{of}:{one.thread_id}"),
+            await get(world, token, f"messages/{of}:{letter.immutable_id}"),
+            await get(world, token, f"threads/{of}:{letter.thread_id}"),
         ]
-    calls = [(one["method"], one["path"], sorted(one["query"])) for one in world.calls()]
+    calls = [(call["method"], call["path"], sorted(call["query"])) for call in world.calls()]
     return found, sorted(calls)
 
 
 @pytest.mark.parametrize("hidden", OTHER, ids=" ".join)
 async def test_a_hidden_value_changes_neither_answers_nor_calls(world, letters, hidden):
-    shown = [one.value for one in EmailField if one not in hidden]
+    shown = [word.value for word in EmailField if word not in hidden]
     token = await world.token({"visibleEmailFields": shown})
     whole = await world.token({})
     for question in ("label=amber", "limit=3"):  # the first ones look up labels and folders

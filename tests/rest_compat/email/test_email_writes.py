@@ -1,4 +1,4 @@
-"""Sending, replying, forwarding, deleting and changing through the documented paths."""
+"""Sending, replying, forwarding, deleting and changing mail over REST."""
 
 import pytest
 
@@ -130,7 +130,7 @@ async def test_a_bad_message_is_400_and_nothing_is_sent(client, world, body, fie
     assert told["error"] == told["errorCode"] == "VALIDATION_ERROR"
     assert told["success"] is False
     if fields is not None:
-        assert list(dict.fromkeys(one["field"] for one in told["details"])) == fields
+        assert list(dict.fromkeys(detail["field"] for detail in told["details"])) == fields
     assert writes(world) == []
 
 
@@ -223,7 +223,7 @@ async def test_a_throttled_send_is_429_with_the_wait(client, world):
     assert response.headers["retry-after"] == "4"
 
 
-async def test_a_send_whose_answer_is_lost_is_found_and_counts_once(client, world):
+async def test_a_send_with_a_lost_response_is_looked_up_and_counted_once(client, world):
     await world.fail("provider-a", kind="lostAnswer", count=1, method="POST")
 
     response = await client.post(SEND, json=message())
@@ -248,7 +248,7 @@ async def test_a_reply_goes_to_the_sender_in_the_thread(client, world):
     assert head.header("subject") == "Re: Lease for the flat"
     assert head.header("in-reply-to") == "<lease@world.example>"
     assert head.header("references") == "<lease@world.example>"
-    assert [one.address for one in head.addresses("to")] == ["ana@home.example"]
+    assert [participant.address for participant in head.addresses("to")] == ["ana@home.example"]
     assert head.addresses("cc") == ()
 
 
@@ -258,7 +258,7 @@ async def test_a_reply_to_all_leaves_the_sending_account_out(client, world):
 
     (sent,) = world.sent("provider-a")
     head = parse(sent.raw)
-    people = [one.address for name in ("to", "cc") for one in head.addresses(name)]
+    people = [participant.address for name in ("to", "cc") for participant in head.addresses(name)]
     assert response.status_code == 200
     assert people == ["ana@home.example", "bo@work.example"]
 
