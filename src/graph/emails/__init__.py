@@ -1,1 +1,12 @@
-"""Mail as the schema shows it, and what its root fields do."""
+"""
+The email surface of the schema.
+
+    queries         root queries
+    filters         arguments of `emails` -> a mail query
+    page_positions  the positions of all mailboxes in a page token
+    mutations       root mutations
+    sending         inputs of the sending mutations -> checked messages
+    types           output types
+    views           records in the shape of the output types
+    inputs, enums   input types and closed sets
+"""

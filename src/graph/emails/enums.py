@@ -1,4 +1,4 @@
-"""Closed sets of the email surface; the text is the one of REST."""
+"""Enums of the email surface; their values are the REST strings."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""From the arguments of `emails` to a `MailQuery`: limits, ranges, and no side doors."""
+"""Converts the arguments of `emails` to a `MailQuery` that reveals no hidden field."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,10 +11,10 @@ from policy.refusals import FieldNotVisible, InvalidInput
 from policy.vocabulary import Code, EmailField
 from providers.ports.mail import MailQuery
 
-MAX_LIMIT = 50  # contract, GET /messages
-MAX_TEXT = 500  # characters of q; decisions 5.3
+MAX_LIMIT = 50  # docs/spec/paging.md#keys
+MAX_TEXT = 500  # characters of q; docs/spec/email.md#free-text
 
-# Where `q` may look -> the record attribute.
+# Field that `q` searches -> the record attribute.
 _SEARCHED: Mapping[EmailField, str] = MappingProxyType(
     {
         EmailField.SUBJECT: "subject",
@@ -26,11 +26,11 @@ _SEARCHED: Mapping[EmailField, str] = MappingProxyType(
     }
 )
 
-# What a provider's own search looks at besides.
+# Further fields that a provider's own search looks at.
 _SEARCHED_BEYOND = (EmailField.ATTACHMENTS, EmailField.BCC, EmailField.LABELS)
 
-# Filter -> its argument, and the field that it would reveal.
-_SIDE_DOORS = (
+# Filter, its argument, and the field that it would reveal (docs/spec/email.md#hidden-filters).
+_REVEALING_FILTERS = (
     ("sender", "from", EmailField.FROM),
     ("recipient", "to", EmailField.TO),
     ("subject", "subject", EmailField.SUBJECT),
@@ -41,7 +41,7 @@ _SIDE_DOORS = (
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters as the caller gave them; an empty text is no filter (decisions 0)."""
+    """The filters in the request; an empty text is no filter."""
 
     q: str | None
     sender: str | None
@@ -54,7 +54,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     has_attachment: bool | None
 
     def binding(self) -> dict[str, object]:
-        """Return what a page token is bound to."""
+        """Return the filter values to which a page token is bound."""
         return {
             "q": self.q or None,
             "from": self.sender or None,
@@ -69,7 +69,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """
-        Check what needs no policy.
+        Check the filters without regard to the token.
 
         Raises:
             InvalidInput: `q` is too long, or `before` is not after `after`.
@@ -82,12 +82,12 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 
 def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
     """
-    Build the query, once it is sure that it reveals nothing hidden.
+    Build the query after checking that it reveals nothing hidden.
 
     Raises:
-        FieldNotVisible: A filter looks at a hidden field, or `q` has nowhere to look.
+        FieldNotVisible: A filter is about a hidden field, or `q` has no visible field to search.
     """
-    _close_side_doors(filters, context)
+    _require_visible_filters(filters, context)
     text = (filters.q or "").strip() or None
     return MailQuery(
         text=text,
@@ -106,14 +106,14 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
     )
 
 
-def _close_side_doors(filters: Filters, context: Context) -> None:
-    for name, argument, field in _SIDE_DOORS:
+def _require_visible_filters(filters: Filters, context: Context) -> None:
+    for name, argument, field in _REVEALING_FILTERS:
         if getattr(filters, name):
             context.caller.require_visible(f"The filter {argument}", field)
 
 
 def _conceals(context: Context, word: EmailField) -> bool:
-    """Say whether nothing may be found by *word*; `maskMode: basic` lets everything be found."""
+    """Say whether *word* excludes its fields from search; `maskMode: basic` never does."""
     return context.caller.strict and context.caller.hides(word)
 
 

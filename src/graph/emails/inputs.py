@@ -1,4 +1,4 @@
-"""What the email mutations take. Required members are non-null; the rest has the REST defaults."""
+"""Inputs of the email mutations: required members are non-null, others have the REST defaults."""
 
 import strawberry
 

@@ -35,13 +35,13 @@ from providers.ports.mail import (
     UnsafeMessage,
 )
 
-MAX_LABELS = 50  # per list; decisions 5.8
-MAX_LABEL = 225  # characters; decisions 5.8
+MAX_LABELS = 50  # per list; docs/spec/email.md#label-rules
+MAX_LABEL = 225  # characters
 
-# A forward carries these to whomever the caller chooses (decisions 1 and 5.2).
+# A forward sends these to any address (docs/spec/email.md#forwards-with-hidden-fields).
 _FORWARDED = (EmailField.BODY, EmailField.ATTACHMENTS)
 
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 EmailId = Annotated[str, strawberry.argument(description="Provider-prefixed id.")]
 
 
@@ -55,7 +55,7 @@ async def send_email(
     """Send a new message, once."""
     draft = sending.draft(written, info.context)
     connection = sending.sending_connection(written.connection_id, info.context)
-    return done(await _sent(info.context.mail.send(connection.id, draft)))
+    return done(await _translate_send_failures(info.context.mail.send(connection.id, draft)))
 
 
 @guarded(EmailOp.REPLY_TO_EMAIL, returns=EmailActionResult)
@@ -70,7 +70,7 @@ async def reply_to_email(
     reply = sending.reply(written, info.context)
     _require_writable(info.context)
     _require_known(email_id)
-    return done(await _sent(info.context.mail.reply(email_id, reply)))
+    return done(await _translate_send_failures(info.context.mail.reply(email_id, reply)))
 
 
 @guarded(EmailOp.FORWARD_EMAIL, returns=EmailActionResult)
@@ -87,7 +87,7 @@ async def forward_email(
     _require_writable(info.context)
     info.context.caller.require_visible("Forwarding", *_FORWARDED)
     _require_known(email_id)
-    return done(await _sent(info.context.mail.forward(email_id, forward)))
+    return done(await _translate_send_failures(info.context.mail.forward(email_id, forward)))
 
 
 @guarded(EmailOp.DELETE_EMAIL, returns=EmailActionResult)
@@ -95,7 +95,7 @@ async def delete_email(info: Info, email_id: EmailId) -> ActionView:
     """Move a message to the trash, from which it can be recovered."""
     info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
-    await _found(info.context.mail.trash(email_id))
+    await _translate_change_failures(info.context.mail.trash(email_id))
     return ActionView(email_id=email_id)
 
 
@@ -130,7 +130,7 @@ async def modify_email(
     change = _change(wanted)
     info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
-    return done(await _found(info.context.mail.change(email_id, change)))
+    return done(await _translate_change_failures(info.context.mail.change(email_id, change)))
 
 
 def _require_operations(wanted: ModifyEmailInput, context: Context) -> None:
@@ -184,14 +184,16 @@ def _require_known(email_id: str) -> None:
 
 
 def _require_writable(context: Context) -> None:
-    if not any(one.can_write for one in context.caller.usable_connections(Surface.EMAIL)):
+    if not any(
+        connection.can_write for connection in context.caller.usable_connections(Surface.EMAIL)
+    ):
         raise ReadOnlyConnection
 
 
-async def _sent(sending_: Awaitable[Done]) -> Done:
-    """Translate what can come back from a send (decisions 5.6, 5.7, 16)."""
+async def _translate_send_failures(call: Awaitable[Result]) -> Result:
+    """Await a send; convert its failures to the errors of docs/spec/email.md#provider-rejection."""
     try:
-        return await sending_
+        return await call
     except Missing as missing:
         raise no_email() from missing
     except ReadOnlyMailbox as problem:
@@ -206,10 +208,14 @@ async def _sent(sending_: Awaitable[Done]) -> Done:
         raise ProviderFailure("The provider did not accept the message.") from problem
 
 
-async def _found(changing: Awaitable[Done]) -> Done:
-    """Any refusal or failure but 429 and a timeout is 404, as the contract says (decisions 16)."""
+async def _translate_change_failures(call: Awaitable[Result]) -> Result:
+    """
+    Await a change or deletion; failures other than 429 and a timeout become 404.
+
+    See docs/spec/email.md#change-and-delete-failures.
+    """
     try:
-        return await changing
+        return await call
     except (Throttled, TimedOut):
         raise
     except ProviderFailure as failure:

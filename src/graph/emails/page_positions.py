@@ -1,8 +1,8 @@
 """
-Where every mailbox stands between two pages of mail, as a page token holds it.
+The positions of all mailboxes between two pages of mail, as a page token holds them.
 
-Ids are long, and most mailboxes stand where the page ended: those that stand together say it once.
-What is left to say of each is short, so that a token has room for the most mailboxes of a search.
+Ids are long, and most mailboxes have the position where the page ended, so each position is
+written once for all its mailboxes (docs/spec/paging.md#email-page-tokens).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,57 +16,63 @@ from policy.vocabulary import Code
 from providers.mail.merged_mailbox import ConnectionPosition
 from providers.ports.mail import MailPosition
 
-MOST_MAILBOXES = 100  # of one search; page tokens have 4,096 characters (ADR 0007)
+MAX_MAILBOXES = 100  # of one search, to fit a page token; docs/spec/email.md#mailbox-limit
 
 _ROUTE = "emails"
-_Standing = tuple[int, int, int, bool, bool]  # connection, returned, total, exact, exhausted
-_Place = tuple[int | None, str, list[_Standing]]  # received_ms and id; None is the beginning
+_Progress = tuple[int, int, int, bool, bool]  # connection, returned, total, exact, exhausted
+_Position = tuple[int | None, str, list[_Progress]]  # received_ms and id; None is the beginning
 
 
 def require_room(mailboxes: Sequence[Connection]) -> None:
     """
-    Refuse a search that a page token has no room for, before anybody is asked.
+    Refuse a search whose positions would not fit into a page token, before it runs.
 
     Raises:
         Conflict: `MAILBOX_LIMIT`: there are more than a hundred mailboxes.
     """
-    if len(mailboxes) > MOST_MAILBOXES:
+    if len(mailboxes) > MAX_MAILBOXES:
         raise Conflict(
-            f"A search goes over {MOST_MAILBOXES} mailboxes at most, and this token has "
+            f"A search goes over {MAX_MAILBOXES} mailboxes at most, and this token has "
             f"{len(mailboxes)}; allowedConnectionIds chooses among them.",
             code=Code.MAILBOX_LIMIT,
         )
 
 
-def seal(context: Context, asked: Filters, positions: Mapping[int, ConnectionPosition]) -> str:
+def seal(context: Context, filters: Filters, positions: Mapping[int, ConnectionPosition]) -> str:
     """
-    Write where the mailboxes stand, by connection id, into a page token.
+    Write the position of each mailbox, by connection id, into a page token.
 
     Raises:
-        TooMuch: They stand at too many different places, having failed since different pages.
+        TooMuch: Too many different positions, because mailboxes failed since different pages.
     """
-    together: dict[MailPosition | None, list[_Standing]] = {}
-    for connection, one in positions.items():
-        after = None if one.exhausted else one.after  # it is not asked again
-        standing = (connection, one.returned, one.total, one.total_exact, one.exhausted)
-        together.setdefault(after, []).append(standing)
-    state: list[_Place] = [
-        (None, "", standings) if after is None else (after.received_ms, after.id, standings)
-        for after, standings in together.items()
+    by_position: dict[MailPosition | None, list[_Progress]] = {}
+    for connection, position in positions.items():
+        after = None if position.exhausted else position.after  # it is not asked again
+        progress = (
+            connection,
+            position.returned,
+            position.total,
+            position.total_exact,
+            position.exhausted,
+        )
+        by_position.setdefault(after, []).append(progress)
+    state: list[_Position] = [
+        (None, "", mailboxes) if after is None else (after.received_ms, after.id, mailboxes)
+        for after, mailboxes in by_position.items()
     ]
-    return page_tokens.seal(context, _ROUTE, asked.binding(), state)
+    return page_tokens.seal(context, _ROUTE, filters.binding(), state)
 
 
-def unseal(context: Context, asked: Filters, token: str | None) -> dict[int, ConnectionPosition]:
+def unseal(context: Context, filters: Filters, token: str | None) -> dict[int, ConnectionPosition]:
     """
-    Read where the mailboxes stand; without a token they are at their beginnings.
+    Return the position of each mailbox, by connection id; empty without a token.
 
     Raises:
         InvalidInput: As `page_tokens.unseal`.
     """
     if not token:
         return {}
-    state = page_tokens.unseal(context, _ROUTE, asked.binding(), token, list[_Place])
+    state = page_tokens.unseal(context, _ROUTE, filters.binding(), token, list[_Position])
     return {
         connection: ConnectionPosition(
             after=None if received_ms is None else MailPosition(received_ms, last),
@@ -75,6 +81,6 @@ def unseal(context: Context, asked: Filters, token: str | None) -> dict[int, Con
             total=total,
             total_exact=exact,
         )
-        for received_ms, last, standings in state
-        for connection, returned, total, exact, exhausted in standings
+        for received_ms, last, mailboxes in state
+        for connection, returned, total, exact, exhausted in mailboxes
     }

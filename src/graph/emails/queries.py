@@ -61,7 +61,7 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
 ) -> EmailPageView:
     """Search every connected mailbox at once, newest first."""
     context = info.context
-    asked = Filters(
+    filters = Filters(
         q=q,
         sender=from_,
         recipient=to,
@@ -72,18 +72,18 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
         before=before,
         has_attachment=has_attachment,
     )
-    asked.check()
+    filters.check()
     size = context.clamp_limit(limit, default=20, maximum=filtering.MAX_LIMIT)
-    positions = page_positions.unseal(context, asked, page_token)
+    positions = page_positions.unseal(context, filters, page_token)
     page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
-    query = filtering.query(asked, context, limit=size)
+    query = filtering.query(filters, context, limit=size)
     fields = _with_body(wanted(info.raw, "Email"), keep=include_body)
     try:
         page = await context.mail.search(query, positions=positions, wanted=fields)
     except AllFailed as failure:
         raise all_failed_error(failure) from failure
     token = (
-        page_positions.seal(context, asked, {**positions, **page.positions})
+        page_positions.seal(context, filters, {**positions, **page.positions})
         if page.has_more
         else None
     )
@@ -131,12 +131,12 @@ async def email_thread(
 
 
 def no_email() -> NotFound:
-    """Every unknown, malformed or unreachable id of a message is the same answer."""
+    """Return the one error for every unknown, malformed or unreachable message id."""
     return NotFound("No email with this id.")
 
 
 def no_thread() -> NotFound:
-    """Every unknown, malformed or unreachable id of a thread is the same answer."""
+    """Return the one error for every unknown, malformed or unreachable thread id."""
     return NotFound("No thread with this id.")
 
 

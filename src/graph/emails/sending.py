@@ -1,4 +1,4 @@
-"""From the inputs of the sending mutations to what a mailbox takes. Source: decisions 5.6, 16."""
+"""Checks the inputs of the sending mutations and converts them to the mail port's messages."""
 
 import re
 import secrets
@@ -22,28 +22,29 @@ from policy.vocabulary import Code, EmailField, Surface
 from providers.ports.mail import Draft, Forward, Reply
 from providers.records.mail import Participant
 
-MAX_RECIPIENTS = 500  # decisions 5.6
-MAX_ADDRESS = 320  # characters; decisions 5.6
-MAX_SUBJECT = 998  # characters; decisions 5.6, the longest line of RFC 5322
+# docs/spec/email.md#send-validation
+MAX_RECIPIENTS = 500
+MAX_ADDRESS = 320  # characters
+MAX_SUBJECT = 998  # characters; the longest line of RFC 5322
 
 _LINE_BREAKS = "\u2028\u2029"
 
-# What ends an address or begins a comment in a header (RFC 5322): behind it a provider would read
-# another recipient than the caller named. A domain may be a number in brackets.
+# Characters that end an address or begin a comment in a header (RFC 5322): after one of them a
+# provider would read another recipient. A domain may be an address literal in brackets.
 _SEPARATOR = re.compile(r"[()<>\[\],;:\\]")
-_NUMBER = re.compile(r"\[[A-Za-z0-9.:]+\]")
+_ADDRESS_LITERAL = re.compile(r"\[[A-Za-z0-9.:]+\]")
 
 
 @dataclass(slots=True)
-class _Findings:
-    """Everything that is wrong with a body, so that one answer tells it all."""
+class _Problems:
+    """The problems of an input, which are reported together."""
 
     details: list[Detail] = field(default_factory=list)
 
-    def add(self, place: str, message: str) -> None:
-        self.details.append(Detail(place, message))
+    def add(self, path: str, message: str) -> None:
+        self.details.append(Detail(path, message))
 
-    def settle(self) -> None:
+    def raise_if_any(self) -> None:
         if self.details:
             message = f"{self.details[0].field}: {self.details[0].message}"
             raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=self.details)
@@ -54,17 +55,17 @@ def draft(written: SendEmailInput, context: Context) -> Draft:
     Check a new message.
 
     Raises:
-        InvalidInput: `VALIDATION_ERROR`, one detail per reason.
+        InvalidInput: `VALIDATION_ERROR`, one detail per problem.
     """
-    findings = _Findings()
+    problems = _Problems()
     groups = [("to", written.to), ("cc", written.cc or []), ("bcc", written.bcc or [])]
-    to, cc, bcc = _recipients(groups, findings)
+    to, cc, bcc = _recipients(groups, problems)
     if len(written.subject) > MAX_SUBJECT:
-        findings.add("subject", f"It may have at most {MAX_SUBJECT} characters.")
+        problems.add("subject", f"It may have at most {MAX_SUBJECT} characters.")
     if unsafe(written.subject):
-        findings.add("subject", "Line breaks and control characters are not allowed.")
-    _check_body(written.body, findings)
-    findings.settle()
+        problems.add("subject", "Line breaks and control characters are not allowed.")
+    _check_body(written.body, problems)
+    problems.raise_if_any()
     delivery = _delivery(context)
     return Draft(
         to=to,
@@ -80,10 +81,10 @@ def draft(written: SendEmailInput, context: Context) -> Draft:
 
 
 def reply(written: ReplyEmailInput, context: Context) -> Reply:
-    """Check an answer; the original is quoted only to callers who may see its body."""
-    findings = _Findings()
-    _check_body(written.body, findings)
-    findings.settle()
+    """Check a reply; the original is quoted only if the caller may see its body."""
+    problems = _Problems()
+    _check_body(written.body, problems)
+    problems.raise_if_any()
     delivery = _delivery(context)
     caller = context.caller
     return Reply(
@@ -98,11 +99,11 @@ def reply(written: ReplyEmailInput, context: Context) -> Reply:
 
 
 def forward(written: ForwardEmailInput, context: Context) -> Forward:
-    """Check a message to be passed on."""
-    findings = _Findings()
-    to, cc = _recipients([("to", written.to), ("cc", written.cc or [])], findings)
-    _check_body(written.body or "", findings)
-    findings.settle()
+    """Check the input of a forward."""
+    problems = _Problems()
+    to, cc = _recipients([("to", written.to), ("cc", written.cc or [])], problems)
+    _check_body(written.body or "", problems)
+    problems.raise_if_any()
     delivery = _delivery(context)
     return Forward(
         to=to,
@@ -116,13 +117,13 @@ def forward(written: ForwardEmailInput, context: Context) -> Forward:
 
 
 def _hidden(caller: Caller) -> frozenset[str]:
-    """Return the attributes of the original that neither a quotation nor a forward may tell."""
+    """Return the attributes of the original that a quotation or forward leaves out."""
     if not caller.strict:
         return frozenset()
     return frozenset(attribute for field, attribute in _QUOTED.items() if caller.hides(field))
 
 
-# What a quotation or a forward says of the original -> the record attribute.
+# Field that a quotation or forward shows of the original -> the record attribute.
 _QUOTED: Mapping[EmailField, str] = MappingProxyType(
     {
         EmailField.SUBJECT: "subject",
@@ -136,16 +137,17 @@ _QUOTED: Mapping[EmailField, str] = MappingProxyType(
 
 def sending_connection(connection_id: int | None, context: Context) -> Connection:
     """
-    Choose the connection to send from: the one named, else the first that may write.
+    Choose the sending connection: *connection_id*, or the first connection that may write.
 
     Raises:
-        NotFound: `CONNECTION_NOT_FOUND`: not an email connection on the token's resources.
-        NoUsableConnection: The one named, or every one, is inactive or excluded.
-        ReadOnlyConnection: It, or every usable one, has read scopes only.
+        NotFound: `CONNECTION_NOT_FOUND`: the token's resources have no such email connection.
+        NoUsableConnection: The chosen connection, or every connection, is inactive or excluded.
+        ReadOnlyConnection: The chosen connection, or every usable one, has read scopes only.
     """
     caller = context.caller
     if connection_id is not None and not any(
-        one.id == connection_id and one.kind == Surface.EMAIL for one in caller.connections
+        connection.id == connection_id and connection.kind == Surface.EMAIL
+        for connection in caller.connections
     ):
         raise NotFound(
             "This token has no email connection with this id.", code=Code.CONNECTION_NOT_FOUND
@@ -155,7 +157,7 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
     ]
     if not candidates:
         raise NoUsableConnection(Surface.EMAIL)
-    writable = [one for one in candidates if one.can_write]
+    writable = [connection for connection in candidates if connection.can_write]
     if not writable:
         raise ReadOnlyConnection
     return writable[0]
@@ -170,27 +172,27 @@ def unsafe(text: str) -> bool:
 
 
 def _recipients(
-    groups: Sequence[tuple[str, Sequence[ParticipantInput]]], findings: _Findings
+    groups: Sequence[tuple[str, Sequence[ParticipantInput]]], problems: _Problems
 ) -> list[tuple[Participant, ...]]:
     if not groups[0][1]:
-        findings.add("to", "At least one recipient is required.")
+        problems.add("to", "At least one recipient is required.")
     if sum(len(people) for _, people in groups) > MAX_RECIPIENTS:
-        findings.add("to", f"At most {MAX_RECIPIENTS} recipients are allowed, cc and bcc included.")
-        findings.settle()
+        problems.add("to", f"At most {MAX_RECIPIENTS} recipients are allowed, cc and bcc included.")
+        problems.raise_if_any()
     return [
         tuple(
-            _participant(person, f"{name}[{index}]", findings)
+            _participant(person, f"{name}[{index}]", problems)
             for index, person in enumerate(people)
         )
         for name, people in groups
     ]
 
 
-def _participant(person: ParticipantInput, place: str, findings: _Findings) -> Participant:
-    for problem in _address_problems(person.email):
-        findings.add(f"{place}.email", problem)
+def _participant(person: ParticipantInput, path: str, problems: _Problems) -> Participant:
+    for message in _address_problems(person.email):
+        problems.add(f"{path}.email", message)
     if person.name is not None and unsafe(person.name):
-        findings.add(f"{place}.name", "Line breaks and control characters are not allowed.")
+        problems.add(f"{path}.name", "Line breaks and control characters are not allowed.")
     return Participant(email=person.email, name=person.name)
 
 
@@ -198,7 +200,9 @@ def _address_problems(address: str) -> Iterable[str]:
     local, at, domain = address.partition("@")
     if not (local and at and domain) or "@" in domain:
         yield "An address has exactly one @, with text on both sides."
-    if _SEPARATOR.search(local) or (_SEPARATOR.search(domain) and not _NUMBER.fullmatch(domain)):
+    if _SEPARATOR.search(local) or (
+        _SEPARATOR.search(domain) and not _ADDRESS_LITERAL.fullmatch(domain)
+    ):
         yield "Commas, brackets and other separators are not allowed."
     if len(address) > MAX_ADDRESS:
         yield f"An address has at most {MAX_ADDRESS} characters."
@@ -206,9 +210,9 @@ def _address_problems(address: str) -> Iterable[str]:
         yield "Blanks and control characters are not allowed."
 
 
-def _check_body(body: str, findings: _Findings) -> None:
+def _check_body(body: str, problems: _Problems) -> None:
     if any(unicodedata.category(character) == "Cs" for character in body):
-        findings.add("body", "It holds half of a character (a lone surrogate).")
+        problems.add("body", "It holds half of a character (a lone surrogate).")
 
 
 def _delivery(context: Context) -> Delivery:

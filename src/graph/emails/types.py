@@ -1,4 +1,4 @@
-"""Email, Thread and their parts: views over the records of the same name."""
+"""Output types of the email surface."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""What the email fields return: records put into the shape of the schema's types."""
+"""Results of the email root fields, in the shape of the output types."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -21,7 +21,7 @@ class EmailPageView(Record, frozen=True, kw_only=True):
 
 
 class ThreadView(Record, frozen=True, kw_only=True):
-    """See the type Thread. What is derived is derived from visible parts alone."""
+    """See the type Thread; derived attributes come from visible fields alone."""
 
     id: str
     provider: str
@@ -63,16 +63,16 @@ def participants(
     List each address of the visible from, to and cc once, in order of appearance.
 
     Addresses are compared without case; the first name seen wins, also when it comes later than
-    the address. None when none of the three is visible. Source: decisions 5.1.
+    the address. None when none of the three is visible (docs/spec/masks.md#thread-participants).
     """
     if {"Email.from", "Email.to", "Email.cc"} <= hidden:
         return None
     seen: dict[str, Participant] = {}
     for email in emails:
         for person in _visible_people(email, hidden):
-            known = seen.setdefault(person.email.casefold(), person)
-            if not known.name and person.name:
-                seen[person.email.casefold()] = Participant(email=known.email, name=person.name)
+            first = seen.setdefault(person.email.casefold(), person)
+            if not first.name and person.name:
+                seen[person.email.casefold()] = Participant(email=first.email, name=person.name)
     return tuple(seen.values())
 
 

@@ -1,1 +1,9 @@
-"""Calendars as the schema shows them, and what their root fields do."""
+"""
+The calendar surface of the schema.
+
+    queries  root queries
+    filters  arguments -> checked filters and ranges
+    types    output types
+    views    records in the shape of the output types
+    enums    closed sets
+"""

@@ -1,4 +1,4 @@
-"""Closed sets of the calendar surface; the text is the one of REST."""
+"""Enums of the calendar surface; their values are the REST strings."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""From the arguments of the calendar fields to queries: ranges, limits, and no side doors."""
+"""Checks the arguments of the calendar fields: texts, ids and time ranges."""
 
 import re
 from collections.abc import Mapping
@@ -12,19 +12,19 @@ from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, Code
 from providers.ports.calendar import Span
 
-MAX_LIMIT = 1000  # contract, GET /events
-MAX_TEXT = 500  # characters of a text to look for
-MAX_ADDRESSES = 50  # decisions 6.2
-MIN_CONTACT = 2  # characters; decisions 6.4
-MAX_FREE_BUSY = timedelta(days=366)  # decisions 6.5
-MAX_CALENDARS = 1000  # ids of one question, as many as a token may be restricted to
-# A longer range is cut to what lies so near: recurring events have no end, and upstream would
-# have to expand them all. `meta` tells the range that was read.
+MAX_LIMIT = 1000  # docs/spec/paging.md#keys
+MAX_TEXT = 500  # characters of a search text; docs/spec/calendar.md#keyword
+MAX_ADDRESSES = 50  # docs/spec/calendar.md#attendees-filter
+MIN_CONTACT = 2  # characters; docs/spec/calendar.md#events-by-contact
+MAX_FREE_BUSY = timedelta(days=366)  # docs/spec/calendar.md#free-busy
+MAX_CALENDARS = 1000  # ids per request, as many as a token may be restricted to
+# A longer range is cut to these bounds: recurring events have no end, and upstream would expand
+# them all. `meta` shows the range that was read (docs/spec/calendar.md#range-length).
 LONGEST_RANGE = timedelta(days=3653)
 FAR_BACK, FAR_AHEAD = timedelta(days=7305), timedelta(days=1827)
-CONTACT_DAYS = 180  # either way, without a window of the token's; decisions 16
+CONTACT_DAYS = 180  # before and after today; docs/spec/calendar.md#contact-range
 
-# Where `q` may look -> the record attribute.
+# Field that `q` searches -> the record attribute.
 _SEARCHED: Mapping[CalendarField, str] = MappingProxyType(
     {
         CalendarField.TITLE: "title",
@@ -139,7 +139,7 @@ def free_busy_range(start: datetime, end: datetime, context: Context) -> Span:
 
 
 def contact_range(context: Context) -> TimeRange:
-    """Return the token's window; a side without a bound reaches 180 days (decisions 16)."""
+    """Return the token's window; a side without a bound reaches 180 days from today."""
     now, grant = context.now(), context.caller.grant
     far = timedelta(days=CONTACT_DAYS)
     usual = TimeRange(now - far, now + far).whole_days()

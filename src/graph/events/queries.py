@@ -31,7 +31,7 @@ from providers.ports.calendar import EventNotVisible, EventQuery, NoSuchCalendar
 from providers.records.calendar import Event
 
 Argument = strawberry.argument
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 _LIMIT = "1 to 1000; more is lowered to 1000."
 _OFFSET = "How many to skip."
@@ -87,7 +87,9 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
         limit=size,
         offset=skip,
     )
-    page = await _asked(context.calendars.events(query, wanted=wanted(info.raw, "Event")))
+    page = await _translate_failures(
+        context.calendars.events(query, wanted=wanted(info.raw, "Event"))
+    )
     return _view(context, page, span, skip)
 
 
@@ -105,7 +107,7 @@ async def calendar_event(
         wanted=wanted(info.raw, "Event"),
     )
     try:
-        event = await _asked(reading)
+        event = await _translate_failures(reading)
     except EventNotVisible as hidden:
         raise OutsideCalendars(
             _NO_EVENT, code=Code.EVENT_NOT_FOUND, calendar_id=hidden.calendar_id
@@ -163,7 +165,9 @@ async def events_by_contact(
         limit=size,
         offset=skip,
     )
-    page = await _asked(context.calendars.events(query, wanted=wanted(info.raw, "Event")))
+    page = await _translate_failures(
+        context.calendars.events(query, wanted=wanted(info.raw, "Event"))
+    )
     return _view(context, page, span, skip)
 
 
@@ -183,7 +187,7 @@ async def free_busy(
     span = filters.free_busy_range(from_, to, context)
     context.caller.usable_connections(Surface.CALENDAR)
     context.caller.require_visible("Free and busy times", CalendarField.TIMES)
-    found = await _asked(
+    found = await _translate_failures(
         context.calendars.free_busy(
             span,
             calendar_ids=chosen,
@@ -204,7 +208,9 @@ async def calendars(info: Info) -> CalendarListView:
     """List the calendars that the token may use; open at every access level."""
     context = info.context
     context.caller.usable_connections(Surface.CALENDAR)
-    found = await _asked(context.calendars.calendars(allowed=context.caller.grant.calendar_ids))
+    found = await _translate_failures(
+        context.calendars.calendars(allowed=context.caller.grant.calendar_ids)
+    )
     return CalendarListView(
         calendars=found.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
@@ -212,10 +218,10 @@ async def calendars(info: Info) -> CalendarListView:
     )
 
 
-async def _asked(asking: Awaitable[Found]) -> Found:
-    """Translate what can come back from the agenda."""
+async def _translate_failures(call: Awaitable[Result]) -> Result:
+    """Await a call of the calendars and convert its failures to the errors of this surface."""
     try:
-        return await asking
+        return await call
     except NoSuchCalendar as unknown:
         raise OutsideCalendars(
             f"No calendar with the id {unknown.calendar_id}.",
@@ -241,7 +247,7 @@ def _require_allowed(event: Event, context: Context) -> None:
 
 
 def _my_email(context: Context) -> str | None:
-    """Return the address of the first usable account (decisions 16)."""
+    """Return the address of the first usable account (docs/spec/calendar.md#account-address)."""
     return context.caller.usable_connections(Surface.CALENDAR)[0].account_email or None
 
 

@@ -1,4 +1,4 @@
-"""Event, Calendar, free and busy, and what holds them: views over records of the same name."""
+"""Output types of the calendar surface."""
 
 from datetime import datetime
 

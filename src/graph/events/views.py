@@ -1,4 +1,4 @@
-"""What the calendar fields return: records put into the shape of the schema's types."""
+"""Results of the calendar root fields, in the shape of the output types."""
 
 from datetime import datetime
 

@@ -1,1 +1,7 @@
-"""Legend to be written."""
+"""
+Access to the schema: who may call a root field, and which fields a token may not see.
+
+    guards      the requirement of each root field, checked before its resolver
+    wellformed  checks of argument texts and nesting
+    masks       mask word -> hidden fields of the schema
+"""

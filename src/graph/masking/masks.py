@@ -1,5 +1,5 @@
 """
-Which mask word hides which field of the schema. Source: decisions 5.1, 6.1, 7.2, 8.2.
+The table of mask words and the schema fields they hide (docs/spec/masks.md).
 
 Every field of every output type is in exactly one of three tables: `MASKED` (one word hides it),
 `HIDDEN_WITH_ALL` (hidden when every one of its sources is), `ALWAYS_VISIBLE`. A masked field is
@@ -26,7 +26,7 @@ from policy.vocabulary import (
     TaskField,
 )
 
-# One row per word and surface, in the contract's order. Words are looked up within their surface:
+# One row per word and surface, in the order of docs/spec/masks.md. Words belong to a surface:
 # `labels` of mail and `labels` of the calendar are different words with the same text.
 _EMAIL: tuple[tuple[EmailField, tuple[str, ...]], ...] = (
     (EmailField.SUBJECT, ("Email.subject", "Thread.subject")),
@@ -269,12 +269,12 @@ def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, l
 
 
 def hiding_words(coordinates: Container[str], grant: Grant) -> dict[Surface, list[Field]]:
-    """Return the words that hide some of *coordinates* from *grant*, in the contract's order."""
-    found: dict[Surface, list[Field]] = {}
+    """Return the words that hide some of *coordinates* from *grant*, in table order."""
+    by_surface: dict[Surface, list[Field]] = {}
     for word, governed in _ROWS:
-        if not grant.sees(word) and any(one in coordinates for one in governed):
-            found.setdefault(WORD_TYPES[type(word)].surface, []).append(word)
-    return found
+        if not grant.sees(word) and any(coordinate in coordinates for coordinate in governed):
+            by_surface.setdefault(WORD_TYPES[type(word)].surface, []).append(word)
+    return by_surface
 
 
 def apply(schema: GraphQLSchema) -> None:

@@ -1,8 +1,8 @@
 """
-What no argument may hold: U+0000 in a text, and values nested without end.
+Checks of arguments: no U+0000 in texts, bounded nesting (docs/spec/graphql.md#arguments).
 
-Upstreams, databases and recursion trip over them. REST refuses both as soon as it reads them; here
-are those that came through /graphql.
+Upstreams, databases and recursive functions fail on both. REST refuses them when it reads the
+request; these checks are for requests to /graphql.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,28 +15,28 @@ from strawberry.types import has_object_definition
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
-MAX_DEPTH = 64  # of objects and lists within each other; as in REST's bodies
+MAX_DEPTH = 64  # levels of objects and lists, as in REST bodies
 
-# Most arguments are, so they are passed over first.
-_HARMLESS = frozenset({NoneType, bool, int, float, datetime})
+# Types that need no check; most arguments have one of them.
+_SAFE_TYPES = frozenset({NoneType, bool, int, float, datetime})
 
-# Ids and page tokens have answers of their own for whatever is none.
+# Invalid ids and page tokens have errors of their own.
 _LOOKED_UP = ("_id", "_token")
 
 
 def check(arguments: Mapping[str, object], *, called: Callable[[str], str]) -> None:
     """
-    Check the arguments of a root field, by their Python names; *called* tells those of callers.
+    Check the arguments of a root field, by Python name; *called* returns the GraphQL name.
 
     Raises:
         InvalidInput: `INVALID_PARAMETER` for a text, `VALIDATION_ERROR` for an input.
     """
     for name, value in arguments.items():
-        if type(value) in _HARMLESS:
+        if type(value) in _SAFE_TYPES:
             continue
         if isinstance(value, str):
             if "\0" in value and not name.endswith(_LOOKED_UP):
-                raise _unfit(
+                raise _invalid(
                     called(name), "must not contain the character U+0000", Code.INVALID_PARAMETER
                 )
         elif has_object_definition(value):
@@ -46,15 +46,15 @@ def check(arguments: Mapping[str, object], *, called: Callable[[str], str]) -> N
 def _check_input(name: str, value: object) -> None:
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
-        if any("\0" in one for one in level if isinstance(one, str)):
-            raise _unfit(name, "has a text with the character U+0000", Code.VALIDATION_ERROR)
-        level = [below for one in level for below in _below(one)]
+        if any("\0" in item for item in level if isinstance(item, str)):
+            raise _invalid(name, "has a text with the character U+0000", Code.VALIDATION_ERROR)
+        level = [child for item in level for child in _children(item)]
         if not level:
             return
-    raise _unfit(name, f"is nested deeper than {MAX_DEPTH} levels", Code.VALIDATION_ERROR)
+    raise _invalid(name, f"is nested deeper than {MAX_DEPTH} levels", Code.VALIDATION_ERROR)
 
 
-def _below(value: Any) -> list[Any]:
+def _children(value: Any) -> list[Any]:
     if has_object_definition(value):
         return list(vars(value).values())
     if isinstance(value, Mapping):
@@ -62,5 +62,5 @@ def _below(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _unfit(name: str, why: str, code: Code) -> InvalidInput:
+def _invalid(name: str, why: str, code: Code) -> InvalidInput:
     return InvalidInput(f"{name} {why}.", code=code, details=[Detail(name, f"It {why}.")])

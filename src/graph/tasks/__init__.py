@@ -1,1 +1,12 @@
-"""The tasks surface: boards, items, comments."""
+"""
+The tasks surface of the schema: boards, items, comments.
+
+    queries          root queries
+    read_arguments   checks of query arguments; the visible part of items
+    mutations        root mutations
+    write_arguments  checks of mutation inputs
+    routing          the choice of an account, and the token's board scope
+    types            output types
+    views            records in the shape of the output types
+    inputs           input types
+"""

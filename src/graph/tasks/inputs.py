@@ -1,4 +1,4 @@
-"""What the task mutations take."""
+"""Inputs of the task mutations."""
 
 import strawberry
 

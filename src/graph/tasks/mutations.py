@@ -33,25 +33,25 @@ async def create_task_item(
 ) -> TaskItemResultView:
     """Create an item, once; columns that cannot be set do not prevent it."""
     context = info.context
-    code = routing.code(provider, context)
-    known = read_arguments.known_id(board_id, "boardId")
-    name = write_arguments.name(written.name)
-    given = write_arguments.fields(written.fields, required=False)
-    seat = routing.seat(code, context)
-    routing.require_writable(seat)
-    routing.require_creation(context, seat, known)
+    code = routing.provider_code(provider, context)
+    read_arguments.check_id(board_id, "boardId")
+    name = write_arguments.check_name(written.name)
+    fields = write_arguments.read_fields(written.fields, required=False)
+    account = routing.choose_account(code, context)
+    routing.require_writable(account)
+    routing.require_creation(context, account, board_id)
     context.refuse_uncertain_retry()
-    board = await _board(seat, known)
+    board = await _board(account, board_id)
     group = _group(written.group_id, board)
-    accepted = write_arguments.settable(given, board.columns or (), context, renames=False)
-    new = NewItem(board_id=known, name=name, group_id=group, fields=accepted)
-    created = await routing.told(seat.port.create(new), what="board")
+    accepted = write_arguments.settable(fields, board.columns or (), context, renames=False)
+    new = NewItem(board_id=board_id, name=name, group_id=group, fields=accepted)
+    created = await routing.translate_failures(account.port.create(new), what="board")
     return TaskItemResultView(
-        provider=seat.connection.provider,
+        provider=account.connection.provider,
         success=True,
         item_id=created.item_id,
-        item=await _item(info, seat, created.item_id),
-        rejected_fields=write_arguments.rejected(given, accepted, created.rejected),
+        item=await _item(info, account, created.item_id),
+        rejected_fields=write_arguments.rejected(fields, accepted, created.rejected),
     )
 
 
@@ -65,23 +65,23 @@ async def update_task_item(
 ) -> TaskItemResultView:
     """Set columns of an item; what cannot be set is named, the rest is done."""
     context = info.context
-    code = routing.code(provider, context)
-    known = read_arguments.known_id(item_id, "itemId")
-    given = write_arguments.fields(written.fields, required=True)
-    if given.get(NAME_COLUMN, "").strip():
-        write_arguments.name(given[NAME_COLUMN], "fields.name")
-    seat, target = await _target(context, code, known, columns=True)
-    accepted = write_arguments.settable(given, target.columns, context, renames=True)
+    code = routing.provider_code(provider, context)
+    read_arguments.check_id(item_id, "itemId")
+    fields = write_arguments.read_fields(written.fields, required=True)
+    if fields.get(NAME_COLUMN, "").strip():
+        write_arguments.check_name(fields[NAME_COLUMN], "fields.name")
+    account, target = await _target(context, code, item_id, columns=True)
+    accepted = write_arguments.settable(fields, target.columns, context, renames=True)
     if not accepted:
-        raise NoWritableFields(write_arguments.known(given, target.columns))
-    refused = await routing.told(seat.port.update(target, accepted), what="item")
+        raise NoWritableFields(write_arguments.writable(fields, target.columns))
+    refused = await routing.translate_failures(account.port.update(target, accepted), what="item")
     success = len(refused) < len(accepted)
     return TaskItemResultView(
-        provider=seat.connection.provider,
+        provider=account.connection.provider,
         success=success,
         item_id=target.item_id,
-        item=await _item(info, seat, target.item_id) if success else None,
-        rejected_fields=write_arguments.rejected(given, accepted, refused),
+        item=await _item(info, account, target.item_id) if success else None,
+        rejected_fields=write_arguments.rejected(fields, accepted, refused),
     )
 
 
@@ -90,11 +90,11 @@ async def delete_task_item(
     info: Info, item_id: ItemId, *, provider: Provider = "auto"
 ) -> TaskOperationView:
     """Delete an item; the provider does not keep it."""
-    code = routing.code(provider, info.context)
-    known = read_arguments.known_id(item_id, "itemId")
-    seat, target = await _target(info.context, code, known)
-    await routing.told(seat.port.delete(target), what="item")
-    return TaskOperationView(provider=seat.connection.provider)
+    code = routing.provider_code(provider, info.context)
+    read_arguments.check_id(item_id, "itemId")
+    account, target = await _target(info.context, code, item_id)
+    await routing.translate_failures(account.port.delete(target), what="item")
+    return TaskOperationView(provider=account.connection.provider)
 
 
 @guarded(TaskOp.ADD_COMMENTS, returns=TaskCommentResult)
@@ -107,38 +107,42 @@ async def add_task_comment(
 ) -> TaskCommentView:
     """Add a comment to an item, once."""
     context = info.context
-    code = routing.code(provider, context)
-    known = read_arguments.known_id(item_id, "itemId")
-    body = write_arguments.comment(written.body)
+    code = routing.provider_code(provider, context)
+    read_arguments.check_id(item_id, "itemId")
+    body = write_arguments.check_comment(written.body)
     context.refuse_uncertain_retry()
-    seat, target = await _target(context, code, known)
-    made = await routing.told(seat.port.comment(target, body), what="item")
-    return TaskCommentView(provider=seat.connection.provider, comment_id=made)
+    account, target = await _target(context, code, item_id)
+    comment_id = await routing.translate_failures(account.port.comment(target, body), what="item")
+    return TaskCommentView(provider=account.connection.provider, comment_id=comment_id)
 
 
 async def _target(
     context: Context, code: str, item_id: str, *, columns: bool = False
 ) -> tuple[TaskAccount, TaskTarget]:
-    """Find the item that is to be changed, and see that the token may."""
-    seat = routing.seat(code, context)
-    routing.require_writable(seat)
-    target = await routing.told(seat.port.target(item_id, columns=columns), what="item")
-    routing.require_any(context, seat, target.boards)
-    return seat, target
+    """Return the account and the item to change, after checking the board scope."""
+    account = routing.choose_account(code, context)
+    routing.require_writable(account)
+    target = await routing.translate_failures(
+        account.port.target(item_id, columns=columns), what="item"
+    )
+    routing.require_any(context, account, target.boards)
+    return account, target
 
 
-async def _board(seat: TaskAccount, board_id: str) -> TaskBoard:
-    """Read the board of a new item; one that is not there is as one that may not be seen."""
+async def _board(account: TaskAccount, board_id: str) -> TaskBoard:
+    """Read the board of a new item; a missing board gets the refusal of a hidden one."""
     try:
-        return await routing.told(seat.port.board(board_id, wanted=_BOARD), what="board")
+        return await routing.translate_failures(
+            account.port.board(board_id, wanted=_BOARD), what="board"
+        )
     except NotFound as missing:
-        raise routing.outside(seat) from missing
+        raise routing.outside(account) from missing
 
 
 def _group(group_id: str | None, board: TaskBoard) -> str | None:
     if group_id is None or not group_id.strip():
         return None
-    if not any(one.id == group_id for one in board.groups or ()):
+    if not any(group.id == group_id for group in board.groups or ()):
         why = "The board has no group with this id."
         raise InvalidInput(
             f"groupId: {why}",
@@ -148,13 +152,13 @@ def _group(group_id: str | None, board: TaskBoard) -> str | None:
     return group_id
 
 
-async def _item(info: Info, seat: TaskAccount, item_id: str) -> TaskItem | None:
-    """Read back what was written, as a read would show it; the write stands whatever comes."""
+async def _item(info: Info, account: TaskAccount, item_id: str) -> TaskItem | None:
+    """Read the written item as a query would show it; None if that fails or is not allowed."""
     context = info.context
-    sight = read_arguments.sight(info, routing.boards(context, seat))
+    sight = read_arguments.sight(info, routing.boards(context, account))
     if not sight.wanted or not context.caller.allows(TaskOp.VIEW_ITEMS):
         return None
     try:
-        return await seat.port.item(item_id, sight=sight)
+        return await account.port.item(item_id, sight=sight)
     except ProviderFailure:
         return None

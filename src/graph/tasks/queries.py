@@ -47,12 +47,12 @@ async def task_providers(info: Info) -> list[TaskProviderView]:
     """List the task accounts on the token's resources; needs no operation."""
     return [
         TaskProviderView(
-            provider_code=one.provider,
-            provider_display_name=DISPLAY_NAMES.get(one.provider, one.provider),
-            connection_id=one.id,
-            status=one.status,
+            provider_code=connection.provider,
+            provider_display_name=DISPLAY_NAMES.get(connection.provider, connection.provider),
+            connection_id=connection.id,
+            status=connection.status,
         )
-        for one in routing.connections(info.context)
+        for connection in routing.connections(info.context)
     ]
 
 
@@ -70,25 +70,25 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
 ) -> TaskBoardPageView:
     """List the boards that the token may see."""
     context = info.context
-    code = routing.code(provider, context)
+    code = routing.provider_code(provider, context)
     text = read_arguments.text(q, "q")
     size = context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
-    seat = routing.seat(code, context)
+    account = routing.choose_account(code, context)
     filters = {"q": text, "includeArchived": bool(include_archived)}
     query = BoardQuery(
         text=text,
-        only=routing.boards(context, seat),
+        only=routing.boards(context, account),
         archived=bool(include_archived),
         limit=size,
     )
-    after = _read_position(context, seat, "taskBoards", filters, page_token)
-    page = await routing.told(
-        seat.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what="board"
+    after = _read_position(context, account, "taskBoards", filters, page_token)
+    page = await routing.translate_failures(
+        account.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what="board"
     )
     return TaskBoardPageView(
-        provider=seat.connection.provider,
+        provider=account.connection.provider,
         boards=page.boards,
-        next_page_token=_token(context, seat, "taskBoards", filters, page.position),
+        next_page_token=_token(context, account, "taskBoards", filters, page.position),
         has_more=page.position is not None,
         access_info=context.caller.access_info(Surface.TASKS),
         auth_warnings=warnings(context, Surface.TASKS, ()),
@@ -101,15 +101,15 @@ async def task_board(
 ) -> TaskBoardAnswerView:
     """Read one board with its groups, columns and tags."""
     context = info.context
-    code = routing.code(provider, context)
-    known = read_arguments.known_id(board_id, "boardId")
-    seat = routing.seat(code, context)
-    routing.require_board(context, seat, known)
-    board = await routing.told(
-        seat.port.board(known, wanted=wanted(info.raw, "TaskBoard")), what="board"
+    code = routing.provider_code(provider, context)
+    read_arguments.check_id(board_id, "boardId")
+    account = routing.choose_account(code, context)
+    routing.require_board(context, account, board_id)
+    board = await routing.translate_failures(
+        account.port.board(board_id, wanted=wanted(info.raw, "TaskBoard")), what="board"
     )
     return TaskBoardAnswerView(
-        provider=seat.connection.provider,
+        provider=account.connection.provider,
         board=board,
         access_info=context.caller.access_info(Surface.TASKS),
     )
@@ -132,8 +132,8 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
 ) -> TaskItemPageView:
     """List the items of a board, in the board's order, without comments."""
     context = info.context
-    code = routing.code(provider, context)
-    known = read_arguments.known_id(board_id, "boardId")
+    code = routing.provider_code(provider, context)
+    read_arguments.check_id(board_id, "boardId")
     query = ItemQuery(
         group_id=read_arguments.text(group_id, "groupId"),
         text=read_arguments.text(q, "q"),
@@ -141,23 +141,25 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
         assignee=read_arguments.text(assignee, "assignee"),
         limit=context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT),
     )
-    seat = routing.seat(code, context)
+    account = routing.choose_account(code, context)
     filters = {
-        "boardId": known,
+        "boardId": board_id,
         "groupId": query.group_id,
         "q": query.text,
         "status": query.status,
         "assignee": query.assignee,
     }
-    after = _read_position(context, seat, "taskItems", filters, page_token)
-    routing.require_board(context, seat, known)
-    _close_side_doors(query, context)
-    sight = read_arguments.sight(info, routing.boards(context, seat))
-    page = await routing.told(seat.port.items(known, query, after=after, sight=sight), what="board")
+    after = _read_position(context, account, "taskItems", filters, page_token)
+    routing.require_board(context, account, board_id)
+    _require_visible_filters(query, context)
+    sight = read_arguments.sight(info, routing.boards(context, account))
+    page = await routing.translate_failures(
+        account.port.items(board_id, query, after=after, sight=sight), what="board"
+    )
     return TaskItemPageView(
-        provider=seat.connection.provider,
+        provider=account.connection.provider,
         items=page.items,
-        next_page_token=_token(context, seat, "taskItems", filters, page.position),
+        next_page_token=_token(context, account, "taskItems", filters, page.position),
         has_more=page.position is not None,
         total_count=page.total,
         access_info=context.caller.access_info(Surface.TASKS),
@@ -170,24 +172,24 @@ async def task_item(
 ) -> TaskItemAnswerView:
     """Read one item; its comments need `view_comments` besides."""
     context = info.context
-    code = routing.code(provider, context)
-    known = read_arguments.known_id(item_id, "itemId")
-    seat = routing.seat(code, context)
-    allowed = routing.boards(context, seat)
+    code = routing.provider_code(provider, context)
+    read_arguments.check_id(item_id, "itemId")
+    account = routing.choose_account(code, context)
+    allowed = routing.boards(context, account)
     if allowed is not None:
-        target = await routing.told(seat.port.target(known), what="item")
-        routing.require_any(context, seat, target.boards)
-    item = await routing.told(
-        seat.port.item(known, sight=read_arguments.sight(info, allowed)), what="item"
+        target = await routing.translate_failures(account.port.target(item_id), what="item")
+        routing.require_any(context, account, target.boards)
+    item = await routing.translate_failures(
+        account.port.item(item_id, sight=read_arguments.sight(info, allowed)), what="item"
     )
     return TaskItemAnswerView(
-        provider=seat.connection.provider,
+        provider=account.connection.provider,
         item=item,
         access_info=context.caller.access_info(Surface.TASKS),
     )
 
 
-def _close_side_doors(query: ItemQuery, context: Context) -> None:
+def _require_visible_filters(query: ItemQuery, context: Context) -> None:
     for name, value, field in (
         ("q", query.text, TaskField.NAME),
         ("status", query.status, TaskField.STATUS),
@@ -197,29 +199,29 @@ def _close_side_doors(query: ItemQuery, context: Context) -> None:
             context.caller.require_visible(f"The filter {name}", field)
 
 
-def _binding(seat: TaskAccount, filters: Mapping[str, object]) -> dict[str, object]:
-    return {**filters, "connection": seat.connection.id}
+def _binding(account: TaskAccount, filters: Mapping[str, object]) -> dict[str, object]:
+    return {**filters, "connection": account.connection.id}
 
 
 def _read_position(
     context: Context,
-    seat: TaskAccount,
+    account: TaskAccount,
     route: str,
     filters: Mapping[str, object],
     token: str | None,
 ) -> TaskPosition | None:
     if not token:
         return None
-    return page_tokens.unseal(context, route, _binding(seat, filters), token, TaskPosition)
+    return page_tokens.unseal(context, route, _binding(account, filters), token, TaskPosition)
 
 
 def _token(
     context: Context,
-    seat: TaskAccount,
+    account: TaskAccount,
     route: str,
     filters: Mapping[str, object],
     position: TaskPosition | None,
 ) -> str | None:
     if position is None:
         return None
-    return page_tokens.seal(context, route, _binding(seat, filters), position)
+    return page_tokens.seal(context, route, _binding(account, filters), position)

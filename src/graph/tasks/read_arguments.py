@@ -1,4 +1,4 @@
-"""What the task queries take, checked; and what of an item is to be seen."""
+"""Checks of the arguments of the task queries, and the visible part of an item."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -11,7 +11,7 @@ from policy.vocabulary import Code, TaskField, TaskOp
 from providers.ports.tasks import ItemVisibility
 
 MAX_TEXT = 500  # characters of a filter
-MAX_ID = 255  # characters; decisions 7.4
+MAX_ID = 255  # characters
 
 # Mask word -> the attribute of `TaskItem` that it hides.
 _ATTRIBUTES: Mapping[TaskField, str] = MappingProxyType(
@@ -33,35 +33,34 @@ _ATTRIBUTES: Mapping[TaskField, str] = MappingProxyType(
 )
 
 
-def text(given: str | None, name: str) -> str | None:
+def text(value: str | None, name: str) -> str | None:
     """
     Read a filter; a blank one is none.
 
     Raises:
         InvalidInput: It is too long.
     """
-    if given is not None and len(given) > MAX_TEXT:
+    if value is not None and len(value) > MAX_TEXT:
         raise InvalidInput(f"{name} may have at most {MAX_TEXT} characters.")
-    return (given or "").strip() or None
+    return (value or "").strip() or None
 
 
-def known_id(given: str, name: str) -> str:
+def check_id(value: str, name: str) -> None:
     """
-    Return an id that may be one.
+    Check the length of an id.
 
     Raises:
-        InvalidInput: `VALIDATION_ERROR`: it is empty or longer than any id.
+        InvalidInput: `VALIDATION_ERROR`: the id is empty or longer than any id.
     """
-    if not given or len(given) > MAX_ID:
+    if not value or len(value) > MAX_ID:
         why = f"It has 1 to {MAX_ID} characters."
         raise InvalidInput(
             f"{name}: {why}", code=Code.VALIDATION_ERROR, details=[Detail(name, why)]
         )
-    return given
 
 
 def sight(info: Info, boards: AbstractSet[str] | None) -> ItemVisibility:
-    """Return what of items was selected and may be seen; *boards* None: on all boards."""
+    """Return the selected and visible part of items; *boards* None means all boards."""
     caller = info.context.caller
     seen = wanted(info.raw, "TaskItem")
     if not caller.allows(TaskOp.VIEW_COMMENTS):

@@ -1,4 +1,4 @@
-"""Which account a call goes to, and which of its boards exist for the caller. Decisions 7.1."""
+"""The choice of a task account, and the token's board scope (docs/spec/tasks.md#board-scope)."""
 
 from collections.abc import Awaitable, Iterable
 from collections.abc import Set as AbstractSet
@@ -20,10 +20,10 @@ from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
 
 AUTO = "AUTO"
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def code(provider: str | None, context: Context) -> str:
+def provider_code(provider: str | None, context: Context) -> str:
     """
     Read the parameter `provider`, in any case; `auto` gives way to the token's default.
 
@@ -33,128 +33,132 @@ def code(provider: str | None, context: Context) -> str:
     Raises:
         InvalidInput: `INVALID_PROVIDER`: there is no such provider.
     """
-    wanted = (provider or AUTO).strip().upper()
-    if wanted == AUTO:
+    code = (provider or AUTO).strip().upper()
+    if code == AUTO:
         default = context.caller.grant.default_task_provider
-        wanted = AUTO if default is None else default
-    if wanted != AUTO and wanted not in DISPLAY_NAMES:
+        code = AUTO if default is None else default
+    if code != AUTO and code not in DISPLAY_NAMES:
         raise InvalidInput(
             f"provider must be auto or one of {', '.join(DISPLAY_NAMES)}.",
             code=Code.INVALID_PROVIDER,
         )
-    return wanted
+    return code
 
 
-def seat(wanted: str, context: Context) -> TaskAccount:
+def choose_account(code: str, context: Context) -> TaskAccount:
     """
-    Choose the account of a code, the one with the lowest id where there are several.
+    Choose the account of a provider code; with several, the one with the lowest connection id.
 
     Raises:
-        NoSuchProvider: Nothing is connected to it.
-        NoUsableConnection: What is connected is inactive or excluded.
-        InvalidInput: `PROVIDER_REQUIRED`: the caller must name one.
+        NoSuchProvider: The provider has no connection.
+        NoUsableConnection: Its connections are inactive or excluded.
+        InvalidInput: `PROVIDER_REQUIRED`: several providers are connected and none is named.
     """
     caller = context.caller
-    if wanted == AUTO:
+    if code == AUTO:
         usable = caller.usable_connections(Surface.TASKS)
         if len(usable) > 1:
             raise _ambiguous(usable)
-        return _seat(usable, context)
+        return _first_account(usable, context)
     named = [
-        one for one in caller.connections if one.kind == Surface.TASKS and one.provider == wanted
+        connection
+        for connection in caller.connections
+        if connection.kind == Surface.TASKS and connection.provider == code
     ]
     if not named:
         raise NoSuchProvider(Surface.TASKS)
-    return _seat(named, context)
+    return _first_account(named, context)
 
 
 def connections(context: Context) -> tuple[Connection, ...]:
     """Return the task connections that the token's settings do not exclude, in any state."""
     caller = context.caller
     return tuple(
-        one for one in caller.connections if one.kind == Surface.TASKS and not caller.excludes(one)
+        connection
+        for connection in caller.connections
+        if connection.kind == Surface.TASKS and not caller.excludes(connection)
     )
 
 
-def boards(context: Context, seat: TaskAccount) -> AbstractSet[str] | None:
-    """Return the boards that exist for the caller on this account; None for all."""
+def boards(context: Context, account: TaskAccount) -> AbstractSet[str] | None:
+    """Return the board ids in the token's scope on this account; None for all boards."""
     scope = context.caller.grant.task_boards
     if scope is None:
         return None
     return frozenset(
-        one.board_id for one in scope if _is_of(one.provider, seat.connection.provider)
+        board.board_id for board in scope if _is_of(board.provider, account.connection.provider)
     )
 
 
-def require_board(context: Context, seat: TaskAccount, board_id: str) -> None:
+def require_board(context: Context, account: TaskAccount, board_id: str) -> None:
     """
-    Let a board of the token's scope pass.
+    Require a board of the token's scope.
 
     Raises:
-        AccessDenied: It is not in it.
+        AccessDenied: The board is outside the scope.
     """
-    allowed = boards(context, seat)
+    allowed = boards(context, account)
     if allowed is not None and board_id not in allowed:
-        raise outside(seat, board_id)
+        raise outside(account, board_id)
 
 
-def require_creation(context: Context, seat: TaskAccount, board_id: str) -> None:
+def require_creation(context: Context, account: TaskAccount, board_id: str) -> None:
     """
-    Let a board pass on which the token may create items.
+    Require a board on which the token may create items.
 
     Raises:
-        AccessDenied: It is outside the token's scope, or may only be looked at.
+        AccessDenied: The board is outside the scope, or read-only in it.
     """
-    require_board(context, seat, board_id)
+    require_board(context, account, board_id)
     scope = context.caller.grant.task_boards
     if scope is not None and not any(
-        one.allow_create
-        for one in scope
-        if one.board_id == board_id and _is_of(one.provider, seat.connection.provider)
+        board.allow_create
+        for board in scope
+        if board.board_id == board_id and _is_of(board.provider, account.connection.provider)
     ):
-        raise OutsideBoards(seat.connection.provider, [board_id], to_create=True)
+        raise OutsideBoards(account.connection.provider, [board_id], to_create=True)
 
 
-def require_any(context: Context, seat: TaskAccount, board_ids: Iterable[str]) -> None:
+def require_any(context: Context, account: TaskAccount, board_ids: Iterable[str]) -> None:
     """
-    Let an item pass that is reached by one of *board_ids*.
+    Require that one of an item's boards is in the token's scope.
 
     Raises:
-        AccessDenied: None of them is in the token's scope.
+        AccessDenied: All of *board_ids* are outside the scope.
     """
-    allowed = boards(context, seat)
-    if allowed is not None and not any(one in allowed for one in board_ids):
-        raise outside(seat, *board_ids)
+    allowed = boards(context, account)
+    if allowed is not None and not any(board_id in allowed for board_id in board_ids):
+        raise outside(account, *board_ids)
 
 
-def require_writable(seat: TaskAccount) -> None:
+def require_writable(account: TaskAccount) -> None:
     """
-    Refuse writes over a connection that is known to have read scopes only.
+    Require a connection that is not known to have read scopes only.
 
     Raises:
-        AccessDenied: It has.
+        AccessDenied: The connection has read scopes only.
     """
-    connection = seat.connection
+    connection = account.connection
     if connection.granted_scopes and not connection.can_write:
         raise AccessDenied("The connection has read scopes only.")
 
 
-def outside(seat: TaskAccount, *board_ids: str) -> OutsideBoards:
-    """Say that a board, or the boards of an item, are not the token's business."""
-    return OutsideBoards(seat.connection.provider, board_ids)
+def outside(account: TaskAccount, *board_ids: str) -> OutsideBoards:
+    """Return the refusal for boards outside the token's scope."""
+    return OutsideBoards(account.connection.provider, board_ids)
 
 
-async def told(asking: Awaitable[Found], *, what: str) -> Found:
+async def translate_failures(call: Awaitable[Result], *, what: str) -> Result:
     """
-    Await a port's answer and word its failures as this surface does.
+    Await a call of the task port and convert its failures to the errors of this surface.
 
     Raises:
-        NotFound: There is no such *what*.
+        NotFound: The *what* does not exist.
         AccessDenied: The provider does not let the account do it.
-        ProviderFailure: Anything else, 502 unless it is a throttle or a time-out.
+        ProviderFailure: Any other failure; 502 unless it is a throttle or a timeout.
     """
     try:
-        return await asking
+        return await call
     except Missing as missing:
         raise NotFound(f"No {what} with this id.") from missing
     except OutcomeUnknown:
@@ -165,11 +169,11 @@ async def told(asking: Awaitable[Found], *, what: str) -> Found:
         raise ProviderFailure("The provider refused the request.") from refusal
 
 
-def _seat(usable: Iterable[Connection], context: Context) -> TaskAccount:
-    for connection in sorted(usable, key=lambda one: one.id):
-        found = context.tasks.account(connection.id)
-        if found is not None:
-            return found
+def _first_account(usable: Iterable[Connection], context: Context) -> TaskAccount:
+    for connection in sorted(usable, key=lambda connection: connection.id):
+        account = context.tasks.account(connection.id)
+        if account is not None:
+            return account
     raise NoUsableConnection(Surface.TASKS)
 
 
@@ -182,5 +186,5 @@ def _ambiguous(usable: Iterable[Connection]) -> InvalidInput:
         "Several task providers are connected: provider must name one.",
         code=Code.PROVIDER_REQUIRED,
     )
-    refusal.connected_providers = tuple(dict.fromkeys(one.provider for one in usable))
+    refusal.connected_providers = tuple(dict.fromkeys(connection.provider for connection in usable))
     return refusal

@@ -1,4 +1,4 @@
-"""Boards, items and their parts: views over the records of the same name. Decisions 7.2."""
+"""Output types of the tasks surface (docs/spec/tasks.md#objects)."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""What the task fields return: records put into the shape of the schema's types."""
+"""Results of the task root fields, in the shape of the output types."""
 
 from providers.records.base import Record
 from providers.records.tasks import TaskBoard, TaskItem

@@ -1,4 +1,4 @@
-"""From the inputs of the task mutations to what a port takes. Source: decisions 7.4."""
+"""Checks of the inputs of the task mutations (docs/spec/tasks.md#fields)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,42 +15,42 @@ MAX_NAME = 1_000  # characters
 MAX_COMMENT = 20_000
 
 
-def name(given: str, place: str = "name") -> str:
+def check_name(value: str, path: str = "name") -> str:
     """
     Check the name of an item.
 
     Raises:
         InvalidInput: `VALIDATION_ERROR`: blank, too long, or no text at all.
     """
-    return _text(given, place, most=MAX_NAME)
+    return _check_text(value, path, maximum=MAX_NAME)
 
 
-def comment(given: str) -> str:
-    """Check a comment; see `name`."""
-    return _text(given, "body", most=MAX_COMMENT)
+def check_comment(value: str) -> str:
+    """Check a comment; see `check_name`."""
+    return _check_text(value, "body", maximum=MAX_COMMENT)
 
 
-def fields(given: object, *, required: bool) -> dict[str, str]:
+def read_fields(value: object, *, required: bool) -> dict[str, str]:
     """
     Return column id -> text; other JSON values than texts are written as JSON.
 
     Raises:
         InvalidInput: `VALIDATION_ERROR`: it is no object, or empty although *required*.
     """
-    if given is None and not required:
+    if value is None and not required:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(value, Mapping):
         raise _invalid("fields", "It must be an object.")
-    if required and not given:
+    if required and not value:
         raise _invalid("fields", "It must have at least one entry.")
     return {
-        str(column): value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        for column, value in given.items()
+        str(column): text if isinstance(text, str) else msgspec.json.encode(text).decode()
+        for column, text in value.items()
     }
 
 
 def settable(
-    given: Mapping[str, str],
+    fields: Mapping[str, str],
     columns: Iterable[TaskColumn | Column],
     context: Context,
     *,
@@ -61,45 +61,45 @@ def settable(
 
     *renames*: whether the pseudo column `name` is one of them, unless its value is blank.
     """
-    writable = context.caller.grant.writable_task_fields
+    allowed = context.caller.grant.writable_task_fields
     return {
-        column: given[column]
-        for column in known(given, columns, renames=renames)
-        if writable is None or column in writable
+        column: fields[column]
+        for column in writable(fields, columns, renames=renames)
+        if allowed is None or column in allowed
     }
 
 
-def known(
-    given: Mapping[str, str], columns: Iterable[TaskColumn | Column], *, renames: bool = True
+def writable(
+    fields: Mapping[str, str], columns: Iterable[TaskColumn | Column], *, renames: bool = True
 ) -> list[str]:
-    """Return the fields of *given* that can be set at all, whoever asks."""
-    settable_ = {one.id for one in columns if one.writable}
-    if renames and given.get(NAME_COLUMN, "").strip():
-        settable_.add(NAME_COLUMN)
-    return [column for column in given if column in settable_]
+    """Return the ids of *fields* that the board allows to set."""
+    writable_ids = {column.id for column in columns if column.writable}
+    if renames and fields.get(NAME_COLUMN, "").strip():
+        writable_ids.add(NAME_COLUMN)
+    return [column for column in fields if column in writable_ids]
 
 
 def rejected(
-    given: Iterable[str], accepted: Iterable[str], refused: Iterable[str]
+    fields: Iterable[str], accepted: Iterable[str], refused: Iterable[str]
 ) -> tuple[str, ...] | None:
-    """Return the fields that were not set, in the order they were given; None when all were."""
-    done = set(accepted) - set(refused)
-    return tuple(one for one in given if one not in done) or None
+    """Return the fields that were not set, in the order of the request; None when all were."""
+    written = set(accepted) - set(refused)
+    return tuple(field for field in fields if field not in written) or None
 
 
-def _text(given: str, place: str, *, most: int) -> str:
-    if not given.strip():
-        raise _invalid(place, "It must not be blank.")
-    if len(given) > most:
-        raise _invalid(place, f"It may have at most {most} characters.")
+def _check_text(value: str, path: str, *, maximum: int) -> str:
+    if not value.strip():
+        raise _invalid(path, "It must not be blank.")
+    if len(value) > maximum:
+        raise _invalid(path, f"It may have at most {maximum} characters.")
     try:
-        given.encode()
+        value.encode()
     except UnicodeEncodeError:
-        raise _invalid(place, "It holds half of a character (a lone surrogate).") from None
-    return given
+        raise _invalid(path, "It holds half of a character (a lone surrogate).") from None
+    return value
 
 
-def _invalid(place: str, why: str) -> InvalidInput:
+def _invalid(path: str, why: str) -> InvalidInput:
     return InvalidInput(
-        f"{place}: {why}", code=Code.VALIDATION_ERROR, details=[Detail(f"input.{place}", why)]
+        f"{path}: {why}", code=Code.VALIDATION_ERROR, details=[Detail(f"input.{path}", why)]
     )
