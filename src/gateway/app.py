@@ -7,22 +7,20 @@ Building it touches nothing; starting it (ASGI lifespan, or `running()`) migrate
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from gateway.audit import recorder
 from gateway.audit.log import DecisionLog
 from gateway.auth import tokens
 from gateway.auth.authenticator import Authenticator
 from gateway.auth.token_lookup import RowReader, open_row_reader
-from gateway.connections import oauth_pages
 from gateway.connections.accounts import Accounts
 from gateway.connections.credentials import CredentialRepository
 from gateway.connections.health import LastSuccess
@@ -30,15 +28,15 @@ from gateway.connections.oauth_flow import OAuthFlow
 from gateway.connections.recheck import ConnectionRecheck
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.connections.token_endpoints import TokenEndpoints
-from gateway.demo.sandbox_mount import forgetting
 from gateway.explain.explainer import Explainer
 from gateway.explain.runner import DryRunner
 from gateway.http import connection_limits as limits
-from gateway.http import graphql_endpoint, health, pages
+from gateway.http import graphql_endpoint, health, oauth_pages, pages
 from gateway.http.admission_control import AdmissionControl
 from gateway.http.dispatch import Dispatcher
 from gateway.http.entry import AddressLimits, RequestEntry
 from gateway.http.middleware import CommonMiddleware
+from gateway.http.sandbox_mount import SandboxApp, forgetting_faults, in_process
 from gateway.lifecycle import Lifecycle, Worker
 from gateway.management import connections as managed_connections
 from gateway.management import decisions as managed_decisions
@@ -48,7 +46,7 @@ from gateway.management import operators as managed_operators
 from gateway.management import resources as managed_resources
 from gateway.management import rules as managed_rules
 from gateway.management import tokens as managed_tokens
-from gateway.management.auth import admitted
+from gateway.management.auth import require_admin
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.ratelimit.shared import SharedLimiter
 from gateway.ratelimit.windows import UnlimitedCounter, configured_windows
@@ -73,7 +71,6 @@ from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 from rest_compat.ports import Operation
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Endpoint
-from sandbox.origins import other_origin
 
 if TYPE_CHECKING:
     from gateway.telemetry.tracing import Tracing
@@ -122,7 +119,7 @@ class Gateway:
 def assemble(
     settings: Settings,
     *,
-    sandbox: ASGIApp | None = None,
+    sandbox: SandboxApp | None = None,
     clock: Clock = time.time,
     origins: Origins | None = None,
 ) -> Gateway:
@@ -145,7 +142,9 @@ def assemble(
     app = _application(lifecycle, services)
     health.install(app, services, base.metrics, serving=lambda: lifecycle.serving)
     graphql = graphql_endpoint.endpoint(entry, _graph(), idempotency)
-    pages.install(app, graphql=graphql, sandbox=sandbox and forgetting(sandbox, base.clients))
+    pages.install(
+        app, graphql=graphql, sandbox=sandbox and forgetting_faults(sandbox, base.clients)
+    )
     table = rest_app(
         _endpoints(settings),
         graph=_Documents(),
@@ -180,12 +179,17 @@ class _Infrastructure:
 
     @classmethod
     def open(
-        cls, settings: Settings, *, sandbox: ASGIApp | None, clock: Clock, origins: Origins | None
+        cls,
+        settings: Settings,
+        *,
+        sandbox: SandboxApp | None,
+        clock: Clock,
+        origins: Origins | None,
     ) -> "_Infrastructure":
         """Build it, and have every upstream call counted and traced; nothing is connected yet."""
         database, metrics, tracing = Database.open(settings.database), Metrics(), _tracing(settings)
         last_success = LastSuccess(database, clock=_milliseconds(clock))
-        clients = origins or Origins(apps=_in_process(settings, sandbox))
+        clients = origins or Origins(apps=in_process(settings.origin, sandbox))
         clients.listener = _watch(
             metrics.count_upstream_call,
             recorder.count_upstream_call,
@@ -337,7 +341,7 @@ def _application(lifecycle: Lifecycle, services: Services) -> FastAPI:
     app.state.services = services
     error_handlers.install(app)
     for router in _MANAGED:
-        app.include_router(router, dependencies=[Depends(admitted)])
+        app.include_router(router, dependencies=[Depends(require_admin)])
     app.include_router(oauth_pages.router)
     return app
 
@@ -401,18 +405,6 @@ def _counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:
         url = settings.redis_url.get_secret_value()
         return SharedLimiter(url, processes=settings.counting, clock=clock)
     return MemoryLimiter(clock=clock)
-
-
-def _in_process(settings: Settings, sandbox: ASGIApp | None) -> Mapping[str, Any]:
-    """Map the sandbox's origins to the app itself, so that its upstreams need no socket."""
-    if sandbox is None:
-        return MappingProxyType({})
-
-    async def mounted(scope: Scope, receive: Receive, send: Send) -> None:
-        await sandbox({**scope, "root_path": "/sandbox"}, receive, send)
-
-    # Downloads and uploads lie on another origin, as they do upstream.
-    return MappingProxyType({settings.origin: mounted, other_origin(settings.origin): mounted})
 
 
 def _milliseconds(clock: Clock) -> Callable[[], int]:

@@ -3,15 +3,11 @@
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gateway.store import timestamps
 from policy.vocabulary import Surface
 from providers import ids
 from providers.content import ids as collab_ids
-
-if TYPE_CHECKING:
-    from gateway.operations import views
 
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
@@ -73,31 +69,6 @@ class Decision(NamedTuple):
     duration: int
     upstream_calls: int
     upstream_status: int | None
-
-    def view(self, number: int) -> "views.Decision":
-        """Return the object of `GET /api/decisions`; *number* is its id."""
-        return {
-            "id": number,
-            "at": timestamps.to_text(self.at),
-            "requestId": self.request_id,
-            "tokenId": self.token_id,
-            "operatorId": self.operator_id,
-            "door": self.door,
-            "surface": self.surface,
-            "operation": self.operation,
-            "resourceId": self.resource_id,
-            "outcome": self.outcome,
-            "layer": self.layer,
-            "code": self.code,
-            "status": self.status,
-            "ruleId": self.rule_id,
-            "policyRevision": self.policy_rev,
-            "hiddenFields": self.hidden_fields,
-            "cost": self.cost,
-            "durationMs": round(self.duration / 1000, 1),
-            "upstreamCalls": self.upstream_calls,
-            "upstreamStatus": self.upstream_status,
-        }
 
 
 def looks_like_id(surface: str | None, text: str) -> bool:

@@ -8,7 +8,6 @@ uses outdated compiled policy for a later request.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import ColumnElement, delete, update
 from sqlmodel import col, select
@@ -17,10 +16,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.auth import token_format
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, TokenResource
-from policy.grants import effective_operations
-
-if TYPE_CHECKING:
-    from gateway.operations import settings_views, views
 
 
 class Status(StrEnum):
@@ -151,24 +146,6 @@ def status_conditions(status: Status, now: int) -> tuple[ColumnElement[bool], ..
             return (revoked.is_(None), expires.is_(None) | (expires > now))
 
 
-def view(token: AccessToken, resource_ids: Sequence[int]) -> "views.ManagedAccessToken":
-    """Return the object of docs/spec/management.md#access-token-object."""
-    return {
-        "id": _id(token),
-        "name": token.name,
-        "keyId": token.key_id,
-        "operatorId": token.operator_id,
-        "resourceIds": list(resource_ids),
-        "status": status(token, timestamps.now_ms()),
-        "createdAt": timestamps.to_text(token.created_at),
-        "expiresAt": _text(token.expires_at),
-        "revokedAt": _text(token.revoked_at),
-        "lastUsedAt": _text(token.last_used_at),
-        "settings": cast("settings_views.TokenSettings", token.settings),
-        **effective_operations(token.settings),
-    }
-
-
 async def record_use(session: AsyncSession, token_id: int, now: int) -> None:
     """Store the last use of a token; an earlier *now* changes nothing."""
     used = col(AccessToken.last_used_at)
@@ -177,10 +154,6 @@ async def record_use(session: AsyncSession, token_id: int, now: int) -> None:
         .where(col(AccessToken.id) == token_id, used.is_(None) | (used < now))
         .values(last_used_at=now)
     )
-
-
-def _text(moment: int | None) -> str | None:
-    return None if moment is None else timestamps.to_text(moment)
 
 
 def _id(token: AccessToken) -> int:

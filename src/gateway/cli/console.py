@@ -1,4 +1,4 @@
-"""How commands speak: data on standard output, everything else on standard error."""
+"""Console output: data on standard output, everything else on standard error."""
 
 import json
 import sys
@@ -8,51 +8,68 @@ from typing import Any, TypeVar
 
 import typer
 
-Answer = TypeVar("Answer")
-Told = Callable[[int, int | None], None]  # how much is done, and of how much if that is known
+Result = TypeVar("Result")
+Progress = Callable[[int, int | None], None]  # units done, and their total if it is known
+
+_DEMO_MODULES = ("icalendar", "dateutil")  # of the extra `demo`
 
 
-def say(text: str) -> None:
-    """Tell the person at the terminal something."""
+def info(text: str) -> None:
+    """Write a message to standard error."""
     print(text, file=sys.stderr)
 
 
-def give(text: str) -> None:
-    """Write data for a pipe or a person."""
+def output(text: str) -> None:
+    """Write data to standard output."""
     print(text)
 
 
-def give_json(value: Any) -> None:
-    """Write *value* as JSON."""
+def output_json(value: Any) -> None:
+    """Write *value* as JSON to standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def answer(value: Any, words: Callable[[], None], *, as_json: bool) -> None:
-    """Write *value* as JSON for a program, or have *words* tell a person."""
+def report(value: Any, text: str | Callable[[], None], *, as_json: bool) -> None:
+    """
+    Report the result of a command.
+
+    Args:
+        value: The result, for programs.
+        text: A sentence for people, or what writes the result for them.
+        as_json: Whether to write *value* as JSON instead of *text*.
+    """
     if as_json:
-        give_json(value)
+        output_json(value)
+    elif isinstance(text, str):
+        info(text)
     else:
-        words()
+        text()
 
 
-def give_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
-    """Write *rows* with one line each; *columns* is member -> heading."""
+def report_rows(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, as_json: bool
+) -> None:
+    """Write *rows* as JSON or as a table; *columns* is member -> heading."""
+    report(rows, lambda: output_table(rows, columns), as_json=as_json)
+
+
+def output_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
+    """Write one line per row; *columns* is member -> heading."""
+    headings = list(columns.values())
     cells = [[_cell(row.get(member)) for member in columns] for row in rows]
     if sys.stdout.isatty():
-        _drawn(list(columns.values()), cells)
+        _draw_table(headings, cells)
         return
-    widths = [
-        max(len(heading), *(len(line[index]) for line in cells)) if cells else len(heading)
-        for index, heading in enumerate(columns.values())
-    ]
-    for line in (list(columns.values()), *cells):
+    lines = [headings, *cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
         padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         print("  ".join(padded).rstrip())
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[Told]:
-    """Show on a terminal how far long work is; yield what the work tells it to."""
+def progress(label: str) -> Iterator[Progress]:
+    """Show the progress of long work on a terminal; yield the function that reports it."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
@@ -66,44 +83,44 @@ def progress(doing: str) -> Iterator[Told]:
         bars.TimeElapsedColumn(),
     )
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(doing, total=None)
+        task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def carried_out(work: Callable[[], Awaitable[Answer]]) -> Answer:
-    """Run *work* to its end and return what it answers; see `failures_as_sentences`."""
+def run_async(work: Callable[[], Awaitable[Result]]) -> Result:
+    """Run *work* and return its result; see `failures_as_sentences`."""
     import asyncio
 
-    async def waiting() -> Answer:
+    async def run() -> Result:
         return await work()
 
     with failures_as_sentences():
-        return asyncio.run(waiting())
+        return asyncio.run(run())
 
 
 @contextmanager
 def failures_as_sentences() -> Iterator[None]:
-    """Turn the failures that a person can act on into one sentence and exit code 1."""
+    """Turn the failures that a person can act on into sentences and exit code 1."""
     try:
         yield
     except Exception as problem:
-        told = _sentences(problem)
-        if not told:
+        sentences = _sentences(problem)
+        if not sentences:
             raise
-        for sentence in told:
-            say(sentence)
+        for sentence in sentences:
+            info(sentence)
         raise typer.Exit(1) from None
 
 
-def _sentences(problem: Exception) -> Sequence[str]:
-    """Say what a person can do something about; nothing of a fault of ours."""
+def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case per failure
+    """Describe a failure that a person can act on; nothing for a bug."""
     from socket import gaierror
 
     from pydantic import ValidationError
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
-    from gateway.demo.manifest import FolderTaken
     from gateway.errors import CommandError
+    from gateway.operations.rows import NoSuchRow, UnknownReference
     from gateway.secrets.keyring import WeakSecret
     from gateway.settings import NotConfigured
     from gateway.store import sqlite
@@ -111,14 +128,16 @@ def _sentences(problem: Exception) -> Sequence[str]:
     from policy.refusals import Refusal
 
     match problem:
-        case BrokenPipeError():  # nobody reads what is written: typer ends quietly then
+        case BrokenPipeError():  # the reader of the output is gone: typer ends quietly
             return ()
+        case NoSuchRow() | UnknownReference():
+            return (problem.sentence,)
         case Refusal():
-            further = (one for one in problem.details if one.message not in problem.message)
-            return (problem.message, *(f"  {one.field}: {one.message}" for one in further))
+            details = (item for item in problem.details if item.message not in problem.message)
+            return (problem.message, *(f"  {item.field}: {item.message}" for item in details))
         case ValidationError():
-            return tuple(complaints(problem))
-        case NotConfigured() | WeakSecret() | UnsafeSqlite() | CommandError() | FolderTaken():
+            return tuple(settings_errors(problem))
+        case NotConfigured() | WeakSecret() | UnsafeSqlite() | CommandError():
             return (str(problem),)
         case StorageUnavailable():
             return (f"The database did not answer: {reason(problem.__cause__)}",)
@@ -129,21 +148,23 @@ def _sentences(problem: Exception) -> Sequence[str]:
             return (f"AGW_DATABASE_URL is no database URL: {forms}",)
         case DBAPIError() | sqlite.Error():
             return (f"The database refused: {reason(problem)}",)
+        case ModuleNotFoundError() if problem.name in _DEMO_MODULES:
+            return ("The demo needs the extra packages: pip install 'access-gateway[demo]'.",)
         case OSError():
             return (f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "),)
         case _:
             return ()
 
 
-def complaints(problem: Any) -> Iterator[str]:
-    """Say of each setting that cannot be read what is wrong; *problem* is pydantic's."""
-    for complaint in problem.errors(include_url=False, include_input=False):
-        name = "_".join(str(part) for part in complaint["loc"][:1]).upper()
-        yield f"AGW_{name}: {complaint['msg']}."
+def settings_errors(problem: Any) -> Iterator[str]:
+    """Describe each setting that cannot be read; *problem* is pydantic's `ValidationError`."""
+    for error in problem.errors(include_url=False, include_input=False):
+        name = "_".join(str(part) for part in error["loc"][:1]).upper()
+        yield f"AGW_{name}: {error['msg']}."
 
 
 def reason(problem: BaseException | None) -> str:
-    """Return the driver's own sentence: neither statement nor values, and one line of it."""
+    """Return the first line of the driver's own message, without statement and values."""
     original = getattr(problem, "orig", None) or problem
     if isinstance(original, TimeoutError):
         return "no answer in time"
@@ -159,12 +180,12 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _drawn(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+def _draw_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*headings, box=None, pad_edge=False, header_style="bold")
     for line in lines:
-        table.add_row(*map(Text, line))  # as text: brackets in it are no markup
+        table.add_row(*map(Text, line))  # as text, so that brackets are not markup
     Console().print(table)

@@ -1,27 +1,86 @@
-"""A gateway made in this process, for commands that ask one themselves."""
+"""Runs a gateway in this process, for commands that call it themselves."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
+import orjson
 from pydantic import SecretStr
+from starlette.types import ASGIApp, Message
 
 from gateway.app import Gateway, assemble
+from gateway.explain.request import ExplainRequest
 from gateway.http.server import sandbox_of
+from gateway.operations import rows
+from gateway.operations.validation import validated
 from gateway.secrets.keyring import new_secret
 from gateway.settings import Settings
+from gateway.store.tables import AccessToken
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Gateway]:
+async def running_gateway() -> AsyncIterator[Gateway]:
     """
     Run a gateway as the environment configures it, for the length of the block.
 
     Raises:
         NotConfigured: There are no secret keys.
     """
-    # Nobody manages it: what would admit them is made here and shown to nobody.
-    nobody = {"admin_token": SecretStr(new_secret())}
-    settings = Settings().ready_to_open().model_copy(update=nobody)
+    # Its management API is not used: the admin token is random and shown to nobody.
+    admin = {"admin_token": SecretStr(new_secret())}
+    settings = Settings().ready_to_open().model_copy(update=admin)
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     async with assemble(settings, sandbox=sandbox_of(settings)).running() as gateway:
         yield gateway
+
+
+async def explain(token_id: int, request: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return what the management API would respond.
+
+    Raises:
+        Refusal: There is no such token, or the request is neither a call nor a document.
+    """
+    question = validated(ExplainRequest, dict(request)).question()
+    async with running_gateway() as gateway:
+        async with gateway.services.database.reading() as session:
+            token = await rows.get(session, AccessToken, token_id)
+        explanation = await gateway.services.explainer.explain(token, question)
+    # The keys of `hiddenFields` are enum members, not plain strings.
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(explanation, option=orjson.OPT_NON_STR_KEYS))
+    return plain
+
+
+async def post(path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    """POST to a gateway in this process; return the body of the response."""
+    async with running_gateway() as gateway:
+        return await _post(gateway, path, headers, body)
+
+
+async def _post(app: ASGIApp, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    received = bytearray()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        received.extend(message.get("body", b""))
+
+    length = (b"content-length", str(len(body)).encode())
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()] + [length],
+        "client": ("127.0.0.1", 0),
+        "server": ("127.0.0.1", 80),
+        "state": {},
+    }
+    await app(scope, receive, send)
+    return bytes(received)

@@ -1,4 +1,4 @@
-"""What options are given as: text, @FILE, or - for standard input."""
+"""Values of options: a text, @FILE, or - for standard input."""
 
 import json
 import sys
@@ -8,21 +8,21 @@ from typing import Any
 import typer
 
 
-def text(given: str) -> str:
+def text(value: str) -> str:
     """
-    Return the text that *given* is or names.
+    Return the text that *value* is or refers to.
 
     Raises:
-        typer.BadParameter: A file that cannot be read, or is no text.
+        typer.BadParameter: The file cannot be read, or is no text.
     """
-    if given == "-":
+    if value == "-":
         return sys.stdin.read()
-    return content(Path(given[1:])) if given.startswith("@") else given
+    return content(Path(value[1:])) if value.startswith("@") else value
 
 
 def content(file: Path) -> str:
     """
-    Return the text of *file*.
+    Return the text of a *file* that an option names.
 
     Raises:
         typer.BadParameter: It cannot be read, or is no text.
@@ -35,27 +35,48 @@ def content(file: Path) -> str:
         raise typer.BadParameter(f"{file} cannot be read: it is no UTF-8 text") from None
 
 
-def value(name: str, given: str) -> Any:
+def document(file: Path) -> str:
     """
-    Return the JSON that *given* is or names; *name* is what a complaint calls it.
+    Return the text of a *file* that an argument names; `-` is standard input.
 
     Raises:
-        typer.BadParameter: It is none.
+        OSError: It cannot be read.
+        CommandError: It is no text.
+    """
+    from gateway.errors import CommandError
+
+    try:
+        return sys.stdin.read() if file == Path("-") else file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise CommandError(f"{file} is no UTF-8 text.") from None
+
+
+def parsed_json(name: str, value: str) -> Any:
+    """
+    Return the JSON that *value* is or refers to; *name* is for the error message.
+
+    Raises:
+        typer.BadParameter: It is no JSON.
     """
     try:
-        return json.loads(text(given))
+        return json.loads(text(value))
     except ValueError as problem:
         raise typer.BadParameter(f"{name} cannot be read: {problem}") from None
 
 
-def members(name: str, given: str | None) -> dict[str, Any]:
+def json_object(name: str, value: str | None) -> dict[str, Any]:
     """
-    Return the JSON object that *given* is or names; None has no members.
+    Return the JSON object that *value* is or refers to; it is empty for None.
 
     Raises:
-        typer.BadParameter: It is none.
+        typer.BadParameter: It is no JSON object.
     """
-    read = {} if given is None else value(name, given)
-    if not isinstance(read, dict):
+    members = {} if value is None else parsed_json(name, value)
+    if not isinstance(members, dict):
         raise typer.BadParameter(f"{name} must be a JSON object")
-    return read
+    return members
+
+
+def without_none(**members: Any) -> dict[str, Any]:
+    """Return the *members* that are not None."""
+    return {name: value for name, value in members.items() if value is not None}

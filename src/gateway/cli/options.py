@@ -1,4 +1,4 @@
-"""Options that many commands share, and the words that completion offers."""
+"""Options that several commands share, shell completion, and checks of combinations."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.console import say
+from gateway.cli.console import info
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 OnlyJson = Annotated[bool, typer.Option("--json", help="Write JSON; there is no other form.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-def offering(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Offer *words* to completion; they are asked for only then, so that help stays fast."""
+def completion(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Complete an option from *words*, which are computed only then, so that help stays fast."""
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in words() if word.startswith(incomplete)]
@@ -24,28 +24,28 @@ def offering(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 
 def refuse(*cases: tuple[object, str]) -> None:
     """
-    Refuse words that do not go together; a case is whether they are there, and what to type.
+    Refuse options that do not go together; a case is its condition and its message.
 
     Raises:
-        typer.BadParameter: They are, in the first such case's words.
+        typer.BadParameter: A condition holds; with the message of the first such case.
     """
-    for wrong, sentence in cases:
-        if wrong:
-            raise typer.BadParameter(sentence)
+    for condition, message in cases:
+        if condition:
+            raise typer.BadParameter(message)
 
 
-def sure(question: str, *, yes: bool) -> None:
+def confirm(question: str, *, yes: bool) -> None:
     """
-    Ask before something that cannot be taken back.
+    Ask before something that cannot be undone.
 
     Raises:
-        typer.BadParameter: Nobody is there to answer, and `--yes` was not given.
-        typer.Abort: They do not want it.
+        typer.BadParameter: There is no terminal to ask on, and no `--yes`.
+        typer.Abort: The answer is no.
     """
     if yes:
         return
     if not sys.stdin.isatty():
         raise typer.BadParameter("say --yes where nobody can be asked")
-    say(f"{question} [y/N]")
+    info(f"{question} [y/N]")
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise typer.Abort

@@ -1,23 +1,29 @@
-"""The database and the keys as commands use them, opened as the environment configures them."""
+"""Opens the store that the environment configures, and runs operations in its sessions."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import NamedTuple, TypeVar
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway.operations.row_locks import stays
+from gateway.cli.console import run_async
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store.database import Database
-from gateway.store.tables import Operator, Resource
-from policy.refusals import NotFound
-from policy.vocabulary import Code
+
+Result = TypeVar("Result")
+
+
+class Store(NamedTuple):
+    database: Database
+    keyring: Keyring
+    settings: Settings
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[tuple[Database, Keyring, Settings]]:
+async def open_store() -> AsyncIterator[Store]:
     """
-    Open the store, migrated.
+    Open the store, migrated to the newest schema.
 
     Raises:
         NotConfigured: There are no secret keys.
@@ -28,38 +34,36 @@ async def opened() -> AsyncIterator[tuple[Database, Keyring, Settings]]:
     database = Database.open(settings.database)
     try:
         await database.migrate()
-        yield database, Keyring.read(keys), settings
+        yield Store(database, Keyring.read(keys), settings)
     finally:
         await database.close()
 
 
-async def require_operator(session: AsyncSession, operator_id: str) -> None:
-    """
-    See to it that an operator is there, and stays until the transaction ends.
+def in_store(work: Callable[[Store], Awaitable[Result]]) -> Result:
+    """Run *work* on the open store; failures become sentences and exit code 1."""
 
-    Raises:
-        NotFound: There is none.
-    """
-    if not await stays(session, Operator, operator_id):
-        raise NotFound(f"There is no operator {operator_id}.", code=Code.OPERATOR_NOT_FOUND)
+    async def run() -> Result:
+        async with open_store() as store:
+            return await work(store)
 
-
-async def require_resource(session: AsyncSession, resource_id: int) -> None:
-    """
-    See to it that a resource is there, and stays; operators are looked for first (`staying`).
-
-    Raises:
-        NotFound: There is none.
-    """
-    if not await stays(session, Resource, resource_id):
-        raise NotFound(f"There is no resource {resource_id}.", code=Code.RESOURCE_NOT_FOUND)
+    return run_async(run)
 
 
-@asynccontextmanager
-async def database_alone() -> AsyncIterator[Database]:
-    """Prepare the database as it stands: nothing is made or migrated, and no secret is needed."""
-    database = Database.open(Settings().database)
-    try:
-        yield database
-    finally:
-        await database.close()
+def read_store(work: Callable[[AsyncSession], Awaitable[Result]]) -> Result:
+    """Run *work* in a reading session; failures become sentences and exit code 1."""
+
+    async def run(store: Store) -> Result:
+        async with store.database.reading() as session:
+            return await work(session)
+
+    return in_store(run)
+
+
+def write_store(work: Callable[[AsyncSession], Awaitable[Result]]) -> Result:
+    """Run *work* in a transaction; failures become sentences and exit code 1."""
+
+    async def run(store: Store) -> Result:
+        async with store.database.writing() as session:
+            return await work(session)
+
+    return in_store(run)

@@ -6,8 +6,9 @@ A new surface needs a registry, its ports here and a method that merges them.
 
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import ConnectionCredentials, CredentialRepository
@@ -32,9 +33,6 @@ from providers.registry import (
     open_upstream,
 )
 from providers.tasks.accounts import TaskAccounts
-
-if TYPE_CHECKING:
-    from gateway.operations import views
 
 # Provider -> authentication scheme, where it is not "Bearer"; empty for the bare token.
 _SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
@@ -77,6 +75,20 @@ class _Ports(Generic[Port_co]):
         for connection in [known for known in self._ports if known.id == connection_id]:
             del self._ports[connection]
         self._registry.forget(connection_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionTestResult:
+    """Result of a connection test; *status* is the connection's, *detail* a sentence."""
+
+    status: str
+    detail: str
+    latency_ms: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether the account answered."""
+        return self.status == "active"
 
 
 class Accounts:
@@ -148,12 +160,14 @@ class Accounts:
         self._origins.forget(connection_id)
         self._repository.forget(connection_id)
 
-    async def test(self, row: ConnectionRow) -> "views.ConnectionTest":
+    async def test(self, row: ConnectionRow) -> ConnectionTestResult:
         """Make one harmless read, store the resulting status and return the result."""
         connection = self._info(row)
         ports = self._kinds.get(row.kind)
         if ports is None:
-            return _result(row.status, "This kind of connection cannot be tested yet.", 0)
+            return ConnectionTestResult(
+                row.status, "This kind of connection cannot be tested yet.", 0
+            )
         if row.status == "needs_reauth":
             self._repository.forget(connection.id)  # so that a refused refresh token is tried again
         started = time.monotonic()
@@ -174,7 +188,7 @@ class Accounts:
             None if status == "active" else detail,
             seen=row.updated_at,
         )
-        return _result(status, detail, elapsed)
+        return ConnectionTestResult(status, detail, elapsed)
 
     def _upstream_for(self, connection: ConnectionInfo) -> Upstream:
         return open_upstream(self._origins, connection, self._credentials(connection))
@@ -216,7 +230,3 @@ def _usable(caller: Caller, surface: Surface, surfaces: Container[str]) -> Itera
             and not caller.excludes(connection)
         ):
             yield connection
-
-
-def _result(status: str, detail: str, latency: int) -> "views.ConnectionTest":
-    return {"ok": status == "active", "status": status, "detail": detail, "latencyMs": latency}

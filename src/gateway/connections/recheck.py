@@ -11,10 +11,10 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import MappingProxyType
-from typing import Any
 
 from sqlmodel import col, select
 
+from gateway.connections.accounts import ConnectionTestResult
 from gateway.store.background import repeat, running_tasks
 from gateway.store.database import Database
 from gateway.store.leases import Leases
@@ -27,7 +27,7 @@ PAUSE_SECONDS: Mapping[str, float] = MappingProxyType({"error": 60.0, "needs_rea
 log = logging.getLogger("gateway")
 
 # Makes one harmless read and stores the result; see `accounts.Accounts.test`.
-Test = Callable[[ConnectionRow], Awaitable[Mapping[str, Any]]]
+Test = Callable[[ConnectionRow], Awaitable[ConnectionTestResult]]
 
 
 class ConnectionRecheck:
@@ -70,7 +70,7 @@ class ConnectionRecheck:
         recovered = 0
         for row in rows:
             if await self._leases.take_turn(f"recovery:{row.id}", PAUSE_SECONDS[row.status]):
-                recovered += bool((await self._test(row))["ok"])
+                recovered += bool((await self._test(row)).ok)
         if recovered:
             log.info("connections work again")
         return recovered

@@ -6,7 +6,7 @@ See docs/spec/management.md#connections.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -16,9 +16,6 @@ from gateway.secrets.keyring import Keyring, place
 from gateway.store import timestamps
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
-
-if TYPE_CHECKING:
-    from gateway.operations import views
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "email": ("PROVIDER_A", "PROVIDER_B"),
@@ -156,28 +153,6 @@ async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> i
         database, keyring, key_rotation.CREDENTIALS, batch=batch
     )
     return result.changed
-
-
-def view(row: ConnectionRow, *, reconnect_url: str | None = None) -> "views.Connection":
-    """Return the object of docs/spec/management.md#connection-object, without credentials."""
-    return {
-        "id": row.id or 0,
-        "resourceId": row.resource_id,
-        "operatorId": row.operator_id,
-        "kind": row.kind,
-        "provider": row.provider,
-        "mode": row.mode,
-        "accountEmail": row.account_email,
-        "grantedScopes": row.granted_scopes,
-        "canWrite": row.can_write,
-        "status": row.status,
-        "statusDetail": row.status_detail,
-        "reconnectUrl": reconnect_url,
-        "lastOkAt": None if row.last_ok_at is None else timestamps.to_text(row.last_ok_at),
-        "selectedSiteIds": row.selected_site_ids,
-        "baseUrl": row.base_url,
-        "createdAt": timestamps.to_text(row.created_at),
-    }
 
 
 def _decrypt(row: ConnectionRow, keyring: Keyring) -> dict[str, Any]:

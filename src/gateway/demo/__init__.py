@@ -1,1 +1,8 @@
-"""Legend to be written."""
+"""
+The demo: a gateway with an embedded store over the sandbox upstreams. It alone imports `sandbox`.
+
+    world      the sandbox upstreams, seeded
+    profiles   the settings of the demo's tokens
+    launcher   operator, resources, connections and tokens
+    manifest   state between starts, and the manifest with addresses and tokens
+"""

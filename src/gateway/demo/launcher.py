@@ -1,9 +1,8 @@
 """
-The demo's own side: operator, resources, connections and one token per profile.
+The gateway's side of the demo: operator, resources, connections and one token per profile.
 
-Everything is made once and kept in the data folder; `demo.json` there holds the secrets, the
-tokens' texts among them, readable by the owner alone, so that a second start prints the same.
-Source: decisions 14 and 16.
+Everything is created once and stored in the data folder. Its `demo.json` holds the secrets and the
+token texts, readable by the owner alone, so that a second start prints the same.
 """
 
 import uuid
@@ -19,21 +18,22 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
 from gateway.connections.oauth_servers import SANDBOX_CLIENT
-from gateway.demo.manifest import RESOURCES, UPSTREAMS, State, keep
+from gateway.demo.manifest import RESOURCES, UPSTREAMS, State, write_state
 from gateway.demo.profiles import profiles, selected_rules
 from gateway.demo.world import APP_ONLY, PLANTING, READ, SCOPES, WRITE
 from gateway.errors import CommandError
+from gateway.operations.rules import new_row
 from gateway.secrets.keyring import Keyring, new_secret
 from gateway.settings import Settings
 from gateway.store import timestamps
 from gateway.store.database import Database
-from gateway.store.tables import CollabRule, ConnectionRow, Operator, OperatorResource, Resource
+from gateway.store.tables import ConnectionRow, Operator, OperatorResource, Resource
 from policy import grants
 from sandbox.app import Sandbox
 from sandbox.world.collab import sites
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
-FIRST_LIFETIME = 60  # seconds of a connection's first token, so that renewing is seen at work
+FIRST_LIFETIME = 60  # seconds of a connection's first token, so that a refresh happens soon
 
 
 def settings(data: Path, state_secrets: tuple[str, str], base_url: str) -> Settings:
@@ -70,19 +70,19 @@ async def prepare(
         tokens=filled.tokens,
         upstreams=filled.upstreams,
     )
-    keep(data, state)
+    write_state(data, state)
     return state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class SeededAccounts:
     """
-    What was made.
+    The created accounts.
 
     Attributes:
         resources: Name -> id.
         tokens: Profile -> text.
-        upstreams: Upstream name -> an access token of the sandbox's.
+        upstreams: Upstream name -> an access token that the sandbox issued.
     """
 
     operator_id: str
@@ -91,15 +91,15 @@ class Filled:
     upstreams: Mapping[str, str]
 
 
-async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Filled:
+async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> SeededAccounts:
     """
     Make operator, resources, connections and tokens in a migrated database.
 
     Raises:
-        CommandError: There are operators, perhaps since a moment ago.
+        CommandError: There are operators.
     """
     issued = _issue(sandbox)
-    content = sites.seed(sandbox.ground.store, sandbox.ground.shelf)  # it is there: what holds it
+    content = sites.seed(sandbox.ground.store, sandbox.ground.shelf)
     operator = Operator(
         id=str(uuid.uuid4()),
         email=YARD_ACCOUNT,
@@ -110,19 +110,29 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Filled
         if database.path is None:
             connection = await session.connection()
             await connection.execute(text("LOCK TABLE operators IN EXCLUSIVE MODE"))
-        if (await session.exec(select(Operator.id).limit(1))).first() is not None:
-            raise CommandError("The store is not empty: there are operators.")
+        await require_empty(session)
         session.add(operator)
         await session.flush()
         ids = await _resources(session, operator)
         await _connections(session, keyring, operator, ids, issued, sandbox)
         texts = await _tokens(session, operator, ids["main"], selected_rules(content.subjects))
-    return Filled(
+    return SeededAccounts(
         operator_id=operator.id,
         resources=ids,
         tokens=texts,
         upstreams={name: issued[name, WRITE] for name in UPSTREAMS},
     )
+
+
+async def require_empty(session: AsyncSession) -> None:
+    """
+    Check that the store has no accounts.
+
+    Raises:
+        CommandError: There are operators.
+    """
+    if (await session.exec(select(Operator.id).limit(1))).first() is not None:
+        raise CommandError("The store is not empty: there are operators.")
 
 
 def new_secrets() -> tuple[str, str]:
@@ -224,8 +234,10 @@ def _credentials(
     sandbox: Sandbox,
 ) -> dict[str, Any]:
     """
-    Return what the connection keeps: an API token for tasks; a client of its own for app-only
-    content; for the rest an access token that ends soon, and what renews it.
+    Return the connection's credentials.
+
+    An API token for tasks; a client for app-only content; for the rest an access token that
+    expires soon, with a refresh token.
     """
     if account.kind == "tasks":
         return {"apiToken": issued[account.upstream, account.use]}
@@ -248,7 +260,7 @@ async def _tokens(
     rules: Sequence[tuple[str, str, str]],
 ) -> dict[str, str]:
     texts = {}
-    for name, chosen in profiles().items():
+    for name, chosen_settings in profiles().items():
         token, texts[name] = await tokens.create(
             session,
             tokens.NewToken(
@@ -256,23 +268,9 @@ async def _tokens(
                 operator_id=operator.id,
                 resource_ids=[resource_id],
                 expires_at=None,
-                settings=grants.validate(chosen),
+                settings=grants.validate(chosen_settings),
             ),
         )
         if name == "selected":
-            for rule_type, pattern, action in rules:
-                session.add(_rule(token.id or 0, rule_type, pattern, action))
+            session.add_all(new_row(token.id or 0, rule) for rule in rules)
     return texts
-
-
-def _rule(token_id: int, rule_type: str, pattern: str, action: str) -> CollabRule:
-    now = timestamps.now_ms()
-    return CollabRule(
-        token_id=token_id,
-        rule_type=rule_type,
-        pattern=pattern,
-        action=action,
-        source="manual",
-        created_at=now,
-        updated_at=now,
-    )

@@ -1,7 +1,7 @@
 """
-What the demo keeps between starts, and tells: `demo.json` in its data folder, and the manifest.
+The demo's state between starts (`demo.json` in its data folder) and its manifest.
 
-Both hold secrets and are readable by the owner alone. Source: decisions 14 and 16.
+Both hold secrets and are readable by the owner alone.
 """
 
 import fcntl
@@ -14,10 +14,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from gateway.errors import CommandError
 from sandbox.collab.store import FILES
 
 STATE = "demo.json"
-LOCK = "demo.lock"  # held alone by who makes or empties the folder, by others together
+LOCK = "demo.lock"  # exclusive for the process that creates or empties the folder, else shared
 RESOURCES = (  # in this order: ids 1 to 5
     "main",
     "readOnly",
@@ -38,7 +39,7 @@ UPSTREAMS = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """What `demo.json` keeps; *upstreams* is upstream name -> its access token."""
+    """The contents of `demo.json`; *upstreams* is upstream name -> its access token."""
 
     admin_token: str
     secret_key: str
@@ -47,65 +48,65 @@ class State:
     upstreams: Mapping[str, str]
 
 
-class FolderTaken(Exception):
-    """The message says what is in the way, and may be shown."""
+class FolderTaken(CommandError):
+    """The data folder is another process's, or no demo's."""
 
 
 @contextmanager
-def opening(data: Path, *, anew: bool) -> Iterator[State | None]:
+def locked_folder(data: Path, *, reset: bool) -> Iterator[State | None]:
     """
-    Hold *data* from now to the end of the process: alone within the block, then beside others.
+    Hold *data* until the process ends: exclusively within the block, shared afterwards.
 
     Yields:
-        What an earlier start left; None when the block shall make it: *anew*, or anything of it
-        is missing. Who comes meanwhile waits.
+        The state of an earlier start; None when the block has to create it, because of *reset* or
+        because a part is missing. Processes that start meanwhile wait.
 
     Raises:
-        FolderTaken: It would have to be made while others use it, or is no demo's.
+        FolderTaken: It would have to be created while others use it, or belongs to no demo.
     """
-    ours = (data / LOCK).exists() or (data / STATE).exists()
-    if not ours and (data / "gateway.db").exists():
+    is_demo = (data / LOCK).exists() or (data / STATE).exists()
+    if not is_demo and (data / "gateway.db").exists():
         raise FolderTaken(f"The store in {data} is no demo's: give another folder with --data.")
     lock = os.open(data / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         fcntl.flock(lock, fcntl.LOCK_SH)
-        state = None if anew else kept(data)
+        state = None if reset else read_state(data)
         if state is None:
             raise FolderTaken(
                 f"Another process uses {data}: stop it first, or give another folder with --data."
             ) from None
         yield state
     else:
-        yield None if anew else kept(data)
+        yield None if reset else read_state(data)
         fcntl.flock(lock, fcntl.LOCK_SH)
 
 
-def reset(data: Path, *, upstreams: bool = True) -> None:
-    """Remove what earlier demos left in *data* (the *upstreams* too?), and nothing else."""
+def remove_stores(data: Path, *, upstreams: bool = True) -> None:
+    """Remove the files of earlier demos in *data*; *upstreams*: those of the sandbox, too."""
     for pattern in ("gateway.db*", STATE, *(("sandbox.db*", f"{FILES}/*") if upstreams else ())):
         for path in data.glob(pattern):
             path.unlink()
 
 
-def kept(data: Path) -> State | None:
-    """Return what an earlier start left; None when anything of it is missing."""
+def read_state(data: Path) -> State | None:
+    """Return the state of an earlier start; None when a part of it is missing."""
     try:
         state = State(**json.loads((data / STATE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    whole = (data / "gateway.db").is_file() and (data / "sandbox.db").is_file()
-    return state if whole else None
+    complete = (data / "gateway.db").is_file() and (data / "sandbox.db").is_file()
+    return state if complete else None
 
 
-def keep(data: Path, state: State) -> None:
-    """Write *state* into the data folder, for the next start."""
+def write_state(data: Path, state: State) -> None:
+    """Write *state* into the data folder for the next start."""
     write(data / STATE, asdict(state))
 
 
 def describe(state: State, base_url: str) -> dict[str, Any]:
-    """Return the manifest of decisions 14 and 16."""
+    """Return the manifest: addresses, ids and tokens."""
     return {
         "baseUrl": base_url,
         "internalBaseUrl": f"{base_url}/internal",
@@ -123,7 +124,7 @@ def describe(state: State, base_url: str) -> dict[str, Any]:
 
 
 def write(path: Path, value: Mapping[str, Any]) -> None:
-    """Write *value* as JSON for the owner alone, whole or not at all."""
+    """Write *value* as JSON, readable by the owner alone, completely or not at all."""
     partial = path.with_name(path.name + ".partial")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

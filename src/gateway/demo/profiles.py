@@ -1,4 +1,4 @@
-"""The demo's tokens: what each profile may do and see. Source: decisions 14."""
+"""The demo's token profiles: what each token may do and see."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -50,7 +50,7 @@ def selected_rules(subjects: Mapping[str, str]) -> Sequence[tuple[str, str, str]
     """
     Return the rules of the token `selected`: type, raw pattern and action.
 
-    *subjects* name things of the world by what they are; see `sandbox.world.collab.sites`.
+    *subjects* is role -> id of content in the world; see `sandbox.world.collab.sites`.
     """
     folder = f"{subjects['drive']}:{subjects['folder']}"
     return (

@@ -1,9 +1,10 @@
-"""The demo's upstreams: the sandbox over a store in the data folder, with its world in it."""
+"""The demo's upstreams: a sandbox over the store in the data folder, seeded with its world."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.connections.oauth_servers import CALLBACK, SANDBOX_CLIENT
+from gateway.errors import CommandError
 from sandbox.app import Sandbox, create
 from sandbox.oauth.clients import Clients
 from sandbox.world.calendar import events
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 READ, WRITE = "read", "write"
 
-# (upstream, what for) -> the scopes of the access token.
+# (upstream, use) -> the scopes of the access token.
 SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
     ("providerA", WRITE): (
         "https://www.googleapis.com/auth/gmail.modify",
@@ -60,8 +61,8 @@ SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
     ),
 }
 APP_ONLY = ("Sites.Selected",)
-# What the manifest's own tokens may do besides. The connections never write to a calendar; who
-# tries the demo wants to put an event there, and see what the gateway makes of it.
+# Further scopes of the manifest's own upstream tokens. The connections never write to a calendar,
+# but people who try the demo add events upstream and watch the gateway return them.
 PLANTING: "Mapping[tuple[str, str], tuple[str, ...]]" = {
     ("providerA", WRITE): ("https://www.googleapis.com/auth/calendar",),
     ("providerB", WRITE): ("Calendars.ReadWrite",),
@@ -69,10 +70,10 @@ PLANTING: "Mapping[tuple[str, str], tuple[str, ...]]" = {
 
 
 def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
-    """Open the sandbox over the store in *data*, and fill in what its world lacks."""
+    """Open the sandbox over the store in *data*, and seed what is missing."""
     sandbox = create(data, public_base=public_base)
     ground = sandbox.ground
-    with ground.store.transaction():  # who opens it at the same time waits, and lacks nothing then
+    with ground.store.transaction():  # a process that opens it at the same time waits
         mailboxes.seed(ground.store, ground.mails)
         events.seed(ground.store, ground.calendars)
         boards.seed(ground.store)
@@ -83,7 +84,7 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
 
 
 def register_client(sandbox: Sandbox, base_url: str) -> None:
-    """Make the gateway at *base_url*, and its commands, known to every identity server."""
+    """Register the gateway at *base_url* and its commands with every authorization server."""
     clients = Clients(sandbox.ground.store)
     redirects = (f"{base_url}{CALLBACK}", f"http://127.0.0.1{CALLBACK}")
     for server in ("provider-a", "provider-b", "tasks", "projects"):
@@ -99,14 +100,18 @@ def import_file(
     progress: "Progress | None" = None,
 ) -> "ImportReport":
     """
-    Load *path* into an upstream of the store in *data*.
+    Import *path* into an upstream of the store in *data*.
 
-    *progress* is told now and then how much has been looked at.
+    *progress* is called from time to time with the number of items read.
 
     Raises:
-        CannotImport: See `sandbox.importing.dispatch.import_path`.
+        CommandError: The upstream or the file cannot be used.
     """
-    from sandbox.importing.dispatch import import_path  # noqa: PLC0415 - parsers few need
+    from sandbox.importing.dispatch import import_path  # noqa: PLC0415 - rarely used parsers
+    from sandbox.importing.report import CannotImport  # noqa: PLC0415
 
     sandbox = create(data, public_base="http://sandbox.invalid")
-    return import_path(sandbox.ground.store, into=into, path=path, progress=progress, **options)
+    try:
+        return import_path(sandbox.ground.store, into=into, path=path, progress=progress, **options)
+    except CannotImport as problem:
+        raise CommandError(str(problem)) from None

@@ -4,13 +4,12 @@ from typing import Any, TypedDict
 
 from gateway.audit.decision import Outcome
 from gateway.auth.authenticator import Authenticator
-from gateway.explain import layers
+from gateway.explain import layers, views
 from gateway.explain.question import Document, Question
 from gateway.explain.result import DryRunResult, ExplainedDenial
 from gateway.explain.runner import DryRunner
 from gateway.explain.search import ChangeSearch
 from gateway.explain.subject import RecordingRuleSet, Subject
-from gateway.operations import views
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken
 from policy.remedies import changes

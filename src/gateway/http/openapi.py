@@ -11,8 +11,8 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.routing import BaseRoute
 
 from gateway.http.middleware import API_VERSION
-from gateway.management.schemas import Schemas
 from gateway.operations import settings_views
+from gateway.operations.json_schemas import SchemaComponents
 from graph import schema
 from graph.masking import guards
 from rest_compat.openapi import document as rest_document
@@ -60,7 +60,7 @@ def merge(
     Raises:
         ValueError: Two different schemas would need one name.
     """
-    schemas = Schemas()
+    schemas = SchemaComponents()
     return_types = _return_types(routes)
     paths = {
         _camel_path(path): {
@@ -94,10 +94,10 @@ def _return_types(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Any]:
     }
 
 
-def _success(return_type: Any, schemas: Schemas) -> JsonSchema:
+def _success(return_type: Any, schemas: SchemaComponents) -> JsonSchema:
     if return_type is None:
         return {"description": "Done; the body is empty."}
-    content = {"application/json": {"schema": schemas.of(return_type)}}
+    content = {"application/json": {"schema": schemas.schema_of(return_type)}}
     return {"description": "Done.", "content": content}
 
 

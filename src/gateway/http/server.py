@@ -14,13 +14,13 @@ from threading import Thread
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from gateway.app import Gateway, assemble
 from gateway.errors import CommandError
 from gateway.http.protocol import GuardedProtocol
+from gateway.http.sandbox_mount import SandboxApp
 from gateway.settings import Settings
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import FOLDER
@@ -57,7 +57,7 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def sandbox_of(settings: Settings) -> ASGIApp | None:
+def sandbox_of(settings: Settings) -> SandboxApp | None:
     """Open the sandbox upstreams when the settings ask for them."""
     if not settings.sandbox:
         return None

@@ -1,4 +1,4 @@
-"""Who may manage: the holder of the deployment's admin token, and no access token. Decisions 3."""
+"""Admin authentication: management calls need the deployment's admin token."""
 
 import hashlib
 import hmac
@@ -8,20 +8,21 @@ from fastapi import Request
 from gateway.auth import token_format
 from gateway.auth.authenticator import read_bearer
 from gateway.management import paging
+from gateway.operations.validation import invalid_query
 from gateway.services import AppServices
 from policy.refusals import AccessDenied, Detail, Unauthenticated
 from policy.vocabulary import Code, UnauthorizedReason
 
 
-async def admitted(request: Request, services: AppServices) -> None:
+async def require_admin(request: Request, services: AppServices) -> None:
     """
-    Let the admin in.
+    Let a call pass if it carries the admin token.
 
     Raises:
-        TooManyRequests: The address used up its management bucket.
-        Unauthenticated: No credential, or not the admin token.
-        AccessDenied: 403 `ADMIN_REQUIRED` for anything that has the form of an access token.
-        InvalidInput: A query name that the path does not take.
+        TooManyRequests: The client address used up its management limit.
+        Unauthenticated: There is no credential, or it is not the admin token.
+        AccessDenied: 403 `ADMIN_REQUIRED`: the credential has the form of an access token.
+        InvalidInput: The path does not take a query parameter.
     """
     await services.entry.charge_management(request.scope)
     text = read_bearer(request.scope["headers"], str.encode)
@@ -37,13 +38,10 @@ async def admitted(request: Request, services: AppServices) -> None:
 
 
 def _check_query(request: Request) -> None:
-    """Refuse names that the route does not take: on this API nothing is silently dropped."""
+    """Refuse parameters that the route does not take; nothing is ignored silently."""
     known = paging.known_names(getattr(request.scope.get("route"), "openapi_extra", None))
     details = [
         Detail(name, "is not known here") for name in request.query_params if name not in known
     ]
     if details:
-        raise paging.refused(details)
-
-
-Process = AppServices
+        raise invalid_query(details)

@@ -1,6 +1,4 @@
-"""How the management API says no: every refusal in the one error shape. Decisions 1."""
-
-from collections.abc import Iterable
+"""Error responses of the management API: every exception in the API's error shape."""
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -10,10 +8,10 @@ from starlette.routing import Match
 
 from gateway.errors import Overloaded
 from gateway.http.middleware import request_state
-from gateway.management.validation_messages import details_of
+from gateway.operations.validation import details_of
 from gateway.store.database import StorageUnavailable
 from graph import errors as graph_errors
-from policy.refusals import InvalidInput, NotFound, Refusal
+from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code
 from rest_compat import errors
 from rest_compat.body import ClientGone
@@ -21,19 +19,14 @@ from rest_compat.ports import Problem
 
 
 def install(app: FastAPI) -> None:
-    """Answer every exception of the management routes, and unknown paths, in the error shape."""
+    """Install a handler for every exception of the management routes, and for unknown paths."""
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(StorageUnavailable, _storage)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(ClientGone, _gone)
-    app.add_exception_handler(Exception, _refused)  # a bug, which says nothing of itself
-
-
-def not_found(code: Code, what: str) -> NotFound:
-    """Refuse with 404 and the *code* of a kind of thing."""
-    return NotFound(f"There is no such {what}.", code=code)
+    app.add_exception_handler(Exception, _refused)  # a bug: 500, without its message
 
 
 async def _refused(request: Request, refusal: Exception) -> Response:
@@ -53,14 +46,14 @@ async def _storage(request: Request, _failure: Exception) -> Response:
     return await _refused(request, Overloaded())
 
 
-async def _invalid(request: Request, complaint: Exception) -> Response:
-    found = complaint.errors() if isinstance(complaint, RequestValidationError) else ()
-    refusal = InvalidInput("The request cannot be read.", details=details_of(found, skip=1))
+async def _invalid(request: Request, error: Exception) -> Response:
+    errors = error.errors() if isinstance(error, RequestValidationError) else ()
+    refusal = InvalidInput("The request cannot be read.", details=details_of(errors, skip=1))
     return await _refused(request, refusal)
 
 
 async def _gone(_request: Request, _gone: Exception) -> Response:
-    return Response(status_code=400)  # nobody is there to read it
+    return Response(status_code=400)  # the client is gone: nobody reads it
 
 
 async def _http(request: Request, refusal: Exception) -> Response:
@@ -75,7 +68,7 @@ async def _http(request: Request, refusal: Exception) -> Response:
 
 
 def _allow(request: Request) -> str:
-    """Name every method of the path: the framework keeps one route per method."""
+    """Return every method of the path: the framework keeps one route per method."""
     methods: set[str] = set()
     for context in iter_route_contexts(request.app.routes):
         match, _ = context.original_route.matches(request.scope)
@@ -93,13 +86,6 @@ _HTTP = {
 
 def _answer(request: Request, problem: Problem) -> Response:
     request_id = request_state(request.scope).request_id
-    shaped = errors.error_response(problem, request_id=request_id, surface=None)
-    return Response(
-        shaped.body,
-        status_code=shaped.status,
-        headers=dict(_with_type(shaped.headers)),
-    )
-
-
-def _with_type(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [*headers, ("Content-Type", "application/json")]
+    answer = errors.error_response(problem, request_id=request_id, surface=None)
+    headers = {**dict(answer.headers), "Content-Type": "application/json"}
+    return Response(answer.body, status_code=answer.status, headers=headers)

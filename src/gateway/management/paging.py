@@ -1,16 +1,15 @@
-"""Pages of the management lists: sealed positions, bound to list and filters. Decisions 0."""
+"""Pages of the management lists; a page token is encrypted and bound to its list and filters."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
 from fastapi import Request, Response
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import Field, ValidationError
 
 from gateway.management.bodies import inlined
-from gateway.management.validation_messages import details_of
+from gateway.operations.inputs import Query, WholeNumberText
+from gateway.operations.validation import details, invalid_query
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from policy.refusals import Detail, InvalidInput
@@ -19,144 +18,121 @@ from policy.vocabulary import Code
 if TYPE_CHECKING:
     from gateway.operations import views
 
-MAX_AGE = 24 * 3600 * 1000  # milliseconds; decisions 0
+MAX_AGE_MS = 24 * 3600 * 1000
 MAX_TOKEN = 4096  # characters
 
-Row = TypeVar("Row")
-Position = Sequence[int | str]
 
+class Filters(Query):
+    """Root of list queries; each list adds its own filters."""
 
-def _whole(text: object) -> object:
-    if isinstance(text, str) and not text.removeprefix("-").isdecimal():
-        raise ValueError("must be a whole number")
-    return text
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-
-
-class Filters(BaseModel):
-    """The query of a list; every list adds its own filters. Unknown names are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
-
-    limit: Annotated[Whole, Field(ge=1)] = 50
+    limit: Annotated[WholeNumberText, Field(ge=1)] = 50
     page_token: str | None = None
 
 
-Query = TypeVar("Query", bound=Filters)
+ListQuery = TypeVar("ListQuery", bound=Filters)
 
 
-def query(model: type[Query]) -> Callable[[Request], Coroutine[Any, Any, Query]]:
-    """Make a dependency that reads the query string as *model*; an empty value is as none."""
+def query(model: type[ListQuery]) -> Callable[[Request], Coroutine[Any, Any, ListQuery]]:
+    """Make a dependency that reads the query string as *model*; an empty value counts as absent."""
 
-    async def read(request: Request) -> Query:
+    async def read(request: Request) -> ListQuery:
         try:
-            return model.model_validate(_given(request))
-        except ValidationError as problem:
-            details = details_of(problem.errors(include_url=False, include_input=False))
-            raise refused(details) from None
+            return model.model_validate(_parameters(request))
+        except ValidationError as error:
+            raise invalid_query(details(error)) from None
 
     return read
 
 
-def _given(request: Request) -> dict[str, str]:
-    """Return the values by name; none of two is dropped silently."""
-    given: dict[str, str] = {}
+def _parameters(request: Request) -> dict[str, str]:
+    """Return the values by name; a repeated name is refused."""
+    parameters: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if not value:
             continue
-        if name in given:
-            raise refused([Detail(name, "is given more than once")])
+        if name in parameters:
+            raise invalid_query([Detail(name, "is given more than once")])
         if "\0" in value:
-            raise refused([Detail(name, "must not have the character U+0000")])
-        given[name] = value
-    return given
-
-
-def refused(details: Sequence[Detail]) -> InvalidInput:
-    """Refuse a query string, one detail per bad or unknown name."""
-    first = details[0]
-    return InvalidInput(f"{first.field} {first.message}.", details=details)
+            raise invalid_query([Detail(name, "must not have the character U+0000")])
+        parameters[name] = value
+    return parameters
 
 
 def described(model: type[Filters]) -> dict[str, Any]:
-    """Return the `openapi_extra` that documents *model* as the query of a list."""
+    """Return the `openapi_extra` with *model* as the query of a list."""
     schema = model.model_json_schema(by_alias=True)
     properties = inlined(schema["properties"], schema.get("$defs", {}))
     return {
         "parameters": [
-            {"name": name, "in": "query", "required": False, "schema": one}
-            for name, one in properties.items()
+            {"name": name, "in": "query", "required": False, "schema": property_schema}
+            for name, property_schema in properties.items()
         ]
     }
 
 
 def known_names(openapi_extra: Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the query names that `described` told of."""
+    """Return the query parameter names in what `described` returned."""
     parameters = (openapi_extra or {}).get("parameters", ())
     return frozenset(parameter["name"] for parameter in parameters)
 
 
-@dataclass(frozen=True, slots=True)
 class Pager:
-    """Pages of one list."""
+    """
+    One page of a list.
 
-    keyring: Keyring
-    name: str
-    most: int
+    Attributes:
+        limit: The page size; above the maximum it is lowered, and a header says so.
+        fetch: The number of rows to read: one more than the page tells whether there is a next one.
+        after: The position of the last row of the previous page; None on the first page.
+    """
 
-    def limit(self, query: Filters, response: Response) -> int:
-        """Return the page size; above the maximum it is lowered, and the answer says so."""
-        if query.limit > self.most:
-            response.headers["X-Applied-Limit"] = str(self.most)
-        return min(query.limit, self.most)
-
-    def after(self, query: Filters) -> Position | None:
+    def __init__(
+        self, keyring: Keyring, name: str, query: Filters, response: Response, *, most: int = 200
+    ) -> None:
         """
-        Return where the page starts, None for the first.
+        Read where the page starts.
 
         Raises:
             InvalidInput: `INVALID_PAGE_TOKEN`: damaged, of another list or filter, or too old.
         """
-        if query.page_token is None:
-            return None
-        if len(query.page_token) > MAX_TOKEN:
-            raise _bad_token()
-        try:
-            opened = self.keyring.unseal(query.page_token, context=self._context(query))
-            issued, position = orjson.loads(opened)
-        except ValueError:
-            raise _bad_token() from None
-        if not 0 <= timestamps.now_ms() - issued <= MAX_AGE:
-            raise _bad_token()
-        return list(position)
+        if query.limit > most:
+            response.headers["X-Applied-Limit"] = str(most)
+        self.limit = min(query.limit, most)
+        self.fetch = self.limit + 1
+        self._keyring = keyring
+        filters = query.model_dump(exclude={"limit", "page_token"})
+        self._context = orjson.dumps(["management", name, filters], option=orjson.OPT_SORT_KEYS)
+        self.after = None if query.page_token is None else self._position(query.page_token)
+
+    @property
+    def after_id(self) -> int:
+        """The id of the last row of the previous page; 0 on the first page."""
+        return 0 if self.after is None else int(self.after[0])
 
     def page(
-        self, query: Filters, rows: Sequence[Row], limit: int, positions: Sequence[Position]
+        self,
+        rows: Sequence[Mapping[str, object]],
+        position: Callable[[Any], Sequence[object]] = lambda row: (row["id"],),
     ) -> "views.Page":
-        """
-        Return the paging members of an answer.
+        """Return the paging members; *rows* are up to `fetch`, *position* is where one stands."""
+        if len(rows) < self.fetch:
+            return {"nextPageToken": None, "hasMore": False}
+        last = rows[self.limit - 1]
+        payload = orjson.dumps([timestamps.now_ms(), list(position(last))])
+        token = self._keyring.seal(payload, context=self._context)
+        return {"nextPageToken": token, "hasMore": True}
 
-        Args:
-            query: The filters of the list.
-            rows: Up to one more than *limit*; the one too many only says that there is more.
-            limit: The page size.
-            positions: Where each of *rows* stands.
-        """
-        more = len(rows) > limit
-        token = None
-        if more:
-            payload = orjson.dumps([timestamps.now_ms(), list(positions[limit - 1])])
-            token = self.keyring.seal(payload, context=self._context(query))
-        return {"nextPageToken": token, "hasMore": more}
-
-    def _context(self, query: Filters) -> bytes:
-        filters = query.model_dump(exclude={"limit", "page_token"})
-        return orjson.dumps(["management", self.name, filters], option=orjson.OPT_SORT_KEYS)
-
-
-def _bad_token() -> InvalidInput:
-    return InvalidInput(
-        "The page token is not one of this list, or it is too old.", code=Code.INVALID_PAGE_TOKEN
-    )
+    def _position(self, token: str) -> list[Any]:
+        invalid_token = InvalidInput(
+            "The page token is not one of this list, or it is too old.",
+            code=Code.INVALID_PAGE_TOKEN,
+        )
+        if len(token) > MAX_TOKEN:
+            raise invalid_token
+        try:
+            issued_ms, position = orjson.loads(self._keyring.unseal(token, context=self._context))
+        except ValueError:
+            raise invalid_token from None
+        if not 0 <= timestamps.now_ms() - issued_ms <= MAX_AGE_MS:
+            raise invalid_token
+        return list(position)

@@ -1,1 +1,25 @@
-"""Legend to be written."""
+"""
+The operator's use cases, shared by the management API and the command line.
+
+Functions take a session or a database and typed inputs, return views, and raise refusals.
+
+    inputs           root models and field types of inputs
+    validation       validation errors as sentences
+    rows             single rows: read, lock, and the errors for missing ones
+    operators        operators
+    resources        resources and their operators
+    connections      connected accounts
+    tokens           access tokens
+    rules            collab rules of a token
+    decisions        the audit log: list, follow, verify
+    policy_document  the policy file and its checks
+    policy_snapshot  the stored policy
+    policy_changes   the differences between both
+    policy           export, diff and apply
+    token_transfer   tokens moved between deployments by their hashes
+    key_rotation     everything encrypted anew under the first secret key
+    maintenance      schema versions, backup and restore
+    views            the objects of the management API
+    settings_views   the TokenSettings object
+    json_schemas     their JSON Schemas
+"""

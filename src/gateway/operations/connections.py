@@ -1,220 +1,268 @@
-"""What the `connection` commands do on the store."""
+"""Connections: accounts of operators; their credentials are stored and never returned."""
 
-import asyncio
-import webbrowser
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
-from gateway.auth.token_lookup import open_row_reader
-from gateway.cli.console import say
-from gateway.cli.loopback import listening
-from gateway.cli.new_account import NewAccount
-from gateway.cli.stores import opened, require_operator, require_resource
 from gateway.connections import rows as connection_rows
-from gateway.connections.accounts import Accounts
-from gateway.connections.credentials import CredentialRepository
-from gateway.connections.oauth_flow import CONSENT_LIFETIME_MS, ConsentFailed, OAuthFlow
-from gateway.connections.oauth_servers import scopes_of
-from gateway.connections.token_endpoints import TokenEndpoints
+from gateway.connections.accounts import ConnectionTestResult
+from gateway.connections.reconnect_links import ReconnectLinks
+from gateway.operations import rows, views
+from gateway.operations.inputs import (
+    EmailAddress,
+    Input,
+    Name,
+    Patch,
+    RowId,
+    Secret,
+    ShortText,
+    Time,
+)
+from gateway.operations.validation import invalid
 from gateway.secrets.keyring import Keyring
-from gateway.settings import Settings
 from gateway.store import timestamps
-from gateway.store.database import Database
-from gateway.store.leases import Leases
-from gateway.store.tables import ConnectionRow
-from policy.refusals import InvalidInput, NotFound
-from policy.vocabulary import Code
-from providers.failures import ProviderFailure
-from providers.http.origins import Origins
+from gateway.store.tables import ConnectionRow, Operator, Resource
+
+Kind = Literal["email", "calendar", "tasks", "collab"]
+Mode = Literal["delegated", "selected_sites"]
+Status = Literal["active", "needs_reauth", "disabled", "error"]
+Scopes = Annotated[list[ShortText], Field(max_length=200)]
+SiteIds = Annotated[list[ShortText], Field(max_length=1000)]
+
+
+class Credentials(Input):
+    """One of: accessToken with what renews it, a client of its own, or an API token."""
+
+    access_token: Secret | None = None
+    refresh_token: Secret | None = None
+    expires_at: Time | None = None
+    client_id: Secret | None = None
+    client_secret: Secret | None = None
+    tenant: Secret | None = None
+    api_token: Secret | None = None
+
+    def stored(self) -> Mapping[str, Any]:
+        """
+        Return the members that are encrypted.
+
+        Raises:
+            InvalidInput: They are not exactly one of the three forms.
+        """
+        members = self.model_dump(by_alias=True, exclude_none=True)
+        for required, optional in _CREDENTIAL_FORMS:
+            if required <= set(members) <= required | optional:
+                return members
+        raise invalid("credentials", f"must be one of: {_CREDENTIAL_FORMS_TEXT}")
+
+
+_CREDENTIAL_FORMS = (  # required members, optional members
+    ({"accessToken"}, {"refreshToken", "expiresAt"}),
+    ({"clientId", "clientSecret", "tenant"}, set[str]()),
+    ({"apiToken"}, set[str]()),
+)
+_CREDENTIAL_FORMS_TEXT = (
+    "accessToken (refreshToken, expiresAt); clientId, clientSecret, tenant; apiToken"
+)
+
+
+class NewConnection(Input):
+    resource_id: RowId
+    operator_id: str
+    kind: Kind
+    provider: Name
+    mode: Mode | None = None
+    account_email: EmailAddress
+    granted_scopes: Scopes = Field(default_factory=list)
+    selected_site_ids: SiteIds = Field(default_factory=list)
+    credentials: Credentials | None = None
+    base_url: ShortText | None = None
+
+
+class ConnectionChange(Patch):
+    mode: Mode = "delegated"
+    account_email: EmailAddress = ""
+    granted_scopes: Scopes = Field(default_factory=list)
+    selected_site_ids: SiteIds = Field(default_factory=list)
+    credentials: Credentials | None = None
+    base_url: ShortText | None = None
+    status: Literal["active", "disabled"] = "active"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """How a person consents; *untested*: a secret is stored without being tried."""
+class ConnectionService:
+    """
+    The operations on connections of one deployment.
 
-    device: bool
-    browser: bool
-    untested: bool = False
+    Attributes:
+        allowed_hosts: The hosts that a base URL may name.
+        links: Makes the reconnect links of views; None: views have none.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class _Desk:
-    database: Database
     keyring: Keyring
-    endpoints: TokenEndpoints
-    accounts: Accounts
-    flow: OAuthFlow
+    allowed_hosts: frozenset[str]
+    links: ReconnectLinks | None = None
 
+    async def create(
+        self, session: AsyncSession, new: NewConnection, *, status: Status = "active"
+    ) -> views.Connection:
+        """
+        Connect an account.
 
-async def add(new: NewAccount, way: Way) -> Mapping[str, Any]:
-    """
-    Store a connection, and have its owner consent or its secret tried.
-
-    Raises:
-        InvalidInput: They did not agree, or it does not answer; nothing is left.
-    """
-    new.check()
-    async with _desk() as desk:
-        # Until its owner has agreed, or it has answered, nobody shall call with it.
-        row = await _stored(desk, new, status="active" if way.untested else "needs_reauth")
-        if way.untested:
-            return connection_rows.view(row)
-        try:
-            if new.credentials is None:
-                return connection_rows.view(await _consented(desk, row, way))
-            return connection_rows.view(await _answering(desk, row))
-        except BaseException:
-            await _removed(desk, row.id or 0)
-            raise
-
-
-async def reauthorised(connection_id: int, way: Way) -> Mapping[str, Any]:
-    """Have the owner of a connection consent again."""
-    async with _desk() as desk:
-        row = await _known(desk, connection_id)
-        return connection_rows.view(await _consented(desk, row, way))
-
-
-async def listed() -> list[Mapping[str, Any]]:
-    """Return connections by id."""
-    async with opened() as (database, _, _settings), database.reading() as session:
-        rows = await session.exec(select(ConnectionRow).order_by(col(ConnectionRow.id)))
-        return [connection_rows.view(row) for row in rows]
-
-
-async def tested(connection_id: int) -> Mapping[str, Any]:
-    """Make one harmless read."""
-    async with _desk() as desk:
-        return await desk.accounts.test(await _known(desk, connection_id))
-
-
-async def removed(connection_id: int) -> Mapping[str, Any]:
-    """Remove a connection; return what it was."""
-    async with _desk() as desk:
-        row = await _known(desk, connection_id)
-        await _removed(desk, connection_id)
-        return connection_rows.view(row)
-
-
-async def _answering(desk: _Desk, row: ConnectionRow) -> ConnectionRow:
-    """Make one harmless read and say what was found; return the row as it is then."""
-    found = await desk.accounts.test(row)
-    if not found["ok"]:
-        detail = f"{found['detail']} Nothing is stored; --untested stores it without trying."
-        raise InvalidInput(detail)
-    say(f"{found['detail']} ({found['latencyMs']} ms)")
-    return await _known(desk, row.id or 0)
-
-
-async def _consented(desk: _Desk, row: ConnectionRow, way: Way) -> ConnectionRow:
-    try:
-        if way.device:
-            return await _by_device(desk, row)
-        async with listening() as (redirect_uri, told):
-            started = await desk.flow.start(row.id or 0, redirect_uri=redirect_uri)
-            say("Open this address and agree:")
-            say(f"\n  {started.authorize_url}\n")
-            if way.browser:
-                await asyncio.to_thread(webbrowser.open, started.authorize_url)
-            async with asyncio.timeout(CONSENT_LIFETIME_MS / 1000):
-                answer = await told
-            return await desk.flow.finish(answer)
-    except TimeoutError:
-        raise InvalidInput("Nobody agreed in time.") from None
-    except ConsentFailed as failure:
-        raise InvalidInput(failure.message) from None
-
-
-async def _by_device(desk: _Desk, row: ConnectionRow) -> ConnectionRow:
-    door = desk.endpoints.device_endpoint(row.provider)
-    endpoint = desk.endpoints.token_endpoint(row.id or 0, row.provider, {})
-    if door is None or endpoint is None:
-        raise InvalidInput("This provider has no device flow; leave out --device.")
-    writing = row.can_write or not row.granted_scopes
-    try:
-        begun = await door.begin(scopes_of(row.kind, row.provider, writing=writing))
-        say(f"Open {begun.verification_uri} and enter the code {begun.user_code}")
-        async with asyncio.timeout(begun.lifetime):
-            while (got := await endpoint.device(begun.device_code)) is None:  # noqa: ASYNC110 - it is at the provider
-                await asyncio.sleep(begun.interval)
-    except ProviderFailure as failure:
-        raise InvalidInput(failure.message) from None
-    return await desk.flow.accept(row, got)
-
-
-async def _stored(desk: _Desk, new: NewAccount, *, status: str) -> ConnectionRow:
-    now = timestamps.now_ms()
-    app_only = bool(new.client_id)
-    scopes = ["Sites.Selected"] if app_only else []
-    if new.credentials is not None and not app_only:
-        scopes = list(scopes_of(new.kind, new.provider, writing=new.writing))
-    elif not new.writing and not app_only:
-        scopes = list(scopes_of(new.kind, new.provider, writing=False))
-    row = ConnectionRow(
-        resource_id=new.resource_id,
-        operator_id=new.operator_id,
-        kind=new.kind,
-        provider=new.provider,
-        mode=("selected_sites" if app_only else "delegated") if new.kind == "collab" else None,
-        account_email=new.account,
-        granted_scopes=scopes,
-        can_write=connection_rows.can_write(scopes),
-        status=status,
-        selected_site_ids=list(new.site_ids),
-        created_at=now,
-        updated_at=now,
-    )
-    async with desk.database.writing() as session:
-        await require_operator(session, new.operator_id)
-        await require_resource(session, new.resource_id)
+        Raises:
+            InvalidInput: The provider does not serve the kind, or members do not fit together.
+            UnknownReference: The operator or the resource does not exist.
+        """
+        providers = connection_rows.KINDS[new.kind]
+        if new.provider not in providers:
+            raise invalid("provider", f"must be one of {', '.join(providers)} for {new.kind}")
+        _require_collab(new.kind, {name for name in _COLLAB_MEMBERS if getattr(new, name)})
+        now = timestamps.now_ms()
+        row = ConnectionRow(
+            resource_id=new.resource_id,
+            operator_id=new.operator_id,
+            kind=new.kind,
+            provider=new.provider,
+            mode=(new.mode or "delegated") if new.kind == "collab" else None,
+            account_email=new.account_email,
+            granted_scopes=new.granted_scopes,
+            can_write=connection_rows.can_write(new.granted_scopes),
+            status=status,
+            base_url=self._base_url(new.base_url),
+            selected_site_ids=new.selected_site_ids,
+            created_at=now,
+            updated_at=now,
+        )
+        await rows.lock_reference(session, Operator, new.operator_id, field="operatorId")
+        await rows.lock_reference(session, Resource, new.resource_id, field="resourceId")
         session.add(row)
         await session.flush()
         if new.credentials is not None:
-            connection_rows.replace(row, new.credentials, desk.keyring)
+            connection_rows.replace(row, new.credentials.stored(), self.keyring)
         await tokens.bump_policy_rev(session, [row.resource_id])
-    return row
+        return self.view(row)
 
+    async def list_all(  # noqa: PLR0913 - filters and a page
+        self,
+        session: AsyncSession,
+        *,
+        resource_id: int | None = None,
+        operator_id: str | None = None,
+        kind: str | None = None,
+        status: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> list[views.Connection]:
+        """Return connections by id; *after* is the id of the last one before."""
+        query = select(ConnectionRow).where(col(ConnectionRow.id) > after)
+        for column, wanted in (
+            (ConnectionRow.resource_id, resource_id),
+            (ConnectionRow.operator_id, operator_id and rows.valid_key(operator_id)),
+            (ConnectionRow.kind, kind),
+            (ConnectionRow.status, status),
+        ):
+            if wanted is not None:
+                query = query.where(col(column) == wanted)
+        listed = await session.exec(query.order_by(col(ConnectionRow.id)).limit(limit))
+        return [self.view(row) for row in listed]
 
-async def _removed(desk: _Desk, connection_id: int) -> None:
-    async with desk.database.writing() as session:
-        row = await session.get(ConnectionRow, connection_id)
-        if row is not None:
-            await tokens.bump_policy_rev(session, [row.resource_id])
-            await session.delete(row)
+    async def read(self, session: AsyncSession, connection_id: int) -> views.Connection:
+        """Return one connection."""
+        return self.view(await rows.get(session, ConnectionRow, connection_id))
 
+    async def change(
+        self, session: AsyncSession, connection_id: int, changed: ConnectionChange
+    ) -> views.Connection:
+        """
+        Change a connection; new credentials or status `active` make it usable again.
 
-async def _known(desk: _Desk, connection_id: int) -> ConnectionRow:
-    async with desk.database.reading() as session:
-        row = await session.get(ConnectionRow, connection_id)
-    if row is None:
-        raise NotFound(f"There is no connection {connection_id}.", code=Code.CONNECTION_NOT_FOUND)
-    return row
+        Raises:
+            InvalidInput: A member does not fit the kind, or the base URL is not allowed.
+        """
+        row = await rows.get(session, ConnectionRow, connection_id, for_update=True)
+        members = changed.model_fields_set
+        _require_collab(row.kind, members)
+        row.sqlmodel_update(changed.model_dump(include=_COPIED_MEMBERS, exclude_unset=True))
+        row.can_write = connection_rows.can_write(row.granted_scopes)
+        if "base_url" in members:
+            row.base_url = self._base_url(changed.base_url)
+        if changed.credentials is not None:
+            connection_rows.replace(row, changed.credentials.stored(), self.keyring)
+            if row.status != "disabled":
+                row.status, row.status_detail = "active", None
+        elif "credentials" in members:
+            row.credentials = None
+        if "status" in members:
+            row.status, row.status_detail = changed.status, None
+        row.updated_at = timestamps.now_ms()
+        session.add(row)
+        await tokens.bump_policy_rev(session, [row.resource_id])
+        return self.view(row)
 
+    async def remove(self, session: AsyncSession, connection_id: int) -> views.Connection:
+        """Remove a connection and its credentials; return it as it was."""
+        row = await rows.get(session, ConnectionRow, connection_id, for_update=True)
+        await tokens.bump_policy_rev(session, [row.resource_id])
+        await session.delete(row)
+        return self.view(row)
 
-@asynccontextmanager
-async def _desk() -> AsyncIterator[_Desk]:
-    """Open the store and what speaks to providers; a sandbox is spoken to over its socket."""
-    async with opened() as (database, keyring, settings):
-        origins, lookup = Origins(), open_row_reader(database)
+    def view(self, row: ConnectionRow) -> views.Connection:
+        """Return the API's Connection object; credentials are not part of it."""
+        link = None
+        if self.links is not None:
+            link = self.links.link_for(
+                row.id or 0, provider=row.provider, mode=row.mode, status=row.status
+            )
+        return {
+            "id": row.id or 0,
+            "resourceId": row.resource_id,
+            "operatorId": row.operator_id,
+            "kind": row.kind,
+            "provider": row.provider,
+            "mode": row.mode,
+            "accountEmail": row.account_email,
+            "grantedScopes": row.granted_scopes,
+            "canWrite": row.can_write,
+            "status": row.status,
+            "statusDetail": row.status_detail,
+            "reconnectUrl": link,
+            "lastOkAt": None if row.last_ok_at is None else timestamps.to_text(row.last_ok_at),
+            "selectedSiteIds": row.selected_site_ids,
+            "baseUrl": row.base_url,
+            "createdAt": timestamps.to_text(row.created_at),
+        }
+
+    def _base_url(self, url: str | None) -> str | None:
+        if url is None:
+            return None
         try:
-            yield _made(database, keyring, settings, origins, lookup)
-        finally:
-            lookup.close()
-            await origins.aclose()
+            return connection_rows.check_base_url(url, self.allowed_hosts)
+        except connection_rows.HostNotAllowed:
+            raise invalid(
+                "baseUrl", "must be an http or https URL whose host this deployment allows"
+            ) from None
 
 
-def _made(
-    database: Database, keyring: Keyring, settings: Settings, origins: Origins, lookup: Any
-) -> _Desk:
-    endpoints = TokenEndpoints(origins, settings)
-    vault = CredentialRepository(
-        lookup, database, keyring, endpoints=endpoints.token_endpoint, leases=Leases(database)
-    )
-    accounts = Accounts(origins, vault, database, settings.upstreams)
-    flow = OAuthFlow(database, keyring, endpoints)
-    return _Desk(database, keyring, endpoints, accounts, flow)
+def test_view(result: ConnectionTestResult) -> views.ConnectionTest:
+    """Return the API's ConnectionTest object."""
+    return {
+        "ok": result.ok,
+        "status": result.status,
+        "detail": result.detail,
+        "latencyMs": result.latency_ms,
+    }
+
+
+_COPIED_MEMBERS = {"mode", "account_email", "granted_scopes", "selected_site_ids"}
+_COLLAB_MEMBERS = {"mode": "mode", "selected_site_ids": "selectedSiteIds"}
+
+
+def _require_collab(kind: str, members: Container[str]) -> None:
+    """Refuse the members of collab connections on connections of other kinds."""
+    for member, field in _COLLAB_MEMBERS.items():
+        if kind != "collab" and member in members:
+            raise invalid(field, "is for collab connections alone")

@@ -1,4 +1,4 @@
-"""What a policy document would change in a store: found without writing anything."""
+"""The differences between a policy document and the stored policy; nothing is written."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.errors import CommandError
-from gateway.operations.policy_document import OperatorEntry, Policy, ResourceEntry, TokenEntry
-from gateway.operations.policy_snapshot import MANUAL, KeptToken, Stock
+from gateway.operations.policy_document import (
+    OperatorEntry,
+    Policy,
+    ResourceEntry,
+    RuleKey,
+    TokenEntry,
+)
+from gateway.operations.policy_snapshot import MANUAL, PolicySnapshot, StoredToken
 from gateway.store import timestamps
 
 CREATE, CHANGE, REMOVE, REVOKE = "create", "change", "remove", "revoke"
@@ -23,7 +29,7 @@ class Change:
         verb: create, change, remove or revoke.
         kind: operator, resource, token or rule.
         name: Of the operator (address), resource or token; of its token for a rule.
-        member: What of it: `displayName`, `settings.maskMode`, or the rule in words.
+        member: The member that differs (`displayName`, `settings.maskMode`), or the rule in words.
     """
 
     verb: str
@@ -35,8 +41,8 @@ class Change:
 
     def __str__(self) -> str:
         """One line for people."""
-        whose = f"token {self.name}: rule" if self.kind == "rule" else f"{self.kind} {self.name}"
-        words = f"{_SIGNS[self.verb]} {whose}"
+        subject = f"token {self.name}: rule" if self.kind == "rule" else f"{self.kind} {self.name}"
+        words = f"{_SIGNS[self.verb]} {subject}"
         if self.kind == "rule":
             words += f" {self.member}"
         elif self.member is not None:
@@ -47,7 +53,7 @@ class Change:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """The same as JSON."""
         return {
             "change": self.verb,
             "kind": self.kind,
@@ -58,58 +64,62 @@ class Change:
         }
 
 
-def changes(kept: Stock, wanted: Policy, *, prune: bool = False) -> list[Change]:
+def changes(snapshot: PolicySnapshot, policy: Policy, *, prune: bool = False) -> list[Change]:
     """
-    Find what is different; *prune* revokes the tokens that the document does not name.
+    Return the differences; *prune* revokes the tokens that the document does not name.
 
     Raises:
-        CommandError: A name is not there or says nothing, or a token would change its operator.
+        CommandError: A name is unknown or ambiguous, or a token would change its operator.
     """
-    _check_names(kept, wanted)
-    found = [
-        *(change for one in wanted.operators for change in _operator(kept, one)),
-        *(change for one in wanted.resources for change in _resource(kept, one)),
-        *(change for one in wanted.tokens for change in _token(kept, one)),
+    _check_names(snapshot, policy)
+    differences = [
+        *(change for entry in policy.operators for change in _operator(snapshot, entry)),
+        *(change for entry in policy.resources for change in _resource(snapshot, entry)),
+        *(change for entry in policy.tokens for change in _token(snapshot, entry)),
     ]
     if prune:
-        found += [Change(verb=REVOKE, kind="token", name=name) for name in unnamed(kept, wanted)]
-    return found
+        differences += [
+            Change(verb=REVOKE, kind="token", name=name) for name in _unnamed(snapshot, policy)
+        ]
+    return differences
 
 
-def unnamed(kept: Stock, wanted: Policy) -> list[str]:
+def _unnamed(snapshot: PolicySnapshot, policy: Policy) -> list[str]:
     """
-    Return the names of the tokens that the document does not name.
+    Return the names of the stored tokens that the document does not name.
 
     Raises:
-        CommandError: It says nothing about tokens at all, or a name is that of several.
+        CommandError: The document has no tokens at all, or a name is ambiguous.
     """
-    if "tokens" not in wanted.model_fields_set:
+    if "tokens" not in policy.model_fields_set:
         raise CommandError("--prune needs a document that has tokens.")
-    kept.telling_apart("token", kept.tokens)
-    return sorted(kept.tokens.keys() - {one.name for one in wanted.tokens})
+    snapshot.require_unique("token", snapshot.tokens)
+    return sorted(snapshot.tokens.keys() - {token.name for token in policy.tokens})
 
 
-def _check_names(kept: Stock, wanted: Policy) -> None:
-    people = {one.email for one in wanted.operators}
-    places = {one.name for one in wanted.resources}
-    people |= {one for entry in wanted.resources for one in entry.operators}
-    people |= {entry.operator for entry in wanted.tokens}
-    places |= {one for entry in wanted.tokens for one in entry.resources}
-    kept.telling_apart("operator", people)
-    kept.telling_apart("resource", places)
-    kept.telling_apart("token", (one.name for one in wanted.tokens))
-    known = kept.operators.keys() | {one.email for one in wanted.operators}
-    _known("operator", people - known)
-    _known("resource", places - kept.resources.keys() - {one.name for one in wanted.resources})
+def _check_names(snapshot: PolicySnapshot, policy: Policy) -> None:
+    defined_operators = {operator.email for operator in policy.operators}
+    defined_resources = {resource.name for resource in policy.resources}
+    operators = (
+        defined_operators
+        | {email for resource in policy.resources for email in resource.operators}
+        | {token.operator for token in policy.tokens}
+    )
+    resources = defined_resources | {name for token in policy.tokens for name in token.resources}
+    snapshot.require_unique("operator", operators)
+    snapshot.require_unique("resource", resources)
+    snapshot.require_unique("token", (token.name for token in policy.tokens))
+    _refuse_unknown("operator", operators - snapshot.operators.keys() - defined_operators)
+    _refuse_unknown("resource", resources - snapshot.resources.keys() - defined_resources)
 
 
-def _known(kind: str, missing: Iterable[str]) -> None:
+def _refuse_unknown(kind: str, missing: Iterable[str]) -> None:
     for name in sorted(missing):
         raise CommandError(f"There is no {kind} {name!r}, neither here nor in the document.")
 
 
-def _operator(kept: Stock, entry: OperatorEntry) -> Iterator[Change]:
-    row = kept.operators.get(entry.email)
+def _operator(snapshot: PolicySnapshot, entry: OperatorEntry) -> Iterator[Change]:
+    row = snapshot.operators.get(entry.email)
     if row is None:
         yield Change(verb=CREATE, kind="operator", name=entry.email)
     elif row.display_name != entry.display_name:
@@ -123,32 +133,31 @@ def _operator(kept: Stock, entry: OperatorEntry) -> Iterator[Change]:
         )
 
 
-def _resource(kept: Stock, entry: ResourceEntry) -> Iterator[Change]:
-    there = kept.resources.get(entry.name)
-    if there is None:
+def _resource(snapshot: PolicySnapshot, entry: ResourceEntry) -> Iterator[Change]:
+    stored = snapshot.resources.get(entry.name)
+    if stored is None:
         yield Change(verb=CREATE, kind="resource", name=entry.name)
-    elif "operators" in entry.model_fields_set and there.operators != set(entry.operators):
+    elif "operators" in entry.model_fields_set and stored.operators != set(entry.operators):
         yield Change(
             verb=CHANGE,
             kind="resource",
             name=entry.name,
             member="operators",
-            before=sorted(there.operators),
+            before=sorted(stored.operators),
             after=sorted(set(entry.operators)),
         )
 
 
-def _token(kept: Stock, entry: TokenEntry) -> Iterator[Change]:
-    there = kept.tokens.get(entry.name)
-    if there is None:
+def _token(snapshot: PolicySnapshot, entry: TokenEntry) -> Iterator[Change]:
+    stored = snapshot.tokens.get(entry.name)
+    if stored is None:
         yield Change(verb=CREATE, kind="token", name=entry.name)
         for key in sorted(entry.keyed_rules):
             yield _rule(CREATE, entry.name, key)
         return
-    if there.operator != entry.operator:
-        raise CommandError(f"Token {entry.name!r} is of {there.operator}; that cannot be changed.")
-    given = entry.model_fields_set
-    for member, before, after in _members(there, entry):
+    if stored.operator != entry.operator:
+        raise CommandError(f"Token {entry.name!r} is of {stored.operator}; that cannot be changed.")
+    for member, before, after in _members(stored, entry):
         if before != after:
             yield Change(
                 verb=CHANGE,
@@ -158,51 +167,50 @@ def _token(kept: Stock, entry: TokenEntry) -> Iterator[Change]:
                 before=before,
                 after=after,
             )
-    if "rules" in given:
-        yield from _rules(there, entry)
+    if "rules" in entry.model_fields_set:
+        yield from _rules(stored, entry)
 
 
-def _members(there: KeptToken, entry: TokenEntry) -> Iterator[tuple[str, Any, Any]]:
-    given = entry.model_fields_set
-    if "resources" in given:
-        yield "resources", sorted(there.resources), sorted(set(entry.resources))
-    if "expires_at" in given:
-        yield "expiresAt", _moment(there.row.expires_at), _moment(entry.expires_at)
-    if "settings" in given:
-        before, after = plain(there.settings), plain(entry.full_settings)
+def _members(stored: StoredToken, entry: TokenEntry) -> Iterator[tuple[str, Any, Any]]:
+    """Yield name, stored value and value of the document for each member that it has."""
+    members = entry.model_fields_set
+    if "resources" in members:
+        yield "resources", sorted(stored.resources), sorted(set(entry.resources))
+    if "expires_at" in members:
+        yield "expiresAt", _time(stored.row.expires_at), _time(entry.expires_at)
+    if "settings" in members:
+        before, after = plain(stored.settings), plain(entry.full_settings)
         for name in after:
             yield f"settings.{name}", before[name], after[name]
 
 
-def _rules(there: KeptToken, entry: TokenEntry) -> Iterator[Change]:
-    wanted = entry.keyed_rules
-    for key in sorted(wanted.keys() - there.rules.keys()):
+def _rules(stored: StoredToken, entry: TokenEntry) -> Iterator[Change]:
+    described = entry.keyed_rules
+    for key in sorted(described.keys() - stored.rules.keys()):
         yield _rule(CREATE, entry.name, key)
-    for key, rule in sorted(there.rules.items()):
-        if key not in wanted:
+    for key, rule in sorted(stored.rules.items()):
+        if key not in described:
             if rule.source == MANUAL:
                 yield _rule(REMOVE, entry.name, key)
-        elif (rule.description, rule.source) != (wanted[key], MANUAL):
+        elif (rule.description, rule.source) != (described[key], MANUAL):
             # A rule that the gateway made becomes one of the document's.
             before = {"description": rule.description, "source": rule.source}
-            after = {"description": wanted[key], "source": MANUAL}
+            after = {"description": described[key], "source": MANUAL}
             yield _rule(CHANGE, entry.name, key, before, after)
 
 
-def _rule(
-    verb: str, token: str, key: tuple[str, str, str], before: Any = None, after: Any = None
-) -> Change:
+def _rule(verb: str, token: str, key: RuleKey, before: Any = None, after: Any = None) -> Change:
     rule_type, pattern, action = key
     member = f"{action} {rule_type} {pattern}"
     return Change(verb=verb, kind="rule", name=token, member=member, before=before, after=after)
 
 
 def plain(value: Any) -> Any:
-    """Return *value* as JSON gives it back, so that a tuple is no other than a list."""
+    """Return *value* as it is after a JSON round trip, so that a tuple equals a list."""
     return json.loads(json.dumps(value))
 
 
-def _moment(milliseconds: int | None) -> str | None:
+def _time(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else timestamps.to_text(milliseconds)
 
 

@@ -1,9 +1,9 @@
 """
-The policy of a deployment as one document: who may do what, without a secret in it.
+The policy of a deployment as one document without secrets: operators, resources, tokens, rules.
 
-People and resources are known by their names, so a document is good for other deployments too; ids
-in token settings (boards, calendars, connections) are as they stand. A member that is left out
-leaves things as they are; `settings` and `rules` that are given are whole.
+People and resources are identified by their names, so a document fits other deployments too; ids
+in token settings (boards, calendars, connections) are kept unchanged. A member that is left out
+changes nothing; `settings` and `rules` that are present replace the stored ones entirely.
 
     {"version": 1,
      "operators": [{"email": "…", "displayName": "…"}],
@@ -17,48 +17,48 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from gateway.cli.documents import read
-from gateway.management.bodies import Address, Body, DisplayName, Name, Text, Time
-from gateway.management.rules import MAX_RULES
+from gateway.operations.inputs import DisplayName, EmailAddress, Input, Name, ShortText, Time
+from gateway.operations.rules import MAX_RULES
+from gateway.operations.validation import parse_file
 from policy import grants, patterns
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code, RuleAction, RuleType
 
 VERSION = 1
-RuleKey = tuple[str, str, str]  # type, raw pattern, action: what makes two rules the same
+RuleKey = tuple[str, str, str]  # type, normalised pattern, action: they identify a rule
 
 
-class OperatorEntry(Body):
-    email: Address
+class OperatorEntry(Input):
+    email: EmailAddress
     display_name: DisplayName
 
 
-class ResourceEntry(Body):
+class ResourceEntry(Input):
     name: Name
-    operators: list[Address] = Field(default_factory=list)
+    operators: list[EmailAddress] = Field(default_factory=list)
 
 
-class RuleEntry(Body):
+class RuleEntry(Input):
     rule_type: RuleType = Field(strict=False)
     pattern: str
     action: RuleAction = Field(strict=False)
-    description: Text | None = None
+    description: ShortText | None = None
 
     @property
     def key(self) -> RuleKey:
         """
-        What the rule is, its pattern in raw form.
+        The identity of the rule.
 
         Raises:
             InvalidInput: The type takes no such pattern.
         """
-        raw = patterns.normalise(self.rule_type, self.pattern, self.action)
-        return self.rule_type.value, raw, self.action.value
+        pattern = patterns.normalise(self.rule_type, self.pattern, self.action)
+        return self.rule_type.value, pattern, self.action.value
 
 
-class TokenEntry(Body):
+class TokenEntry(Input):
     name: Name
-    operator: Address
+    operator: EmailAddress
     resources: list[Name] = Field(default_factory=list)
     expires_at: Time | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -66,76 +66,76 @@ class TokenEntry(Body):
 
     @property
     def full_settings(self) -> dict[str, object]:
-        """Every setting: what is not named has its default."""
+        """Every setting; those that are not named have their defaults."""
         return grants.validate(self.settings)
 
     @property
     def keyed_rules(self) -> dict[RuleKey, str | None]:
-        """The rules and their descriptions."""
+        """Identity of each rule -> its description."""
         return {rule.key: rule.description for rule in self.rules}
 
 
-class Policy(Body):
+class Policy(Input):
     version: Literal[1]
     operators: list[OperatorEntry] = Field(default_factory=list)
     resources: list[ResourceEntry] = Field(default_factory=list)
     tokens: list[TokenEntry] = Field(default_factory=list)
 
 
-def parsed(text: str) -> Policy:
+def parse(text: str) -> Policy:
     """
-    Read a document, and check all of it.
+    Parse a document and check all of it.
 
     Raises:
-        CommandError: No JSON.
+        CommandError: The text is not JSON.
         InvalidInput: `VALIDATION_ERROR`; the details name the places.
     """
-    policy = read(Policy, text)
-    refuse(
+    policy = parse_file(Policy, text)
+    require_valid(
         [
-            *_twice("operators", (one.email for one in policy.operators)),
-            *_twice("resources", (one.name for one in policy.resources)),
-            *_twice("tokens", (one.name for one in policy.tokens)),
-            *complaints(policy.tokens),
+            *_repeated("operators", (operator.email for operator in policy.operators)),
+            *_repeated("resources", (resource.name for resource in policy.resources)),
+            *_repeated("tokens", (token.name for token in policy.tokens)),
+            *token_errors(policy.tokens),
         ]
     )
     return policy
 
 
-def refuse(details: list[Detail]) -> None:
+def require_valid(errors: list[Detail]) -> None:
     """
-    Do nothing when there are no *details*.
+    Do nothing when there are no *errors*.
 
     Raises:
         InvalidInput: `VALIDATION_ERROR` with them.
     """
-    if details:
+    if errors:
         message = "The file cannot be used."
-        raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)
+        raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=errors)
 
 
-def complaints(tokens: Iterable[TokenEntry]) -> Iterator[Detail]:
-    """Say what of the settings and rules of *tokens* cannot be read, and what is there twice."""
+def token_errors(tokens: Iterable[TokenEntry]) -> Iterator[Detail]:
+    """Yield the settings and rules of *tokens* that are invalid, and the rules that repeat."""
     for position, token in enumerate(tokens):
         place = f"tokens[{position}]"
         try:
             grants.validate(token.settings)
-        except InvalidInput as problem:
-            for one in problem.details:
-                yield Detail(f"{place}.{one.field}", one.message)
-        seen = set()
+        except InvalidInput as error:
+            for detail in error.details:
+                yield Detail(f"{place}.{detail.field}", detail.message)
+        keys = set()
         for number, rule in enumerate(token.rules):
             try:
                 key = rule.key
-            except InvalidInput as problem:
-                yield Detail(f"{place}.rules[{number}].pattern", problem.message)
+            except InvalidInput as error:
+                yield Detail(f"{place}.rules[{number}].pattern", error.message)
                 continue
-            if key in seen:
+            if key in keys:
                 yield Detail(f"{place}.rules[{number}]", "is there already")
-            seen.add(key)
+            keys.add(key)
 
 
-def _twice(member: str, names: Iterable[str]) -> Iterator[Detail]:
+def _repeated(member: str, names: Iterable[str]) -> Iterator[Detail]:
     seen = set()
     for position, name in enumerate(names):
         if name in seen:

@@ -1,4 +1,4 @@
-"""The policy that a store holds, read whole: operators, resources, living tokens and rules."""
+"""Snapshot of the stored policy: operators, resources, unrevoked tokens and their rules."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule, Operator, OperatorResource, Resource
 from policy.settings import DEFAULTS
 
-MANUAL = "manual"  # source of rules that people made
-_ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7301121)")  # any number of its own
+MANUAL = "manual"  # the source of rules that operators made
+_LOCK = text("SELECT pg_advisory_xact_lock(7301121)")  # an arbitrary number for this lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptResource:
+class StoredResource:
     """A resource, and the addresses of its operators."""
 
     row: Resource
@@ -29,7 +29,7 @@ class KeptResource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptToken:
+class StoredToken:
     """A token that is not revoked; *operator* is an address, *resources* are names."""
 
     row: AccessToken
@@ -44,25 +44,25 @@ class KeptToken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stock:
+class PolicySnapshot:
     """
-    What there is, by name.
+    Everything stored, by name.
 
     Attributes:
-        shared: (kind, name) -> the ids of those that have this name, where they are several.
+        shared: (kind, name) -> the ids of all that have this name, where there are several.
     """
 
     operators: Mapping[str, Operator]
-    resources: Mapping[str, KeptResource]
-    tokens: Mapping[str, KeptToken]
+    resources: Mapping[str, StoredResource]
+    tokens: Mapping[str, StoredToken]
     shared: Mapping[tuple[str, str], Sequence[object]]
 
-    def telling_apart(self, kind: str, names: Iterable[str]) -> None:
+    def require_unique(self, kind: str, names: Iterable[str]) -> None:
         """
-        Check that *names* say which ones are meant.
+        Check that each of *names* belongs to one operator, resource or token.
 
         Raises:
-            CommandError: Several have one of these names.
+            CommandError: Several share one of the names.
         """
         for name in names:
             if ids := self.shared.get((kind, name)):
@@ -73,78 +73,81 @@ class Stock:
                 )
 
 
-async def stock(session: AsyncSession, *, to_change: bool = False) -> Stock:
-    """Read everything; *to_change* keeps other writers of tokens waiting until the end."""
-    if to_change and (await session.connection()).dialect.name == "postgresql":
-        await session.exec(_ONE_AT_A_TIME)  # type: ignore[call-overload]  # plain SQL
-    people = (await session.exec(select(Operator).order_by(Operator.id))).all()
+async def take_snapshot(session: AsyncSession, *, for_update: bool = False) -> PolicySnapshot:
+    """Read everything; *for_update* blocks other writers of tokens until the transaction ends."""
+    if for_update and (await session.connection()).dialect.name == "postgresql":
+        await session.exec(_LOCK)  # type: ignore[call-overload]  # plain SQL
+    operators = (await session.exec(select(Operator).order_by(Operator.id))).all()
     resources = (await session.exec(select(Resource).order_by(col(Resource.id)))).all()
-    living = (
+    unrevoked = (
         select(AccessToken)
         .where(col(AccessToken.revoked_at).is_(None))
         .order_by(col(AccessToken.id))
     )
-    rows = (await session.exec(living.with_for_update() if to_change else living)).all()
-    addresses = {one.id: one.email for one in people}
-    names = {one.id: one.name for one in resources}
-    linked = await tokens.resources_of(session, rows)
+    token_rows = (
+        await session.exec(unrevoked.with_for_update() if for_update else unrevoked)
+    ).all()
+    addresses = {operator.id: operator.email for operator in operators}
+    names = {resource.id: resource.name for resource in resources}
+    linked = await tokens.resources_of(session, token_rows)
     links, rules = await _links(session, addresses), await _rules(session)
-    return Stock(
-        operators={one.email: one for one in people},
+    return PolicySnapshot(
+        operators={operator.email: operator for operator in operators},
         resources={
-            one.name: KeptResource(row=one, operators=frozenset(links[one.id])) for one in resources
+            row.name: StoredResource(row=row, operators=frozenset(links[row.id]))
+            for row in resources
         },
         tokens={
-            one.name: KeptToken(
-                row=one,
-                operator=addresses.get(one.operator_id, ""),
-                resources=frozenset(names[number] for number in linked[one.id or 0]),
-                rules=rules[one.id],
+            row.name: StoredToken(
+                row=row,
+                operator=addresses.get(row.operator_id, ""),
+                resources=frozenset(names[number] for number in linked[row.id or 0]),
+                rules=rules[row.id],
             )
-            for one in rows
+            for row in token_rows
         },
         shared={
-            **_shared("operator", ((one.email, one.id) for one in people)),
-            **_shared("resource", ((one.name, one.id) for one in resources)),
-            **_shared("token", ((one.name, one.id) for one in rows)),
+            **_shared("operator", ((row.email, row.id) for row in operators)),
+            **_shared("resource", ((row.name, row.id) for row in resources)),
+            **_shared("token", ((row.name, row.id) for row in token_rows)),
         },
     )
 
 
-def exported(kept: Stock) -> dict[str, Any]:
+def to_document(snapshot: PolicySnapshot) -> dict[str, Any]:
     """
-    Write the document of *kept*, in the order of the names.
+    Return the policy document of *snapshot*, sorted by name.
 
-    Rules that the gateway made for what tokens make are no policy and stay out.
+    Rules that the gateway made for what tokens created are no policy and stay out.
 
     Raises:
-        CommandError: Names do not tell things apart.
+        CommandError: A name is shared by several.
     """
-    kept.telling_apart("operator", kept.operators)
-    kept.telling_apart("resource", kept.resources)
-    kept.telling_apart("token", kept.tokens)
+    snapshot.require_unique("operator", snapshot.operators)
+    snapshot.require_unique("resource", snapshot.resources)
+    snapshot.require_unique("token", snapshot.tokens)
     return {
         "version": VERSION,
         "operators": [
-            {"email": email, "displayName": one.display_name}
-            for email, one in sorted(kept.operators.items())
+            {"email": email, "displayName": operator.display_name}
+            for email, operator in sorted(snapshot.operators.items())
         ],
         "resources": [
-            {"name": name, "operators": sorted(one.operators)}
-            for name, one in sorted(kept.resources.items())
+            {"name": name, "operators": sorted(resource.operators)}
+            for name, resource in sorted(snapshot.resources.items())
         ],
-        "tokens": [token_entry(one) for _, one in sorted(kept.tokens.items())],
+        "tokens": [token_entry(token) for _, token in sorted(snapshot.tokens.items())],
     }
 
 
-def token_entry(token: KeptToken) -> dict[str, Any]:
-    """Write one token."""
-    ends = token.row.expires_at
+def token_entry(token: StoredToken) -> dict[str, Any]:
+    """Return the entry of one token."""
+    expires_at = token.row.expires_at
     return {
         "name": token.row.name,
         "operator": token.operator,
         "resources": sorted(token.resources),
-        "expiresAt": None if ends is None else timestamps.to_text(ends),
+        "expiresAt": None if expires_at is None else timestamps.to_text(expires_at),
         "settings": token.settings,
         "rules": [
             {
@@ -162,10 +165,10 @@ def token_entry(token: KeptToken) -> dict[str, Any]:
 def _shared(
     kind: str, named: Iterable[tuple[str, object]]
 ) -> dict[tuple[str, str], Sequence[object]]:
-    found = defaultdict(list)
-    for name, number in named:
-        found[kind, name].append(number)
-    return {place: ids for place, ids in found.items() if len(ids) > 1}
+    ids_of = defaultdict(list)
+    for name, row_id in named:
+        ids_of[kind, name].append(row_id)
+    return {key: ids for key, ids in ids_of.items() if len(ids) > 1}
 
 
 async def _links(

@@ -1,152 +1,337 @@
-"""What the `rule` commands do on the store."""
+"""Collab rules of a token: added, listed, changed, replaced, removed and evaluated."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any
 
+from pydantic import WithJsonSchema
+from sqlalchemy import delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway.cli.documents import checked
-from gateway.cli.stores import opened
-from gateway.management import rules
-from gateway.operations import rule_rows
+from gateway.operations import rows, views
+from gateway.operations.inputs import Input, Patch, ShortText
+from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule
-from policy.refusals import InvalidInput, NotFound
+from policy import patterns
+from policy.refusals import Conflict, Detail, InvalidInput
 from policy.rules import Facts, Reason, Rule, RuleSet
 from policy.vocabulary import Code, RuleAction, RuleType
 from providers.content import ids as collab_ids
 
+MAX_RULES = 100_000  # per token; docs/spec/collab.md
+
+# Parsed below instead of by pydantic, because their errors have codes of their own.
+TypeWord = Annotated[Any, WithJsonSchema({"type": "string", "enum": [*RuleType]})]
+Pattern = Annotated[Any, WithJsonSchema({"type": "string"})]
+ActionWord = Annotated[Any, WithJsonSchema({"type": "string", "enum": [*RuleAction]})]
+# The member of a rule that an error of a code is about.
+_MEMBERS: Mapping[Code, str] = MappingProxyType(
+    {
+        Code.INVALID_RULE_TYPE: "ruleType",
+        Code.INVALID_PATTERN: "pattern",
+        Code.INVALID_ACTION: "action",
+    }
+)
+
+
+class NewRule(Input):
+    rule_type: TypeWord
+    pattern: Pattern
+    action: ActionWord
+    description: ShortText | None = None
+
+
+class RuleChange(Patch):
+    pattern: Pattern = None
+    action: ActionWord = None
+    description: ShortText | None = None
+
+
+async def add(session: AsyncSession, token_id: int, new: NewRule) -> views.CollabRule:
+    """
+    Add a rule to a token.
+
+    Raises:
+        InvalidInput: Type, pattern or action are invalid.
+        Conflict: The token has the rule already, or too many rules.
+    """
+    token = await rows.get(session, AccessToken, token_id, for_update=True)
+    rule = _row(token, new)
+    count = await session.exec(select(func.count()).where(col(CollabRule.token_id) == token_id))
+    if count.one() >= MAX_RULES:
+        raise _too_many()
+    await _require_unique(session, rule)
+    session.add(rule)
+    await _policy_changed(session, token)
+    return view(rule)
+
+
+async def replace(
+    session: AsyncSession, token_id: int, new_rules: Sequence[NewRule]
+) -> list[views.CollabRule]:
+    """
+    Replace every rule of a token, or none.
+
+    Raises:
+        InvalidInput: Type, pattern or action of a rule are invalid; the message names its position.
+        Conflict: Two rules are the same, or there are too many.
+    """
+    token = await rows.get(session, AccessToken, token_id, for_update=True)
+    if len(new_rules) > MAX_RULES:
+        raise _too_many()
+    rules = _distinct_rows(token, new_rules)
+    await session.exec(delete(CollabRule).where(col(CollabRule.token_id) == token.id))
+    session.add_all(rules)
+    await _policy_changed(session, token)
+    return [view(rule) for rule in rules]
+
+
+async def list_all(  # noqa: PLR0913 - filters and a page
+    session: AsyncSession,
+    token_id: int,
+    *,
+    rule_type: RuleType | None = None,
+    action: RuleAction | None = None,
+    after: int = 0,
+    limit: int | None = None,
+) -> list[views.CollabRule]:
+    """Return a token's rules by id; *after* is the id of the last one before."""
+    await rows.get(session, AccessToken, token_id)
+    query = select(CollabRule).where(
+        col(CollabRule.token_id) == token_id, col(CollabRule.id) > after
+    )
+    if rule_type is not None:
+        query = query.where(col(CollabRule.rule_type) == rule_type.value)
+    if action is not None:
+        query = query.where(col(CollabRule.action) == action.value)
+    return [
+        view(rule) for rule in await session.exec(query.order_by(col(CollabRule.id)).limit(limit))
+    ]
+
+
+async def read(session: AsyncSession, token_id: int, rule_id: int) -> views.CollabRule:
+    """Return one rule of a token."""
+    return view(await _get(session, await rows.get(session, AccessToken, token_id), rule_id))
+
+
+async def change(
+    session: AsyncSession, token_id: int, rule_id: int, changed: RuleChange
+) -> views.CollabRule:
+    """
+    Change a rule's pattern, action or description; its type stays.
+
+    Raises:
+        InvalidInput: Pattern or action are invalid.
+        Conflict: The token has the same rule already.
+    """
+    token = await rows.get(session, AccessToken, token_id, for_update=True)
+    rule = await _get(session, token, rule_id)
+    members = changed.model_fields_set
+    action = _action(changed.action) if "action" in members else RuleAction(rule.action)
+    pattern = changed.pattern if "pattern" in members else rule.pattern
+    raw = patterns.normalise(RuleType(rule.rule_type), pattern, action)
+    if (raw, action) != (rule.pattern, rule.action):
+        rule.pattern, rule.action = raw, action
+        with session.no_autoflush:
+            await _require_unique(session, rule)
+    if "description" in members:
+        rule.description = changed.description
+    rule.updated_at = timestamps.now_ms()
+    session.add(rule)
+    await _policy_changed(session, token)
+    return view(rule)
+
+
+async def remove(session: AsyncSession, token_id: int, rule_id: int) -> views.CollabRule:
+    """Remove a rule; return it as it was."""
+    token = await rows.get(session, AccessToken, token_id, for_update=True)
+    rule = await _get(session, token, rule_id)
+    removed = view(rule)
+    await session.delete(rule)
+    await _policy_changed(session, token)
+    return removed
+
+
+def new_row(token_id: int, key: tuple[str, str, str], description: str | None = None) -> CollabRule:
+    """Return the row of a new rule; *key* is its type, normalised pattern and action."""
+    rule_type, pattern, action = key
+    now = timestamps.now_ms()
+    return CollabRule(
+        token_id=token_id,
+        rule_type=rule_type,
+        pattern=pattern,
+        action=action,
+        description=description,
+        source="manual",
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def view(rule: CollabRule) -> views.CollabRule:
+    """Return the API's CollabRule object."""
+    return {
+        "id": rule.id or 0,
+        "ruleType": rule.rule_type,
+        "pattern": rule.pattern,
+        "action": rule.action,
+        "description": rule.description,
+        "source": rule.source,
+        "createdAt": timestamps.to_text(rule.created_at),
+        "updatedAt": timestamps.to_text(rule.updated_at),
+    }
+
+
+# -- evaluation ----------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the rules say; *rule_id* is None when no rule matches and the default decides."""
+    """What the rules decide; *rule_id* is None when no rule matches and the default decides."""
 
     allowed: bool
     rule_id: int | None
 
-    @property
-    def text(self) -> str:
-        """The verdict in words."""
-        word = "allowed" if self.allowed else "blocked"
-        if self.rule_id is None:
-            return f"{word}, by default: no rule matches"
-        return f"{word}, by rule {self.rule_id}"
 
-    @property
-    def as_json(self) -> dict[str, Any]:
-        """The verdict for programs."""
-        return {"allowed": self.allowed, "ruleId": self.rule_id}
-
-
-async def added(
-    token_id: int, action: str, rule_type: str, pattern: str, description: str | None
-) -> Mapping[str, Any]:
-    """Add a rule; return it."""
-    new = checked(
-        rule_rows.NewRule,
-        {
-            "ruleType": rule_type,
-            "pattern": pattern,
-            "action": action,
-            "description": description,
-        },
-    )
-    async with opened() as (database, _, _settings), database.writing() as session:
-        return rule_rows.view(await rules.add(session, await _known(session, token_id), new))
-
-
-async def listed(token_id: int) -> list[Mapping[str, Any]]:
-    """Return a token's rules by id."""
-    async with opened() as (database, _, _settings), database.reading() as session:
-        token = await _known(session, token_id)
-        return [rule_rows.view(row) for row in await _rules(session, token)]
-
-
-async def removed(token_id: int, rule_id: int) -> Mapping[str, Any]:
-    """Remove a rule; return what it was."""
-    async with opened() as (database, _, _settings), database.writing() as session:
-        token = await _known(session, token_id)
-        row = await session.get(CollabRule, rule_id)
-        if row is None or row.token_id != token.id:
-            raise NotFound(f"The token has no rule {rule_id}.", code=Code.RULE_NOT_FOUND)
-        await session.delete(row)
-        token.policy_rev += 1
-        session.add(token)
-        return rule_rows.view(row)
-
-
-async def tested(token_id: int, known: Facts) -> Verdict:
-    """Decide on something of which *known* is known."""
-    async with opened() as (database, _, _settings), database.reading() as session:
-        token = await _known(session, token_id)
-        rows = await _rules(session, token)
+async def evaluate(session: AsyncSession, token_id: int, facts: Facts) -> Verdict:
+    """Decide by a token's rules on content of which *facts* are known."""
+    token = await rows.get(session, AccessToken, token_id)
+    rules = await session.exec(select(CollabRule).where(col(CollabRule.token_id) == token_id))
     compiled = RuleSet.compile(
         [
-            Rule(row.id or 0, RuleType(row.rule_type), row.pattern, RuleAction(row.action))
-            for row in rows
+            Rule(rule.id or 0, RuleType(rule.rule_type), rule.pattern, RuleAction(rule.action))
+            for rule in sorted(rules, key=lambda rule: rule.id or 0)
         ],
         allow_by_default=token.settings.get("collabAllowAllDefault") is True,
     )
-    decision = compiled.decide(known)
+    decision = compiled.decide(facts)
     by_default = decision.reason is Reason.DEFAULT
     return Verdict(decision.allowed, None if by_default else decision.rule_id)
 
 
-def facts(  # noqa: PLR0913 - each is an option of the command
-    text: str | None,
+def facts_of(  # noqa: PLR0913 - each is an option of the command
+    content_id: str | None,
     *,
-    under: Iterable[str],
+    folders: Iterable[str],
     site: str | None,
     mime_type: str | None,
     labels: Iterable[str],
     content_type: str | None,
 ) -> Facts:
     """
-    Read what is said of something.
+    Return the facts about content that ids of the API describe.
+
+    Args:
+        content_id: A `collab:` id of an item, drive, list, list item or site; None: unknown.
+        folders: The ids of the folders that contain it.
+        site: The id of its site.
+        mime_type: Its MIME type, in any case.
+        labels: The ids of its sensitivity labels, in any case.
+        content_type: The id of its content type.
 
     Raises:
-        InvalidInput: An id is none.
+        InvalidInput: `INVALID_ID`: an id has not the form of one.
     """
-    known: dict[str, Any] = {} if text is None else _of_id(text)
-    above = [collab_ids.split_item(one) for one in under]
-    place = collab_ids.split_site(site) if site is not None else None
-    if None in above or (site is not None and place is None):
+    facts: dict[str, Any] = {} if content_id is None else _facts_of_id(content_id)
+    ancestors = [collab_ids.split_item(folder) for folder in folders]
+    site_id = collab_ids.split_site(site) if site is not None else None
+    if None in ancestors or (site is not None and site_id is None):
         raise InvalidInput("A folder or site is named by its collab: id.", code=Code.INVALID_ID)
-    if place is not None:
-        known["site_id"] = place
+    if site_id is not None:
+        facts["site_id"] = site_id
     return Facts(
-        **known,
-        ancestors=frozenset((one.drive, one.item) for one in above if one is not None),
+        **facts,
+        ancestors=frozenset((item.drive, item.item) for item in ancestors if item is not None),
         mime_type=mime_type and mime_type.lower(),
-        label_ids=frozenset(one.lower() for one in labels),
+        label_ids=frozenset(label.lower() for label in labels),
         content_type_id=content_type,
     )
 
 
-def _of_id(text: str) -> dict[str, Any]:
+def _facts_of_id(text: str) -> dict[str, Any]:
     if item := collab_ids.split_item(text):
         return {"item": (item.drive, item.item), "drive_id": item.drive}
     if drive := collab_ids.split_drive(text):
         return {"drive_id": drive}
     if row := collab_ids.split_row(text):
         return {"site_id": row.site, "list_id": row.list, "list_item_id": row.item}
-    if of := collab_ids.split_list(text):
-        return {"site_id": of.site, "list_id": of.list}
+    if list_ := collab_ids.split_list(text):
+        return {"site_id": list_.site, "list_id": list_.list}
     if site := collab_ids.split_site(text):
         return {"site_id": site}
     raise InvalidInput("This is no id of the API (collab:…).", code=Code.INVALID_ID)
 
 
-async def _known(session: AsyncSession, token_id: int) -> AccessToken:
-    token = await session.get(AccessToken, token_id)
-    if token is None:
-        raise NotFound(f"There is no token {token_id}.", code=Code.TOKEN_NOT_FOUND)
-    return token
+# -- helpers -------------------------------------------------------------------------------------
 
 
-async def _rules(session: AsyncSession, token: AccessToken) -> list[CollabRule]:
-    found = await session.exec(
-        select(CollabRule).where(col(CollabRule.token_id) == token.id).order_by(col(CollabRule.id))
+def _distinct_rows(token: AccessToken, new_rules: Sequence[NewRule]) -> list[CollabRule]:
+    rules: dict[tuple[str, str, str], CollabRule] = {}
+    for position, new in enumerate(new_rules):
+        try:
+            rule = _row(token, new)
+        except InvalidInput as refusal:
+            field = f"rules[{position}].{_MEMBERS[refusal.code]}"
+            raise InvalidInput(
+                f"{field}: {refusal.message}",
+                code=refusal.code,
+                details=[Detail(field, refusal.message)],
+            ) from None
+        key = rule.rule_type, rule.pattern, rule.action
+        if key in rules:
+            raise Conflict(
+                f"rules[{position}] is the same as one before it.", code=Code.DUPLICATE_RULE
+            )
+        rules[key] = rule
+    return list(rules.values())
+
+
+def _row(token: AccessToken, new: NewRule) -> CollabRule:
+    rule_type, action = _rule_type(new.rule_type), _action(new.action)
+    pattern = patterns.normalise(rule_type, new.pattern, action)
+    return new_row(token.id or 0, (rule_type.value, pattern, action.value), new.description)
+
+
+def _rule_type(word: object) -> RuleType:
+    if word not in [member.value for member in RuleType]:
+        known_types = ", ".join(RuleType)
+        raise InvalidInput(f"ruleType must be one of: {known_types}.", code=Code.INVALID_RULE_TYPE)
+    return RuleType(word)
+
+
+def _action(word: object) -> RuleAction:
+    if word not in [member.value for member in RuleAction]:
+        raise InvalidInput("action must be allow or block.", code=Code.INVALID_ACTION)
+    return RuleAction(word)
+
+
+async def _get(session: AsyncSession, token: AccessToken, rule_id: int) -> CollabRule:
+    rule = await rows.get(session, CollabRule, rule_id)
+    if rule.token_id != token.id:
+        raise rows.NoSuchRow(CollabRule, rule_id)
+    return rule
+
+
+async def _require_unique(session: AsyncSession, rule: CollabRule) -> None:
+    same = await session.exec(
+        select(CollabRule.id).where(
+            col(CollabRule.token_id) == rule.token_id,
+            col(CollabRule.rule_type) == rule.rule_type,
+            col(CollabRule.pattern) == rule.pattern,
+            col(CollabRule.action) == rule.action,
+        )
     )
-    return list(found)
+    if any(rule_id != rule.id for rule_id in same):
+        raise Conflict("This token has the same rule already.", code=Code.DUPLICATE_RULE)
+
+
+async def _policy_changed(session: AsyncSession, token: AccessToken) -> None:
+    token.policy_rev += 1
+    session.add(token)
+    await session.flush()
+
+
+def _too_many() -> Conflict:
+    return Conflict(f"A token has at most {MAX_RULES} rules.", code=Code.RULE_LIMIT)

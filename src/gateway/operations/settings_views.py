@@ -1,8 +1,8 @@
-"""The settings of an access token, member by member, in the order of `policy.settings`."""
+"""The API's TokenSettings object, member by member, in the order of `policy.settings`."""
 
 from typing import Annotated, NotRequired, TypedDict
 
-from gateway.management.schemas import Form, words
+from gateway.operations.json_schemas import Keywords, enum_of
 from policy.settings import DEFAULTS, MAX_DAYS, MAX_LONG, MAX_REQUESTS, MAX_TEXT, MAX_WORDS
 from policy.vocabulary import (
     ALL,
@@ -22,24 +22,24 @@ from policy.vocabulary import (
 )
 from rest_compat.openapi.json_schemas import JsonSchema, nullable
 
-_SHORT = Form(maxItems=MAX_WORDS)
-EmailOps = Annotated[list[Annotated[str, words(EmailOp, EMAIL_COMPOSITES)]], _SHORT]
-TaskOps = Annotated[list[Annotated[str, words(TaskOp, TASK_COMPOSITES)]], _SHORT]
-CollabOps = Annotated[list[Annotated[str, words(CollabOp, COLLAB_COMPOSITES)]], _SHORT]
-EmailFields = Annotated[list[Annotated[str, words(EmailField, [ALL])]], _SHORT]
-CalendarFields = Annotated[list[Annotated[str, words(CalendarField, [ALL])]], _SHORT]
-TaskFields = Annotated[list[Annotated[str, words(TaskField, [ALL])]], _SHORT]
-CollabFields = Annotated[list[Annotated[str, words(CollabField, [ALL])]], _SHORT]
+_SHORT = Keywords(maxItems=MAX_WORDS)
+EmailOps = Annotated[list[Annotated[str, enum_of(EmailOp, EMAIL_COMPOSITES)]], _SHORT]
+TaskOps = Annotated[list[Annotated[str, enum_of(TaskOp, TASK_COMPOSITES)]], _SHORT]
+CollabOps = Annotated[list[Annotated[str, enum_of(CollabOp, COLLAB_COMPOSITES)]], _SHORT]
+EmailFields = Annotated[list[Annotated[str, enum_of(EmailField, [ALL])]], _SHORT]
+CalendarFields = Annotated[list[Annotated[str, enum_of(CalendarField, [ALL])]], _SHORT]
+TaskFields = Annotated[list[Annotated[str, enum_of(TaskField, [ALL])]], _SHORT]
+CollabFields = Annotated[list[Annotated[str, enum_of(CollabField, [ALL])]], _SHORT]
 Texts = Annotated[list[str], _SHORT]
-Ids = Annotated[list[Annotated[int, Form(format="int64", minimum=0, maximum=MAX_LONG)]], _SHORT]
-Days = Annotated[int, Form(minimum=0, maximum=MAX_DAYS)]
-Requests = Annotated[int, Form(minimum=0, maximum=MAX_REQUESTS)]
+Ids = Annotated[list[Annotated[int, Keywords(format="int64", minimum=0, maximum=MAX_LONG)]], _SHORT]
+Days = Annotated[int, Keywords(minimum=0, maximum=MAX_DAYS)]
+Requests = Annotated[int, Keywords(minimum=0, maximum=MAX_REQUESTS)]
 
 
 class BoardScope(TypedDict):
     """A task board that a token may reach."""
 
-    boardId: Annotated[str, "The board.", Form(minLength=1, maxLength=MAX_TEXT)]
+    boardId: Annotated[str, "The board.", Keywords(minLength=1, maxLength=MAX_TEXT)]
     provider: NotRequired[Annotated[TaskProvider, "Whose board; absent: whoever has it."]]
     allowCreate: NotRequired[Annotated[bool, "Whether items may be made on it; true unless said."]]
 
@@ -90,13 +90,13 @@ CHANGE: JsonSchema = {"$ref": "#/components/schemas/TokenSettingsChange"}
 
 
 def change_of(settings: JsonSchema) -> JsonSchema:
-    """Return the component that `CHANGE` refers to, made of that of *settings*."""
+    """Return the component that `CHANGE` refers to, derived from the schema of *settings*."""
     return {
         **settings,
         "description": "Settings to change, key by key; null resets one to its default.",
         "properties": {
-            name: one if DEFAULTS[name] is None else nullable(one)
-            for name, one in settings["properties"].items()
+            name: schema if DEFAULTS[name] is None else nullable(schema)
+            for name, schema in settings["properties"].items()
         },
         "required": [],
     }

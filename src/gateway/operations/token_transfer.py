@@ -1,18 +1,18 @@
-"""What `token export` and `token import` do: tokens move by the hashes of their texts."""
+"""Moves access tokens between deployments by the SHA-256 of their texts."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 from sqlmodel import col, or_, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import token_format, tokens
-from gateway.cli.documents import read
-from gateway.cli.stores import opened
 from gateway.errors import CommandError
-from gateway.management.bodies import Body
+from gateway.operations.inputs import Input
 from gateway.operations.policy import add_rules, new_token
-from gateway.operations.policy_document import TokenEntry, complaints, refuse
-from gateway.operations.policy_snapshot import Stock, stock, token_entry
+from gateway.operations.policy_document import TokenEntry, require_valid, token_errors
+from gateway.operations.policy_snapshot import PolicySnapshot, take_snapshot, token_entry
+from gateway.operations.validation import parse_file
 from gateway.store.tables import AccessToken
 
 VERSION = 1
@@ -25,78 +25,81 @@ class HashedToken(TokenEntry):
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Hashed(Body):
-    """
-    What is exported.
-
-    Attributes:
-        tokens: As in a policy document, and how each is recognised.
-    """
+class HashedTokens(Input):
+    """The file of an export; its tokens are those of a policy document, with their hashes."""
 
     version: Literal[1]
     tokens: list[HashedToken] = Field(default_factory=list)
 
 
-async def exported() -> dict[str, Any]:
-    """Return the document of the living tokens."""
-    async with opened() as (database, _, _settings), database.reading() as session:
-        kept = await stock(session)
-    kept.telling_apart("token", kept.tokens)
+async def export_tokens(session: AsyncSession) -> dict[str, Any]:
+    """Return the file of the unrevoked tokens."""
+    snapshot = await take_snapshot(session)
+    snapshot.require_unique("token", snapshot.tokens)
     return {
         "version": VERSION,
         "tokens": [
-            {**token_entry(one), "keyId": one.row.key_id, "digest": one.row.digest.hex()}
-            for _, one in sorted(kept.tokens.items())
+            {
+                **token_entry(token),
+                "keyId": token.row.key_id,
+                "digest": token.row.digest.hex(),
+            }
+            for _, token in sorted(snapshot.tokens.items())
         ],
     }
 
 
-async def imported(text: str) -> dict[str, Any]:
+async def import_tokens(session: AsyncSession, text: str) -> dict[str, list[str]]:
     """
-    Make the tokens of a document whose digests are not there, all or none.
+    Create the tokens of a file whose digests are not stored yet; all or none.
 
     Returns:
-        The names of those `imported` and of those `present`, which stay as they are.
+        The names of those `imported`, and of those already `present`, which stay unchanged.
+
+    Raises:
+        CommandError: The text is not JSON, or a name or digest cannot be used.
+        InvalidInput: `VALIDATION_ERROR`; the details name the places.
     """
-    document = read(Hashed, text)
-    refuse(list(complaints(document.tokens)))
-    if len({one.digest for one in document.tokens}) < len(document.tokens):
+    file = parse_file(HashedTokens, text)
+    require_valid(list(token_errors(file.tokens)))
+    if len({entry.digest for entry in file.tokens}) < len(file.tokens):
         raise CommandError("Two tokens of the file have the same digest.")
-    done: dict[str, list[str]] = {"imported": [], "present": []}
-    async with opened() as (database, _, _settings), database.writing() as session:
-        kept = await stock(session, to_change=True)
-        for entry in document.tokens:
-            digest = bytes.fromhex(entry.digest)
-            same = select(AccessToken.id).where(
-                or_(col(AccessToken.digest) == digest, col(AccessToken.previous_digest) == digest)
-            )
-            if (await session.exec(same)).first() is not None:
-                done["present"].append(entry.name)
-                continue
-            if entry.name in kept.tokens:
-                raise CommandError(f"There is a token {entry.name!r} already, with another text.")
-            people, places = _named(kept, entry)
-            minted = token_format.GeneratedToken("", digest, entry.key_id)
-            new = new_token(entry, people, places)
-            token, _ = await tokens.create(session, new, secret=minted)
-            add_rules(session, token, entry.keyed_rules)
-            done["imported"].append(entry.name)
-    return done
+    report: dict[str, list[str]] = {"imported": [], "present": []}
+    snapshot = await take_snapshot(session, for_update=True)
+    for entry in file.tokens:
+        digest = bytes.fromhex(entry.digest)
+        same = select(AccessToken.id).where(
+            or_(col(AccessToken.digest) == digest, col(AccessToken.previous_digest) == digest)
+        )
+        if (await session.exec(same)).first() is not None:
+            report["present"].append(entry.name)
+            continue
+        if entry.name in snapshot.tokens:
+            raise CommandError(f"There is a token {entry.name!r} already, with another text.")
+        operator_ids, resource_ids = _ids_of(snapshot, entry)
+        token, _ = await tokens.create(
+            session,
+            new_token(entry, operator_ids, resource_ids),
+            secret=token_format.GeneratedToken("", digest, entry.key_id),
+        )
+        add_rules(session, token, entry.keyed_rules)
+        report["imported"].append(entry.name)
+    return report
 
 
-def _named(kept: Stock, entry: TokenEntry) -> tuple[dict[str, str], dict[str, int]]:
-    """Return the ids of the operator and the resources that *entry* names."""
-    kept.telling_apart("operator", [entry.operator])
-    kept.telling_apart("resource", entry.resources)
-    operator = kept.operators.get(entry.operator)
+def _ids_of(snapshot: PolicySnapshot, entry: TokenEntry) -> tuple[dict[str, str], dict[str, int]]:
+    """Return the ids of the operator and of the resources that *entry* names, by name."""
+    snapshot.require_unique("operator", [entry.operator])
+    snapshot.require_unique("resource", entry.resources)
+    operator = snapshot.operators.get(entry.operator)
     if operator is None:
         raise CommandError(
             f"There is no operator {entry.operator!r}; `policy apply` makes operators."
         )
-    places = {}
+    resource_ids = {}
     for name in entry.resources:
-        there = kept.resources.get(name)
-        if there is None:
+        stored = snapshot.resources.get(name)
+        if stored is None:
             raise CommandError(f"There is no resource {name!r}; `policy apply` makes resources.")
-        places[name] = there.row.id or 0
-    return {operator.email: operator.id}, places
+        resource_ids[name] = stored.row.id or 0
+    return {operator.email: operator.id}, resource_ids

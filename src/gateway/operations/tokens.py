@@ -1,159 +1,195 @@
-"""What the `token` commands do on the store."""
+"""Access tokens: created, listed, changed, rotated and revoked."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
 
+from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
-from gateway.cli.stores import opened, require_operator, require_resource
+from gateway.operations import rows, settings_views, views
+from gateway.operations.inputs import Input, Name, Patch, RowId, Time
+from gateway.operations.validation import invalid
 from gateway.store import timestamps
-from gateway.store.tables import AccessToken
+from gateway.store.tables import AccessToken, Operator, Resource
 from policy import grants
-from policy.refusals import InvalidInput, NotFound
-from policy.vocabulary import Code, Surface
+from policy.refusals import InvalidInput
+from policy.vocabulary import Surface
 
-NEVER = "never"  # as an end: none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What `token change` was told; None stays as it is."""
-
-    name: str | None
-    resource_ids: Sequence[int] | None
-    expires: str | None
-    settings: Mapping[str, Any]
+ResourceIds = Annotated[list[RowId], Field(min_length=1, max_length=1000)]
+MAX_GRACE_SECONDS = 86_400
 
 
-async def create(
+class NewToken(Input):
+    name: Name
+    operator_id: str
+    resource_ids: ResourceIds
+    expires_at: Time | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class TokenChange(Patch):
+    name: Name = ""
+    resource_ids: ResourceIds = Field(default_factory=list)
+    expires_at: Time | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class Rotation(Input):
+    grace_seconds: Annotated[int, Field(ge=0, le=MAX_GRACE_SECONDS)] = 0
+
+
+async def create(session: AsyncSession, new: NewToken) -> views.MintedAccessToken:
+    """
+    Create a token; its text is in the returned object and is never seen again.
+
+    Raises:
+        InvalidInput: A setting cannot be read.
+        UnknownReference: The operator or a resource does not exist.
+    """
+    settings = grants.validate(new.settings)
+    await rows.lock_reference(session, Operator, new.operator_id, field="operatorId")
+    await _lock_resources(session, new.resource_ids)
+    token, text = await tokens.create(
+        session,
+        tokens.NewToken(
+            name=new.name,
+            operator_id=new.operator_id,
+            resource_ids=new.resource_ids,
+            expires_at=new.expires_at,
+            settings=settings,
+        ),
+    )
+    return {**await _view(session, token), "token": text}
+
+
+async def list_all(
+    session: AsyncSession,
     *,
-    name: str,
-    operator_id: str,
-    resource_ids: Sequence[int],
-    expires: str | None,
-    settings: Mapping[str, Any],
-) -> Mapping[str, Any]:
-    """Make a token; return it with its text."""
-    full = grants.validate(settings)
-    _check(name)
-    ends = _moment(expires)
-    async with opened() as (database, _, _settings), database.writing() as session:
-        await require_operator(session, operator_id)
-        for resource_id in resource_ids:
-            await require_resource(session, resource_id)
-        token, text = await tokens.create(
-            session,
-            tokens.NewToken(
-                name=name,
-                operator_id=operator_id,
-                resource_ids=resource_ids,
-                expires_at=ends,
-                settings=full,
-            ),
-        )
-        return {**tokens.view(token, resource_ids), "token": text}
-
-
-async def listed(status: str | None) -> list[Mapping[str, Any]]:
-    """Return tokens by id, of one status or all."""
-    rows = select(AccessToken).order_by(col(AccessToken.id))
+    operator_id: str | None = None,
+    status: tokens.Status | None = None,
+    after: int = 0,
+    limit: int | None = None,
+) -> list[views.ManagedAccessToken]:
+    """Return tokens by id; *after* is the id of the last one before."""
+    query = select(AccessToken).where(col(AccessToken.id) > after).order_by(col(AccessToken.id))
+    if operator_id is not None:
+        query = query.where(col(AccessToken.operator_id) == rows.valid_key(operator_id))
     if status is not None:
-        if status not in list(tokens.Status):
-            raise InvalidInput(f"status must be one of: {', '.join(tokens.Status)}.")
-        rows = rows.where(*tokens.status_conditions(tokens.Status(status), timestamps.now_ms()))
-    async with opened() as (database, _, _settings), database.reading() as session:
-        found = (await session.exec(rows)).all()
-        linked = await tokens.resources_of(session, found)
-        return [tokens.view(row, linked[row.id or 0]) for row in found]
+        query = query.where(*tokens.status_conditions(status, timestamps.now_ms()))
+    listed = (await session.exec(query.limit(limit))).all()
+    linked = await tokens.resources_of(session, listed)
+    return [_object(token, linked[token.id or 0]) for token in listed]
 
 
-def surfaces(token: Mapping[str, Any]) -> list[str]:
-    """Return the surfaces that a token, as listed, opens."""
+async def read(session: AsyncSession, token_id: int) -> views.ManagedAccessToken:
+    """Return one token."""
+    return await _view(session, await rows.get(session, AccessToken, token_id))
+
+
+async def change(
+    session: AsyncSession, token_id: int, changed: TokenChange
+) -> views.ManagedAccessToken:
+    """
+    Change a token; settings are merged key by key, and null resets one to its default.
+
+    Raises:
+        InvalidInput: A setting cannot be read.
+        UnknownReference: A resource does not exist.
+    """
+    await rows.get(session, AccessToken, token_id)
+    await _lock_resources(session, changed.resource_ids)
+    token = await rows.get(session, AccessToken, token_id, for_update=True)
+    if "name" in changed.model_fields_set:
+        token.name = changed.name
+    if "expires_at" in changed.model_fields_set:
+        token.expires_at = changed.expires_at
+    token.settings = grants.merge(token.settings, changed.settings)
+    if "resource_ids" in changed.model_fields_set:
+        await tokens.replace_resources(session, token, changed.resource_ids)
+    token.policy_rev += 1
+    session.add(token)
+    await session.flush()
+    return await _view(session, token)
+
+
+async def rotate(
+    session: AsyncSession, token_id: int, rotation: Rotation
+) -> views.MintedAccessToken:
+    """
+    Give a token a new secret; the old one ends at once or after the grace period.
+
+    Raises:
+        InvalidInput: The token is revoked.
+    """
+    token = await rows.get(session, AccessToken, token_id, for_update=True)
+    try:
+        text = await tokens.rotate(session, token, grace_seconds=rotation.grace_seconds)
+    except tokens.Revoked:
+        raise invalid("tokenId", "is of a revoked token: it gets no new secret") from None
+    return {**await _view(session, token), "token": text}
+
+
+async def revoke(session: AsyncSession, token_id: int) -> views.ManagedAccessToken:
+    """Revoke a token; no request that starts later passes with it."""
+    token = await rows.get(session, AccessToken, token_id, for_update=True)
+    await tokens.revoke(session, col(AccessToken.id) == token_id)
+    await session.refresh(token)
+    return await _view(session, token)
+
+
+def status_of(word: str | None) -> tokens.Status | None:
+    """
+    Return the status of this name; None for None.
+
+    Raises:
+        InvalidInput: There is no such status.
+    """
+    if word is not None and word not in list(tokens.Status):
+        raise InvalidInput(f"status must be one of: {', '.join(tokens.Status)}.")
+    return None if word is None else tokens.Status(word)
+
+
+def surfaces(token: views.ManagedAccessToken) -> list[str]:
+    """Return the surfaces that a token may reach."""
     settings = token["settings"]
-    opened_ones = {
+    enabled = {
         Surface.EMAIL: settings.get("emailAccessEnabled") is True,
         Surface.CALENDAR: settings.get("calendarAccessEnabled") is True,
         Surface.TASKS: bool(token["effectiveTaskOperations"]),
         Surface.COLLAB: settings.get("collabAccessEnabled") is True,
     }
-    return [surface.value for surface, is_open in opened_ones.items() if is_open]
+    return [surface.value for surface, is_enabled in enabled.items() if is_enabled]
 
 
-async def shown(token_id: int) -> Mapping[str, Any]:
-    """Return one token."""
-    async with opened() as (database, _, _settings), database.reading() as session:
-        return await _view(session, await _known(session, token_id))
+async def _lock_resources(session: AsyncSession, resource_ids: Sequence[int]) -> None:
+    for position, resource_id in enumerate(resource_ids):
+        field = f"resourceIds[{position}]"
+        await rows.lock_reference(session, Resource, resource_id, field=field)
 
 
-async def changed(token_id: int, changes: Changes) -> Mapping[str, Any]:
-    """Change a token; return it."""
-    if changes.name is not None:
-        _check(changes.name)
-    ends = None if changes.expires == NEVER else _moment(changes.expires)
-    async with opened() as (database, _, _settings), database.writing() as session:
-        await _known(session, token_id)
-        for resource_id in changes.resource_ids or ():
-            await require_resource(session, resource_id)
-        token = await _known(session, token_id, to_change=True)
-        token.settings = grants.merge(token.settings, changes.settings)
-        if changes.name is not None:
-            token.name = changes.name
-        if changes.expires is not None:
-            token.expires_at = ends
-        if changes.resource_ids is not None:
-            await tokens.replace_resources(session, token, changes.resource_ids)
-        token.policy_rev += 1
-        session.add(token)
-        await session.flush()
-        return await _view(session, token)
-
-
-async def revoked(token_id: int) -> Mapping[str, Any]:
-    """Revoke a token; return it."""
-    async with opened() as (database, _, _settings), database.writing() as session:
-        token = await _known(session, token_id, to_change=True)
-        await tokens.revoke(session, col(AccessToken.id) == token_id)
-        await session.refresh(token)
-        return await _view(session, token)
-
-
-async def rotated(token_id: int, grace: int) -> Mapping[str, Any]:
-    """Give a token a new secret; return it with its text."""
-    async with opened() as (database, _, _settings), database.writing() as session:
-        token = await _known(session, token_id, to_change=True)
-        try:
-            text = await tokens.rotate(session, token, grace_seconds=grace)
-        except tokens.Revoked:
-            raise InvalidInput("A revoked token cannot get a new secret.") from None
-        return {**await _view(session, token), "token": text}
-
-
-def _check(name: str) -> None:
-    if not 1 <= len(name.strip()) <= len(name) <= 100:
-        raise InvalidInput("The name must have 1 to 100 characters.")
-
-
-async def _known(session: AsyncSession, token_id: int, *, to_change: bool = False) -> AccessToken:
-    token = await session.get(
-        AccessToken, token_id, with_for_update=to_change, populate_existing=to_change
-    )
-    if token is None:
-        raise NotFound(f"There is no token {token_id}.", code=Code.TOKEN_NOT_FOUND)
-    return token
-
-
-async def _view(session: AsyncSession, token: AccessToken) -> Mapping[str, Any]:
+async def _view(session: AsyncSession, token: AccessToken) -> views.ManagedAccessToken:
     linked = await tokens.resources_of(session, [token])
-    return tokens.view(token, linked[token.id or 0])
+    return _object(token, linked[token.id or 0])
 
 
-def _moment(written: str | None) -> int | None:
-    if written is None:
-        return None
-    try:
-        return timestamps.parse(written)
-    except ValueError:
-        raise InvalidInput("The end must be a time, such as 2027-01-31T12:00:00Z.") from None
+def _object(token: AccessToken, resource_ids: Sequence[int]) -> views.ManagedAccessToken:
+    return {
+        "id": token.id or 0,
+        "name": token.name,
+        "keyId": token.key_id,
+        "operatorId": token.operator_id,
+        "resourceIds": list(resource_ids),
+        "status": tokens.status(token, timestamps.now_ms()),
+        "createdAt": timestamps.to_text(token.created_at),
+        "expiresAt": _time(token.expires_at),
+        "revokedAt": _time(token.revoked_at),
+        "lastUsedAt": _time(token.last_used_at),
+        "settings": cast("settings_views.TokenSettings", token.settings),
+        **grants.effective_operations(token.settings),
+    }
+
+
+def _time(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else timestamps.to_text(milliseconds)

@@ -1,14 +1,12 @@
-"""What the management API answers: every member, its type and what it means. Decisions 3 and 4."""
+"""The objects of the management API: their members, types and descriptions."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, TypedDict
 
 from gateway.audit import decision
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
-from gateway.explain import layers
-from gateway.management.schemas import Form, words
-from gateway.operations.settings_views import CHANGE, TokenSettings
+from gateway.operations.json_schemas import Keywords, enum_of
+from gateway.operations.settings_views import TokenSettings
 from policy.vocabulary import (
     Code,
     CollabOp,
@@ -22,23 +20,23 @@ from policy.vocabulary import (
     TaskProvider,
 )
 
-Long = Annotated[int, Form(format="int64")]
-Moment = Annotated[str, Form(format="date-time")]
-Url = Annotated[str, Form(format="uri")]
-Status = Annotated[str, words(connection_rows.STATUSES)]
-Mode = Annotated[str, words(connection_rows.MODES)]
-SurfaceWord = Annotated[str, words(Surface)]
-LayerWord = Annotated[str, words(Layer)]
-CodeWord = Annotated[str, words(Code)]
-EmailWord = Annotated[str, words(EmailOp)]
-TaskWord = Annotated[str, words(TaskOp)]
-CollabWord = Annotated[str, words(CollabOp)]
+Long = Annotated[int, Keywords(format="int64")]
+Moment = Annotated[str, Keywords(format="date-time")]
+Url = Annotated[str, Keywords(format="uri")]
+Status = Annotated[str, enum_of(connection_rows.STATUSES)]
+Mode = Annotated[str, enum_of(connection_rows.MODES)]
+SurfaceWord = Annotated[str, enum_of(Surface)]
+LayerWord = Annotated[str, enum_of(Layer)]
+CodeWord = Annotated[str, enum_of(Code)]
+EmailWord = Annotated[str, enum_of(EmailOp)]
+TaskWord = Annotated[str, enum_of(TaskOp)]
+CollabWord = Annotated[str, enum_of(CollabOp)]
 NextPageToken = Annotated[str | None, "The `pageToken` of the next page; null on the last one."]
 HasMore = Annotated[bool, "Whether there is a next page."]
 
 
 class Page(TypedDict):
-    """What every page has beside what it lists."""
+    """The members of every page beside its list."""
 
     nextPageToken: NextPageToken
     hasMore: HasMore
@@ -50,7 +48,7 @@ class Page(TypedDict):
 class Operator(TypedDict):
     """Somebody whose accounts are connected."""
 
-    id: Annotated[str, "A UUID.", Form(format="uuid")]
+    id: Annotated[str, "A UUID.", Keywords(format="uuid")]
     email: Annotated[str, "The person's address."]
     displayName: Annotated[str, "What the person is called."]
     createdAt: Annotated[Moment, "When the operator was added."]
@@ -87,8 +85,8 @@ class Connection(TypedDict):
     id: Annotated[Long, "Given out once, never again."]
     resourceId: Annotated[Long, "The resource that it hangs on."]
     operatorId: Annotated[str, "Whose account it is."]
-    kind: Annotated[str, "The surface that it serves.", words(Surface)]
-    provider: Annotated[str, "Who keeps the account.", words(Provider, TaskProvider)]
+    kind: Annotated[str, "The surface that it serves.", enum_of(Surface)]
+    provider: Annotated[str, "Who keeps the account.", enum_of(Provider, TaskProvider)]
     mode: Annotated[Mode | None, "How collaboration content is reached; null on other kinds."]
     accountEmail: Annotated[str, "The account's address."]
     grantedScopes: Annotated[list[str], "What the account's owner agreed to."]
@@ -177,12 +175,12 @@ class CollabRule(TypedDict):
     """A rule about the collaboration content that a token may reach."""
 
     id: Annotated[Long, "Given out once, never again."]
-    ruleType: Annotated[str, "What the pattern is compared with.", words(RuleType)]
+    ruleType: Annotated[str, "What the pattern is compared with.", enum_of(RuleType)]
     pattern: Annotated[str, "In its stored form, without prefixes."]
-    action: Annotated[str, "What happens to what matches; `block` wins.", words(RuleAction)]
+    action: Annotated[str, "What happens to what matches; `block` wins.", enum_of(RuleAction)]
     description: Annotated[str | None, "For people."]
     source: Annotated[
-        str, "`auto`: stored when the token made something.", words(("manual", "auto"))
+        str, "`auto`: stored when the token made something.", enum_of(("manual", "auto"))
     ]
     createdAt: Annotated[Moment, "When it was added."]
     updatedAt: Annotated[Moment, "When it was last changed."]
@@ -213,12 +211,12 @@ class Decision(TypedDict):
     requestId: Annotated[str, "The call's `X-Request-Id`."]
     tokenId: Annotated[Long, "Who called."]
     operatorId: Annotated[str, "Whose token it was."]
-    door: Annotated[str, "Which way the call came in.", words(decision.EntryPoint)]
+    door: Annotated[str, "Which way the call came in.", enum_of(decision.EntryPoint)]
     surface: Annotated[SurfaceWord | None, "What was called; null: none of the surfaces."]
     operation: Annotated[str | None, "The root field that answers; null: none was reached."]
     resourceId: Annotated[str | None, "The id that the caller named, if it has the form of one."]
     outcome: Annotated[
-        str, "`failed`: nothing here refused it, and it did not work.", words(decision.Outcome)
+        str, "`failed`: nothing here refused it, and it did not work.", enum_of(decision.Outcome)
     ]
     layer: Annotated[LayerWord | None, "What decided; null: it was allowed."]
     code: Annotated[CodeWord | None, "The reason; null: it was allowed."]
@@ -238,69 +236,3 @@ class DecisionPage(TypedDict):
     decisions: Annotated[list[Decision], "At most `limit` of them."]
     nextPageToken: NextPageToken
     hasMore: HasMore
-
-
-# -- explain -------------------------------------------------------------------------------------
-
-
-class LayerStep(TypedDict):
-    """What one layer said of a call."""
-
-    layer: Annotated[Layer, "In the order in which they are asked."]
-    outcome: Annotated[layers.LayerOutcome, "What it said."]
-    detail: Annotated[str | None, "On what ground; null: there is nothing to say."]
-
-
-class RuleToAdd(TypedDict):
-    """A collab rule as `POST …/collab-rules` takes it."""
-
-    ruleType: Annotated[str, "What the pattern is compared with.", words(RuleType)]
-    pattern: Annotated[str, "In its stored form, without prefixes."]
-    action: Annotated[str, "What happens to what matches.", words(RuleAction)]
-
-
-class DecidingRule(RuleToAdd):
-    """The collab rule that decided."""
-
-    id: Annotated[Long, "Its id."]
-
-
-class RootField(TypedDict):
-    """How one root field of a document would go."""
-
-    key: Annotated[str, "Its name in the response."]
-    field: Annotated[str, "Its name in the schema."]
-    outcome: Annotated[decision.Outcome, "How it would end."]
-    layer: Annotated[Layer | None, "What stops it; null: nothing does."]
-    error: Annotated[str | None, "The code word that the caller sees."]
-
-
-class TokenChange(TypedDict):
-    """The smallest change that was found, as the management API takes it."""
-
-    settings: Annotated[Any, "For PATCH of the token.", Form(**CHANGE)]
-    expiresAt: NotRequired[Annotated[Moment, "For PATCH of the token; absent: it stays."]]
-    addRules: Annotated[list[RuleToAdd], "Collab rules to add."]
-    removeRules: Annotated[list[Long], "Ids of collab rules to remove."]
-    text: Annotated[str, "The change in words."]
-
-
-class Explanation(TypedDict):
-    """How a call would go with a token, layer by layer, and what would let it pass."""
-
-    outcome: Annotated[decision.Outcome, "`failed`: nothing here refuses it, and it does not work."]
-    status: Annotated[int, "What the caller would be answered with."]
-    error: Annotated[str | None, "The code word that the caller would see; null: none."]
-    message: Annotated[str | None, "The sentence that goes with it; null: the call is allowed."]
-    layers: Annotated[list[LayerStep], "Every layer, in the order in which they are asked."]
-    rule: Annotated[DecidingRule | None, "The collab rule that decides; null: none alone."]
-    hiddenFields: Annotated[
-        Mapping[Surface, Sequence[str]], "The mask words that hide some of what is asked for."
-    ]
-    fields: NotRequired[Annotated[list[RootField], "Of a document: each of its root fields."]]
-    change: Annotated[TokenChange | None, "What would let it pass; null: nothing, or no need."]
-    unchangeable: Annotated[
-        str | None, "Why no change of the token would do; null: one does, or no need."
-    ]
-    partialChange: Annotated[TokenChange | None, "Then: what lifts the refusals before that."]
-    rehearsals: Annotated[int, "How often the call was tried out."]

@@ -14,7 +14,8 @@ from sqlalchemy import text
 from gateway.audit import reading
 from gateway.audit.decision import Decision
 from gateway.audit.log import DecisionLog
-from gateway.cli.commands import decision_queries as work
+from gateway.cli.stores import open_store
+from gateway.operations import decisions
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.timestamps import now_ms
@@ -143,11 +144,15 @@ def test_what_was_tampered_with_is_found(run, keep, rows):
 @pytest.fixture
 def following(deployed, monkeypatch):
     """Follow the log, as an async context; it is asked for the next names that come."""
-    monkeypatch.setattr(work, "PAUSE", 0.01)
+    monkeypatch.setattr(decisions, "POLL_SECONDS", 0.01)
 
     @asynccontextmanager
-    async def follow(lines=10, complain=print, **given):
-        async with aclosing(work.followed(given, lines, complain=complain)) as followed:
+    async def follow(lines=10, warn=print, **filters):
+        query = decisions.query(filters)
+        async with (
+            open_store() as store,
+            aclosing(decisions.follow(store.database, query, last=lines, warn=warn)) as followed,
+        ):
 
             async def after(count):
                 return [(await anext(followed))["requestId"] for _ in range(count)]
@@ -183,7 +188,7 @@ def test_only_what_is_asked_for_is_followed_from_an_empty_log_on(deployed, follo
 
 
 def test_a_database_that_does_not_answer_is_asked_again(deployed, following, monkeypatch):
-    said, read, silent = [], reading.newest, iter([True, True])
+    warnings, read, silent = [], reading.newest, iter([True, True])
 
     async def newest(*given, **more):
         if next(silent, False):
@@ -192,24 +197,24 @@ def test_a_database_that_does_not_answer_is_asked_again(deployed, following, mon
 
     async def watch():
         await stored(deployed, decision("a"))
-        async with following(complain=said.append) as after:
+        async with following(warn=warnings.append) as after:
             assert await after(1) == ["a"]
             await stored(deployed, decision("b"))
             monkeypatch.setattr(reading, "newest", newest)
             assert await after(1) == ["b"]
 
     asyncio.run(watch())
-    assert said == ["The database does not answer; trying again."]
+    assert warnings == ["The database does not answer; trying again."]
 
 
 def test_each_decision_is_one_line(run, deployed, monkeypatch):
-    async def followed(given, lines, *, complain):
-        assert (given["tokenId"], lines) == (1, 5)
-        for one in (decision("a"), decision("b", layer=None, code=None, rule_id=None)):
-            yield one.view(3)
+    async def follow(database, query, *, last, warn):
+        assert (query.token_id, last) == (1, 5)
+        for entry in (decision("a"), decision("b", layer=None, code=None, rule_id=None)):
+            yield decisions.view(3, entry)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(work, "followed", followed)
+    monkeypatch.setattr(decisions, "follow", follow)
     told = run("decisions", "tail", "--token", 1, "--lines", 5)
     as_json = run("decisions", "tail", "--token", 1, "--lines", 5, "--json")
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from sqlmodel import select
 
 from gateway.auth import token_format
+from gateway.cli.stores import open_store
 from gateway.errors import CommandError
 from gateway.operations import policy as policy_operations
 from gateway.operations.policy_changes import changes
-from gateway.operations.policy_document import Policy, parsed
-from gateway.operations.policy_snapshot import Stock
+from gateway.operations.policy_document import Policy, parse
+from gateway.operations.policy_snapshot import PolicySnapshot
 from gateway.store.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
 from policy.refusals import InvalidInput
 from policy.settings import DEFAULTS
@@ -256,7 +257,7 @@ def test_rules_of_the_gateways_own_stay_until_the_document_names_them(run, apply
 )
 def test_a_document_that_cannot_be_used_is_refused_by_its_places(wanted, said):
     with pytest.raises(InvalidInput) as refusal:
-        parsed(json.dumps(wanted))
+        parse(json.dumps(wanted))
 
     [detail] = refusal.value.details
     assert said in f"{detail.field}: {detail.message}"
@@ -328,8 +329,13 @@ def test_accounts_are_never_touched(apply, rows):
 
 @on_both
 async def test_of_several_at_once_one_makes_what_is_missing(deployed):
-    text = json.dumps(DOCUMENT)
-    done = await asyncio.gather(*(policy_operations.apply(text, prune=False) for _ in range(4)))
+    policy = Policy.model_validate(DOCUMENT)
+
+    async def apply_once():
+        async with open_store() as store, store.database.writing() as session:
+            return await policy_operations.apply(session, policy, prune=False)
+
+    done = await asyncio.gather(*(apply_once() for _ in range(4)))
 
     assert sorted(len(one.texts) for one in done) == [0, 0, 0, 1]
     assert sorted(len(one.changes) for one in done) == [0, 0, 0, 7]
@@ -352,7 +358,7 @@ def test_for_people_there_is_one_line_per_change(run, deployed, tmp_path):
     ]
 
 
-EMPTY = Stock(operators={}, resources={}, tokens={}, shared={})
+EMPTY = PolicySnapshot(operators={}, resources={}, tokens={}, shared={})
 NAMES = ["a", "b", "c", "d"]
 
 

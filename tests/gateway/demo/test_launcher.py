@@ -314,16 +314,16 @@ async def test_an_event_planted_upstream_is_an_event_of_the_gateway(client, desc
 
 
 async def test_what_is_half_there_is_made_anew(tmp_path):
-    assert manifest.kept(tmp_path) is None
+    assert manifest.read_state(tmp_path) is None
     (tmp_path / manifest.STATE).write_text("{}")
-    assert manifest.kept(tmp_path) is None
+    assert manifest.read_state(tmp_path) is None
     (tmp_path / manifest.STATE).write_text("not json")
-    assert manifest.kept(tmp_path) is None
+    assert manifest.read_state(tmp_path) is None
 
 
 async def test_a_reset_removes_the_demos_files_and_nothing_else(tmp_path):
     for name in ("gateway.db", "gateway.db-wal", "sandbox.db", manifest.STATE, "notes.txt"):
         (tmp_path / name).write_text("x")
-    manifest.reset(tmp_path)
+    manifest.remove_stores(tmp_path)
 
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -7,8 +7,8 @@ import pytest_asyncio
 from schemathesis import openapi
 from schemathesis.core.failures import Failure
 
-from gateway.management import operators
-from gateway.management.schemas import Schemas
+from gateway.operations import operators
+from gateway.operations.json_schemas import SchemaComponents
 from policy.settings import DEFAULTS, READERS, InvalidSetting
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
@@ -235,4 +235,4 @@ def validator(document, component, member):
 
 async def test_what_cannot_be_described_is_an_error():
     with pytest.raises(TypeError, match="cannot be described"):
-        Schemas().of(bytes)
+        SchemaComponents().schema_of(bytes)

@@ -11,7 +11,7 @@ import time
 import httpx
 import pytest
 
-from gateway.demo.manifest import FolderTaken, kept, opening, reset
+from gateway.demo.manifest import FolderTaken, locked_folder, read_state, remove_stores
 
 SECRETS = {
     "AGW_ADMIN_TOKEN": "the-admin-token-of-tests",
@@ -86,7 +86,7 @@ def test_a_store_that_is_no_demos_is_left_alone(tmp_path):
     (tmp_path / "gateway.db").write_bytes(b"somebody's")
     with (
         pytest.raises(FolderTaken, match=r"is no demo's: give another folder with --data\.$"),
-        opening(tmp_path, anew=True),
+        locked_folder(tmp_path, reset=True),
     ):
         raise AssertionError
 
@@ -94,16 +94,16 @@ def test_a_store_that_is_no_demos_is_left_alone(tmp_path):
 
 
 def test_a_folder_is_made_by_one_and_not_emptied_under_another(tmp_path):
-    with opening(tmp_path, anew=False) as state:
+    with locked_folder(tmp_path, reset=False) as state:
         assert state is None
-    with pytest.raises(FolderTaken, match="stop it first"), opening(tmp_path, anew=True):
+    with pytest.raises(FolderTaken, match="stop it first"), locked_folder(tmp_path, reset=True):
         raise AssertionError
 
 
 def test_a_first_demo_keeps_what_was_imported_before_it(tmp_path):
     for name in ("gateway.db", "sandbox.db"):
         (tmp_path / name).write_text("x")
-    reset(tmp_path, upstreams=False)
+    remove_stores(tmp_path, upstreams=False)
 
     assert [one.name for one in tmp_path.iterdir()] == ["sandbox.db"]
 
@@ -125,7 +125,7 @@ def test_demos_that_start_at_once_are_one_demo(tmp_path):
     try:
         until(lambda: all((tmp_path / str(number)).exists() for number in range(3)))
         told = [json.loads((tmp_path / str(number)).read_text()) for number in range(3)]
-        before = kept(data)
+        before = read_state(data)
         emptied = begin(*words, "--reset").communicate()
         answers = [
             httpx.get(
@@ -144,7 +144,7 @@ def test_demos_that_start_at_once_are_one_demo(tmp_path):
     assert sorted(talk) == ["", "", "Making the demo's world …\n"]
     taken = f"Another process uses {data}: stop it first, or give another folder with --data.\n"
     assert emptied == ("", taken)
-    assert kept(data) == before
+    assert read_state(data) == before
 
 
 @pytest.mark.slow

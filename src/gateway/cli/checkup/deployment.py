@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 import graph
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
-from gateway.cli.console import complaints
+from gateway.cli.console import settings_errors
 from gateway.secrets.keyring import Keyring, WeakSecret
 from gateway.settings import NotConfigured, Settings
 from gateway.store import sqlite
@@ -25,7 +25,7 @@ def read() -> tuple[Settings | None, list[Finding]]:
     try:
         settings = Settings()
     except ValidationError as problem:
-        return None, [fail("settings", " ".join(complaints(problem)), _TABLE)]
+        return None, [fail("settings", " ".join(settings_errors(problem)), _TABLE)]
     if settings.rate_limits == "off":
         remedy = "Set AGW_RATE_LIMITS=on; off is for load tests."
         return settings, [warn("settings", "read, but there are no rate limits", remedy)]

@@ -7,7 +7,7 @@ from gateway.settings import Settings
 from gateway.store.database import Database
 
 
-async def findings(*, offline: bool) -> list[Finding]:
+async def run_checks(*, offline: bool) -> list[Finding]:
     """Make every check; *offline* leaves out those that call upstreams."""
     settings, found = deployment.read()
     if settings is None:

@@ -10,8 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.cli.checkup.findings import Finding, fail, ok, unknown, warn
-from gateway.cli.commands.db_actions import shown
 from gateway.cli.console import reason
+from gateway.operations.maintenance import safe_url
 from gateway.store import revisions
 from gateway.store.database import Database
 from gateway.store.leases import MAX_LEASE_SECONDS
@@ -28,16 +28,16 @@ async def database(store: Database) -> Finding:
     name = "database"
     if store.path is not None and not store.path.exists():
         remedy = "`access-gateway db upgrade`, or the first start, makes it."
-        return warn(name, f"there is none yet at {shown(store)}", remedy)
+        return warn(name, f"there is none yet at {safe_url(store)}", remedy)
     asked = "SELECT sqlite_version()" if store.path is not None else "SHOW server_version"
     try:
         async with asyncio.timeout(PATIENCE), store.reader.connect() as connection:
             version = (await connection.execute(text(asked))).scalar_one()
     except (SQLAlchemyError, OSError) as problem:
         remedy = "Start it, or set AGW_DATABASE_URL to where it is."
-        return fail(name, f"{shown(store)} does not answer: {reason(problem)}", remedy)
+        return fail(name, f"{safe_url(store)} does not answer: {reason(problem)}", remedy)
     kind = "SQLite" if store.path is not None else "PostgreSQL"
-    return ok(name, f"{kind} {version}, {shown(store)}")
+    return ok(name, f"{kind} {version}, {safe_url(store)}")
 
 
 async def schema(store: Database) -> Finding:

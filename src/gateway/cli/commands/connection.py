@@ -1,13 +1,17 @@
-"""`connection`: connect accounts by consent, device code or API token; list, test, remove."""
+"""`connection`: accounts, connected by consent, device code or secret; listed, tested, removed."""
 
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.console import answer, carried_out, give_table, say
-from gateway.cli.options import AsJson, offering, refuse
+from gateway.cli.console import report, report_rows, run_async
+from gateway.cli.options import AsJson, completion, refuse
+
+if TYPE_CHECKING:
+    from gateway.cli.stores import Store
+    from gateway.operations.views import Connection
 
 app = typer.Typer(help="Connected accounts.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The connection's id.")]
@@ -46,11 +50,11 @@ def _providers() -> Iterable[str]:
 def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     kind: Annotated[
         str,
-        typer.Argument(help="email, calendar, tasks or collab.", autocompletion=offering(_kinds)),
+        typer.Argument(help="email, calendar, tasks or collab.", autocompletion=completion(_kinds)),
     ],
     provider: Annotated[
         str,
-        typer.Argument(help="Its code, such as PROVIDER_A.", autocompletion=offering(_providers)),
+        typer.Argument(help="Its code, such as PROVIDER_A.", autocompletion=completion(_providers)),
     ],
     account: Annotated[str, typer.Argument(help="The account's address.")],
     operator: Annotated[str, typer.Option(help="The operator's id.")],
@@ -79,60 +83,60 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     What is given is tried with one harmless read. Of an account that does not answer, or whose
     owner does not agree, nothing is left, and the exit code is 1.
     """
-    from gateway.cli.new_account import NewAccount
-    from gateway.operations import connections as work
+    from gateway.cli import account_setup
 
-    given = api_token or client_id
+    has_secret = api_token or client_id
     refuse(
         (api_token and client_id, "give --api-token or --client-id, not both"),
         (bool(client_id) != bool(tenant), "--client-id and --tenant go together"),
         (site and not client_id, "--site goes with --client-id and --tenant"),
         (client_id and kind != "collab", "--client-id is for collab alone"),
-        (given and device, "--device is for consent: leave out --api-token and --client-id"),
-        (untested and not given, "--untested goes with --api-token or --client-id"),
+        (has_secret and device, "--device is for consent: leave out --api-token and --client-id"),
+        (untested and not has_secret, "--untested goes with --api-token or --client-id"),
     )
-    secret = _secret() if given else None
-    made = carried_out(
-        lambda: work.add(
-            NewAccount(
-                kind=kind,
-                provider=provider,
-                account=account,
-                operator_id=operator,
-                resource_id=resource,
-                writing=not read_only,
-                site_ids=tuple(site or ()),
-                tenant=tenant,
-                client_id=client_id,
-                secret=secret,
-            ),
-            work.Way(device=device, browser=browser, untested=untested),
-        )
+    new = account_setup.NewAccount(
+        kind=kind,
+        provider=provider,
+        account=account,
+        operator_id=operator,
+        resource_id=resource,
+        writing=not read_only,
+        site_ids=tuple(site or ()),
+        tenant=tenant,
+        client_id=client_id,
+        secret=_read_secret() if has_secret else None,
     )
-    _tell(made, as_json=as_json)
+    _report(
+        run_async(
+            lambda: account_setup.add(new, device=device, browser=browser, untested=untested)
+        ),
+        as_json=as_json,
+    )
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List connections by id; credentials are not part of it."""
-    from gateway.operations import connections as work
+    from gateway.cli.stores import in_store
+    from gateway.operations.connections import ConnectionService
 
-    found = carried_out(work.listed)
-    answer(found, lambda: give_table(found, _COLUMNS), as_json=as_json)
+    async def read(store: "Store") -> "list[Connection]":
+        service = ConnectionService(keyring=store.keyring, allowed_hosts=frozenset())
+        async with store.database.reading() as session:
+            return await service.list_all(session)
+
+    report_rows(in_store(read), _COLUMNS, as_json=as_json)
 
 
 @app.command("test")
 def try_out(connection_id: Id, as_json: AsJson = False) -> None:
     """Make one harmless read; exit code 1 when the account does not answer."""
-    from gateway.operations import connections as work
+    from gateway.cli import account_setup
 
-    told = carried_out(lambda: work.tested(connection_id))
-    answer(
-        told,
-        lambda: say(f"{told['status']}: {told['detail']} ({told['latencyMs']} ms)"),
-        as_json=as_json,
-    )
-    if not told["ok"]:
+    result = run_async(lambda: account_setup.test(connection_id))
+    sentence = f"{result['status']}: {result['detail']} ({result['latencyMs']} ms)"
+    report(result, sentence, as_json=as_json)
+    if not result["ok"]:
         raise typer.Exit(1)
 
 
@@ -141,30 +145,34 @@ def reauthorise(
     connection_id: Id, device: Device = False, browser: Browser = True, as_json: AsJson = False
 ) -> None:
     """Have the account's owner consent again."""
-    from gateway.operations import connections as work
+    from gateway.cli import account_setup
 
-    way = work.Way(device=device, browser=browser)
-    _tell(carried_out(lambda: work.reauthorised(connection_id, way)), as_json=as_json)
+    _report(
+        run_async(lambda: account_setup.reauthorise(connection_id, device=device, browser=browser)),
+        as_json=as_json,
+    )
 
 
 @app.command("remove")
 def remove(connection_id: Id, as_json: AsJson = False) -> None:
     """Remove a connection and its credentials."""
-    from gateway.operations import connections as work
+    from gateway.cli.stores import in_store
+    from gateway.operations.connections import ConnectionService
 
-    gone = carried_out(lambda: work.removed(connection_id))
-    answer(gone, lambda: say(f"Connection {connection_id} is removed."), as_json=as_json)
+    async def delete(store: "Store") -> "Connection":
+        service = ConnectionService(keyring=store.keyring, allowed_hosts=frozenset())
+        async with store.database.writing() as session:
+            return await service.remove(session, connection_id)
 
-
-def _tell(made: Mapping[str, Any], *, as_json: bool) -> None:
-    answer(
-        made,
-        lambda: say(f"Connection {made['id']} ({made['accountEmail']}) is {made['status']}."),
-        as_json=as_json,
-    )
+    report(in_store(delete), f"Connection {connection_id} is removed.", as_json=as_json)
 
 
-def _secret() -> str:
+def _report(connection: "Connection", *, as_json: bool) -> None:
+    email, status = connection["accountEmail"], connection["status"]
+    report(connection, f"Connection {connection['id']} ({email}) is {status}.", as_json=as_json)
+
+
+def _read_secret() -> str:
     secret = sys.stdin.readline().strip()
     if not secret:
         raise typer.BadParameter("the secret is read from standard input: put `< FILE` behind it")

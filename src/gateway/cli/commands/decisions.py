@@ -1,14 +1,20 @@
-"""`decisions`: what was decided on the calls of tokens, from the store itself."""
+"""`decisions`: the audit log of the calls of tokens."""
 
+import json
 import sys
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.console import answer, carried_out, give, give_table, say
-from gateway.cli.options import AsJson, offering
+from gateway.cli.console import info, output, report, report_rows
+from gateway.cli.options import AsJson, completion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateway.cli.stores import Store
 
 app = typer.Typer(help="What was decided on calls, and by which layer.", no_args_is_help=True)
 
@@ -53,18 +59,18 @@ def _codes() -> Iterable[str]:
 Token = Annotated[int | None, typer.Option(help="Of one token: its id.")]
 Outcome = Annotated[
     str | None,
-    typer.Option(help="allowed, refused or failed.", autocompletion=offering(_outcomes)),
+    typer.Option(help="allowed, refused or failed.", autocompletion=completion(_outcomes)),
 ]
 Surface = Annotated[
     str | None,
-    typer.Option(help="email, calendar, tasks or collab.", autocompletion=offering(_surfaces)),
+    typer.Option(help="email, calendar, tasks or collab.", autocompletion=completion(_surfaces)),
 ]
 Operation = Annotated[str | None, typer.Option(help="The root field: emails, sendEmail, …")]
 Layer = Annotated[
-    str | None, typer.Option(help="The layer that decided.", autocompletion=offering(_layers))
+    str | None, typer.Option(help="The layer that decided.", autocompletion=completion(_layers))
 ]
 Code = Annotated[
-    str | None, typer.Option(help="The code of the refusal.", autocompletion=offering(_codes))
+    str | None, typer.Option(help="The code of the refusal.", autocompletion=completion(_codes))
 ]
 Request = Annotated[str | None, typer.Option(help="Of one request: its X-Request-Id.")]
 
@@ -84,11 +90,15 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """List decisions, newest first."""
-    from gateway.cli.commands import decision_queries as work
+    from gateway.cli.stores import in_store
+    from gateway.operations import decisions
 
-    given = _given(token, outcome, surface, operation, layer, code, request)
-    found = carried_out(lambda: work.listed(given | {"since": since, "until": until}, limit))
-    answer(found, lambda: give_table(found, _COLUMNS), as_json=as_json)
+    filters = _filters(token, outcome, surface, operation, layer, code, request)
+    filters |= {"since": since, "until": until}
+    listed = in_store(
+        lambda store: decisions.list_newest(store.database, decisions.query(filters), limit=limit)
+    )
+    report_rows(listed, _COLUMNS, as_json=as_json)
 
 
 @app.command("tail")
@@ -104,41 +114,61 @@ def tail(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """Show the last decisions and then each new one, until Ctrl-C; with --json one per line."""
-    from gateway.cli.commands import decision_queries as work
+    from gateway.cli.stores import in_store
 
-    given = _given(token, outcome, surface, operation, layer, code, request)
-    write = work.as_line if as_json else work.as_words
+    filters = _filters(token, outcome, surface, operation, layer, code, request)
+    with suppress(KeyboardInterrupt):  # the usual end of this command
+        in_store(lambda store: _tail(store, filters, lines, as_json=as_json))
 
-    async def follow() -> None:
-        async with aclosing(work.followed(given, lines, complain=say)) as followed:
-            async for decision in followed:
-                give(write(decision))
-                sys.stdout.flush()  # a pipe shall not wait for a full buffer
 
-    with suppress(KeyboardInterrupt):  # that is how it is meant to end
-        carried_out(follow)
+async def _tail(store: "Store", filters: "Mapping[str, Any]", lines: int, *, as_json: bool) -> None:
+    from gateway.operations import decisions
+
+    query = decisions.query(filters)
+    async with aclosing(decisions.follow(store.database, query, last=lines, warn=info)) as followed:
+        async for decision in followed:
+            output(json.dumps(decision, ensure_ascii=False) if as_json else _line(decision))
+            sys.stdout.flush()  # a pipe must not wait for a full buffer
+
+
+def _line(decision: "Mapping[str, Any]") -> str:
+    """Write a decision as one line for people."""
+    words = [
+        decision["at"],
+        f"token {decision['tokenId']}",
+        decision["door"],
+        decision["operation"] or "-",
+        decision["outcome"],
+        str(decision["status"]),
+    ]
+    if decision["layer"] is not None:
+        words.append(f"by {decision['layer']}: {decision['code']}")
+    if decision["ruleId"] is not None:
+        words.append(f"rule {decision['ruleId']}")
+    return "  ".join([*words, f"request {decision['requestId']}"])
 
 
 @app.command("verify")
 def verify(as_json: AsJson = False) -> None:
     """Check that no row was changed, put in or taken out. Exit code 1 when one was."""
-    from gateway.cli.commands import decision_queries as work
+    from gateway.cli.stores import in_store
+    from gateway.operations import decisions
 
-    checked = carried_out(work.verified)
-    answer(checked, lambda: _faults(checked), as_json=as_json)
-    if checked["faults"]:
+    result = in_store(lambda store: decisions.verify(store.database, store.keyring))
+    report(result, lambda: _write_faults(result), as_json=as_json)
+    if result["faults"]:
         raise typer.Exit(1)
 
 
-def _faults(checked: dict[str, Any]) -> None:
-    for fault in checked["faults"]:
-        give(f"{fault['chain']} {fault['number']}: {fault['fault']}")
-    say(f"{checked['rows']} rows checked, {len(checked['faults'])} faults.")
-    if 0 < checked["rows"] == len(checked["faults"]):
-        say("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")
+def _write_faults(result: dict[str, Any]) -> None:
+    for fault in result["faults"]:
+        output(f"{fault['chain']} {fault['number']}: {fault['fault']}")
+    info(f"{result['rows']} rows checked, {len(result['faults'])} faults.")
+    if 0 < result["rows"] == len(result["faults"]):
+        info("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")
 
 
-def _given(  # noqa: PLR0913, PLR0917 - each is an option of the commands
+def _filters(  # noqa: PLR0913, PLR0917 - each is an option of the commands
     token: int | None,
     outcome: str | None,
     surface: str | None,
@@ -147,7 +177,7 @@ def _given(  # noqa: PLR0913, PLR0917 - each is an option of the commands
     code: str | None,
     request: str | None,
 ) -> dict[str, Any]:
-    """Name the filters as the API does."""
+    """Return the filters under the names of the API."""
     return {
         "tokenId": token,
         "outcome": outcome,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.console import answer, failures_as_sentences, give, say
+from gateway.cli.console import failures_as_sentences, info, output, report
 from gateway.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -26,54 +26,53 @@ def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """Run the gateway with invented accounts; nothing needs to be configured."""
     import asyncio
 
-    from gateway.demo.manifest import write
-    from gateway.http.server import bind, run_app
-    from gateway.telemetry import logs
-
     with failures_as_sentences():
+        from gateway.demo.manifest import write
+        from gateway.http.server import bind, run_app
+        from gateway.telemetry import logs
+
         logs.configure(level="warning", form="console")
         data.mkdir(parents=True, exist_ok=True)
         listener, base_url = bind(host, port)
         gateway, described = asyncio.run(_open(data, base_url, reset=reset))
 
-        def started() -> None:
+        def announce() -> None:
             if manifest is not None:
                 write(manifest, described)
-            answer(described, lambda: _introduce(described), as_json=as_json)
+            report(described, lambda: _write_introduction(described), as_json=as_json)
             sys.stdout.flush()  # whoever reads it, from a pipe or a file, waits for it
 
-        run_app(gateway, listener, started=started)
+        run_app(gateway, listener, started=announce)
 
 
 async def _open(data: Path, base_url: str, *, reset: bool) -> "tuple[Gateway, dict[str, Any]]":
-    """Prepare what is missing; return the process and the manifest."""
+    """Create what is missing; return the gateway and the manifest."""
     from gateway.app import assemble
-    from gateway.demo import launcher as demo_side
-    from gateway.demo.manifest import describe, opening
-    from gateway.demo.manifest import reset as forget
+    from gateway.demo import launcher
+    from gateway.demo.manifest import describe, locked_folder, remove_stores
     from gateway.demo.world import open_sandbox
     from gateway.store.database import Database
 
-    with opening(data, anew=reset) as left:
-        state = left
+    with locked_folder(data, reset=reset) as existing:
+        state = existing
         if state is None:
-            say("Making the demo's world …")
-            forget(data, upstreams=reset)
-        secrets = (state.admin_token, state.secret_key) if state else demo_side.new_secrets()
-        settings = demo_side.settings(data, secrets, base_url)
+            info("Making the demo's world …")
+            remove_stores(data, upstreams=reset)
+        secrets = (state.admin_token, state.secret_key) if state else launcher.new_secrets()
+        settings = launcher.settings(data, secrets, base_url)
         sandbox = open_sandbox(data, public_base=f"{base_url}/sandbox")
         if state is None:
             database = Database.open(settings.database)
             try:
-                state = await demo_side.prepare(data, database, secrets=secrets, sandbox=sandbox)
+                state = await launcher.prepare(data, database, secrets=secrets, sandbox=sandbox)
             finally:
                 await database.close()
         return assemble(settings, sandbox=sandbox), describe(state, base_url)
 
 
-def _introduce(described: dict[str, Any]) -> None:
+def _write_introduction(described: dict[str, Any]) -> None:
     base, tokens = described["baseUrl"], described["tokens"]
-    give(
+    output(
         f"""
 access-gateway demo
 

@@ -1,10 +1,10 @@
-"""`doctor`: looks at everything a deployment needs, and says what to do."""
+"""`doctor`: checks everything that a deployment needs, and names the remedies."""
 
 from typing import Annotated
 
 import typer
 
-from gateway.cli.console import answer, carried_out, give, say
+from gateway.cli.console import info, output, report, run_async
 from gateway.cli.options import AsJson
 
 
@@ -18,19 +18,19 @@ def doctor(
     Every check is ok, warn or fail. Exit code 1 when any fails.
     """
     from gateway.cli.checkup.findings import Outcome
-    from gateway.cli.checkup.runner import findings
+    from gateway.cli.checkup.runner import run_checks
 
-    found = carried_out(lambda: findings(offline=offline))
-    failed = [one for one in found if one.outcome is Outcome.FAIL]
+    findings = run_async(lambda: run_checks(offline=offline))
+    failed = [finding for finding in findings if finding.outcome is Outcome.FAIL]
 
-    def words() -> None:
-        for one in found:
-            give(f"{one.outcome.value:<5} {one.name:<12} {one.detail}")
-            if one.remedy is not None:
-                give(f"{'':<18} {one.remedy}")
-        say(f"{len(failed)} of {len(found)} checks failed.")
+    def write_text() -> None:
+        for finding in findings:
+            output(f"{finding.outcome.value:<5} {finding.name:<12} {finding.detail}")
+            if finding.remedy is not None:
+                output(f"{'':<18} {finding.remedy}")
+        info(f"{len(failed)} of {len(findings)} checks failed.")
 
-    checks = [one.as_json for one in found]
-    answer({"ok": not failed, "checks": checks}, words, as_json=as_json)
+    checks = [finding.as_json for finding in findings]
+    report({"ok": not failed, "checks": checks}, write_text, as_json=as_json)
     if failed:
         raise typer.Exit(1)

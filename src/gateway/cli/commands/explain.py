@@ -1,4 +1,4 @@
-"""`explain`: why a call of a token would be refused, and what would let it pass."""
+"""`explain`: why a token's call would be refused, and the change that would let it pass."""
 
 import json
 import shlex
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gateway.cli import option_values
-from gateway.cli.console import answer, carried_out, give, give_table
+from gateway.cli.console import output, output_table, report, run_async
 from gateway.cli.options import AsJson, refuse
 
 _COLUMNS = {"layer": "LAYER", "outcome": "OUTCOME", "detail": "WHY"}
@@ -42,8 +42,6 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     The call is rehearsed in this process: upstream is read and never changed, nothing is charged.
     Exit code 1 when it would not be allowed.
     """
-    from gateway.cli.commands import explain_action as work
-
     refuse(
         (method and not path, f"say what to {method}: `explain {token_id} {method} /api/access/…`"),
         (not method and (query or body), "--query and --body go with METHOD and PATH"),
@@ -53,45 +51,56 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
         ),
         (document and method, "ask about METHOD and PATH or about --document FILE, not both"),
     )
-    asked: dict[str, Any] = {}
+    request: dict[str, Any] = {}
     if document is not None:
-        asked = {
+        request = {
             "document": option_values.content(document),
-            "variables": option_values.members("variables", variables),
+            "variables": option_values.json_object("variables", variables),
             "operationName": operation,
         }
     elif method is not None:
-        asked = {"method": method, "path": path, "query": _pairs(query or [])}
+        request = {"method": method, "path": path, "query": _pairs(query or [])}
     if body is not None:
-        asked["body"] = option_values.value("body", body)
-    found = carried_out(lambda: work.explained(token_id, asked))
-    answer(found, lambda: _give(found, token_id), as_json=as_json)
-    if found["outcome"] != "allowed":
+        request["body"] = option_values.parsed_json("body", body)
+    explanation = run_async(lambda: _explain(token_id, request))
+    report(explanation, lambda: _write(explanation, token_id), as_json=as_json)
+    if explanation["outcome"] != "allowed":
         raise typer.Exit(1)
 
 
-def _give(found: Mapping[str, Any], token_id: int) -> None:
-    give_table(found["layers"], _COLUMNS)
-    give("")
-    word = f" {found['error']}" if found["error"] else ""
-    give(f"{found['outcome'].capitalize()}: {found['status']}{word}")
-    if found["rule"]:
-        rule = found["rule"]
-        give(f"Rule {rule['id']} decided: {rule['action']} {rule['ruleType']} {rule['pattern']}")
-    for surface, words in found["hiddenFields"].items():
-        give(f"Hidden on {surface}: {', '.join(words)}")
-    if found["unchangeable"]:
-        give(found["unchangeable"])
-    change = found["change"] or found["partialChange"]
-    if change:
-        what = "This lets it pass" if found["change"] else "This lifts what stops it before that"
-        give(f"{what}: {change['text']}")
+async def _explain(token_id: int, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    from gateway.cli import in_process
+    from gateway.errors import CommandError
+
+    if not request:
+        raise CommandError(
+            "What is asked must have either method and path, or a document: "
+            "`explain ID GET /api/access/email/messages` or `explain ID --document FILE`."
+        )
+    return await in_process.explain(token_id, request)
+
+
+def _write(explanation: Mapping[str, Any], token_id: int) -> None:
+    output_table(explanation["layers"], _COLUMNS)
+    output("")
+    error = f" {explanation['error']}" if explanation["error"] else ""
+    output(f"{explanation['outcome'].capitalize()}: {explanation['status']}{error}")
+    if rule := explanation["rule"]:
+        output(f"Rule {rule['id']} decided: {rule['action']} {rule['ruleType']} {rule['pattern']}")
+    for surface, words in explanation["hiddenFields"].items():
+        output(f"Hidden on {surface}: {', '.join(words)}")
+    if explanation["unchangeable"]:
+        output(explanation["unchangeable"])
+    if change := explanation["change"] or explanation["partialChange"]:
+        full = explanation["change"] is not None
+        effect = "This lets it pass" if full else "This lifts what stops it before that"
+        output(f"{effect}: {change['text']}")
         for command in _commands(change, token_id):
-            give(f"  {command}")
+            output(f"  {command}")
 
 
 def _commands(change: Mapping[str, Any], token_id: int) -> Iterator[str]:
-    """Write a change down as commands, ready to be run."""
+    """Yield the commands that make a change."""
     options = []
     if change["settings"]:
         options += ["--settings", json.dumps(change["settings"], ensure_ascii=False)]
@@ -106,11 +115,11 @@ def _commands(change: Mapping[str, Any], token_id: int) -> Iterator[str]:
         yield shlex.join(["access-gateway", "rule", "remove", str(token_id), str(rule_id)])
 
 
-def _pairs(written: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for pair in written:
-        name, is_pair, value = pair.partition("=")
+def _pairs(texts: list[str]) -> dict[str, list[str]]:
+    parameters: dict[str, list[str]] = {}
+    for text in texts:
+        name, is_pair, value = text.partition("=")
         if not is_pair:
-            raise typer.BadParameter(f"{pair} is not name=value")
-        found.setdefault(name, []).append(value)
-    return found
+            raise typer.BadParameter(f"{text} is not name=value")
+        parameters.setdefault(name, []).append(value)
+    return parameters

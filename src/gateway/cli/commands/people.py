@@ -1,10 +1,10 @@
-"""`operator` and `resource`: whose accounts are connected, and what they hang on."""
+"""`operator` and `resource`: the people whose accounts are connected, and their resources."""
 
 from typing import Annotated
 
 import typer
 
-from gateway.cli.console import answer, carried_out, give, give_table, say
+from gateway.cli.console import info, output, report, report_rows
 from gateway.cli.options import AsJson
 
 operators = typer.Typer(help="People whose accounts are connected.", no_args_is_help=True)
@@ -21,19 +21,24 @@ def add_operator(
     as_json: AsJson = False,
 ) -> None:
     """Add an operator; the id is written to standard output."""
-    from gateway.operations import people as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import operators as operations
+    from gateway.operations.validation import validated
 
-    made = carried_out(lambda: work.operator_added(email, name))
-    answer(made, lambda: give(made["id"]), as_json=as_json)
+    members = {"email": email, "displayName": name}
+    operator = write_store(
+        lambda session: operations.create(session, validated(operations.NewOperator, members))
+    )
+    report(operator, lambda: output(operator["id"]), as_json=as_json)
 
 
 @operators.command("list")
 def list_operators(as_json: AsJson = False) -> None:
     """List operators, oldest first."""
-    from gateway.operations import people as work
+    from gateway.cli.stores import read_store
+    from gateway.operations import operators as operations
 
-    found = carried_out(work.operators_listed)
-    answer(found, lambda: give_table(found, _OPERATOR), as_json=as_json)
+    report_rows(read_store(operations.list_all), _OPERATOR, as_json=as_json)
 
 
 @resources.command("add")
@@ -45,21 +50,26 @@ def add_resource(
     as_json: AsJson = False,
 ) -> None:
     """Add a resource; the id is written to standard output."""
-    from gateway.operations import people as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import resources as operations
+    from gateway.operations.validation import validated
 
-    made = carried_out(lambda: work.resource_added(name, operator or ()))
+    members = {"name": name, "operatorIds": operator or []}
+    resource = write_store(
+        lambda session: operations.create(session, validated(operations.NewResource, members))
+    )
 
-    def words() -> None:
-        say(f"Resource {made['name']}:")
-        give(str(made["id"]))
+    def write_text() -> None:
+        info(f"Resource {resource['name']}:")
+        output(str(resource["id"]))
 
-    answer(made, words, as_json=as_json)
+    report(resource, write_text, as_json=as_json)
 
 
 @resources.command("list")
 def list_resources(as_json: AsJson = False) -> None:
     """List resources by id."""
-    from gateway.operations import people as work
+    from gateway.cli.stores import read_store
+    from gateway.operations import resources as operations
 
-    found = carried_out(work.resources_listed)
-    answer(found, lambda: give_table(found, _RESOURCE), as_json=as_json)
+    report_rows(read_store(operations.list_all), _RESOURCE, as_json=as_json)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.console import answer, carried_out, give, give_json, say
+from gateway.cli.console import info, output, output_json, report
+from gateway.cli.option_values import document
 from gateway.cli.options import AsJson, OnlyJson
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ Prune = Annotated[
 @app.command("export")
 def export(_as_json: OnlyJson = True) -> None:
     """Write operators, resources, living tokens and the rules that people made; no secret."""
-    from gateway.operations import policy as work
+    from gateway.cli.stores import read_store
+    from gateway.operations import policy
 
-    give_json(carried_out(work.export))
+    output_json(read_store(policy.export))
 
 
 @app.command("diff")
@@ -38,12 +40,9 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show what `policy apply` would change."""
-    from gateway.cli.documents import reading
-    from gateway.operations import policy as work
-
-    found = carried_out(lambda: work.diff(reading(file), prune=prune))
-    _show(found, as_json=as_json)
-    if found and exit_code:
+    changes = _diff(file, prune=prune)
+    _show(changes, as_json=as_json)
+    if changes and exit_code:
         raise typer.Exit(1)
 
 
@@ -62,30 +61,39 @@ def apply(
     New tokens get a text, written to standard output, once. Operators and resources that the
     document does not name stay: accounts hang on them.
     """
-    from gateway.cli.documents import reading
-    from gateway.operations import policy as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import policy
+    from gateway.operations.policy_document import parse
 
     if dry_run:
-        _show(carried_out(lambda: work.diff(reading(file), prune=prune)), as_json=as_json)
+        _show(_diff(file, prune=prune), as_json=as_json)
         return
-    applied = carried_out(lambda: work.apply(reading(file), prune=prune))
+    applied = write_store(lambda session: policy.apply(session, parse(document(file)), prune=prune))
 
-    def words() -> None:
+    def write_text() -> None:
         for change in applied.changes:
-            say(str(change))
-        say(f"{len(applied.changes)} changes.")
+            info(str(change))
+        info(f"{len(applied.changes)} changes.")
         if applied.texts:
-            say("This is the only time that the texts of new tokens are shown:")
+            info("This is the only time that the texts of new tokens are shown:")
         for name, text in applied.texts.items():
-            give(f"{name}\t{text}")
+            output(f"{name}\t{text}")
 
-    answer(applied.as_json, words, as_json=as_json)
+    report(applied.as_json, write_text, as_json=as_json)
 
 
-def _show(found: "Sequence[Change]", *, as_json: bool) -> None:
-    def words() -> None:
-        for change in found:
-            give(str(change))
-        say(f"{len(found)} changes.")
+def _diff(file: Path, *, prune: bool) -> "Sequence[Change]":
+    from gateway.cli.stores import read_store
+    from gateway.operations import policy
+    from gateway.operations.policy_document import parse
 
-    answer({"changes": [one.as_json for one in found]}, words, as_json=as_json)
+    return read_store(lambda session: policy.diff(session, parse(document(file)), prune=prune))
+
+
+def _show(changes: "Sequence[Change]", *, as_json: bool) -> None:
+    def write_text() -> None:
+        for change in changes:
+            output(str(change))
+        info(f"{len(changes)} changes.")
+
+    report({"changes": [change.as_json for change in changes]}, write_text, as_json=as_json)

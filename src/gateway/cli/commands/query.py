@@ -1,15 +1,20 @@
-"""`query`: one GraphQL document, run as a token."""
+"""`query`: runs one GraphQL document as an access token."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gateway.cli import option_values
-from gateway.cli.console import carried_out, give_json
+from gateway.cli.console import output_json, run_async
 from gateway.cli.options import OnlyJson
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 TOKEN = "AGW_TOKEN"  # noqa: S105 - the name of a variable
+PATH = "/graphql"
+TIMEOUT_SECONDS = 60
 
 
 def query(
@@ -34,16 +39,14 @@ def query(
 
     Writes the answer as it is. Exit code 1 when it has errors.
     """
-    from gateway.cli.commands import query_action as work
-
     body: dict[str, Any] = {"query": option_values.text(document)}
     if variables is not None:
-        body["variables"] = option_values.members("variables", variables)
+        body["variables"] = option_values.json_object("variables", variables)
     if operation is not None:
         body["operationName"] = operation
-    answer = carried_out(lambda: work.answered(body, token=_token(token_file), url=url))
-    give_json(answer)
-    if not isinstance(answer, dict) or answer.get("errors") or "data" not in answer:
+    response = run_async(lambda: _post(body, token=_token(token_file), url=url))
+    output_json(response)
+    if not isinstance(response, dict) or response.get("errors") or "data" not in response:
         raise typer.Exit(1)
 
 
@@ -52,9 +55,65 @@ def _token(file: Path | None) -> str:
 
     from gateway.errors import CommandError
 
-    text = os.environ.get(TOKEN, "") if file is None else file.read_text("utf-8")
-    if not text.strip():
+    token = os.environ.get(TOKEN, "") if file is None else file.read_text("utf-8")
+    token = token.strip()
+    if not token:
         raise CommandError(
             f"A token is needed: its text in {TOKEN}, or in a file with --token-file."
         )
-    return text.strip()
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise CommandError("This is no token: agw_…, one word.")
+    return token
+
+
+async def _post(body: "Mapping[str, Any]", *, token: str, url: str | None) -> Any:
+    """
+    POST to the gateway at *url*, or to one in this process; return the JSON of its response.
+
+    Raises:
+        CommandError: No gateway answers at *url*.
+    """
+    import asyncio
+
+    import orjson
+
+    from gateway.errors import CommandError
+
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    if url is None:
+        from gateway.cli import in_process
+
+        raw = await in_process.post(PATH, headers, orjson.dumps(body))
+    else:
+        raw = await asyncio.to_thread(_post_to, url, headers, orjson.dumps(body))
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        raise CommandError(f"What answers at {url} is no gateway.") from None
+
+
+def _post_to(url: str, headers: "Mapping[str, str]", body: bytes) -> bytes:
+    """POST over a socket; a redirect is not followed, so that the token goes nowhere else."""
+    import http.client
+    import ssl
+    from urllib.parse import urlsplit
+
+    from gateway.errors import CommandError
+
+    parts = urlsplit(url)
+    host = parts.hostname
+    if host is None or parts.scheme not in {"http", "https"}:
+        raise CommandError(f"{url} is no base URL: http://… or https://…")
+    if parts.scheme == "https":
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+            host, parts.port, timeout=TIMEOUT_SECONDS, context=ssl.create_default_context()
+        )
+    else:
+        connection = http.client.HTTPConnection(host, parts.port, timeout=TIMEOUT_SECONDS)
+    try:
+        connection.request("POST", parts.path.rstrip("/") + PATH, body, dict(headers))
+        return connection.getresponse().read()
+    except (OSError, http.client.HTTPException) as failure:
+        raise CommandError(f"No gateway answers at {url}: {failure}") from None
+    finally:
+        connection.close()

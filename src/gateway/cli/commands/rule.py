@@ -1,12 +1,15 @@
-"""`rule`: which collaboration content a token may reach, on the store itself."""
+"""`rule`: the rules about the collaboration content that a token may reach."""
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Awaitable, Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.console import answer, carried_out, give, give_table, say
-from gateway.cli.options import AsJson, offering
+from gateway.cli.console import output, report, report_rows
+from gateway.cli.options import AsJson, completion
+
+if TYPE_CHECKING:
+    from sqlmodel.ext.asyncio.session import AsyncSession
 
 app = typer.Typer(help="Rules about collaboration content.", no_args_is_help=True)
 Token = Annotated[int, typer.Argument(help="The token's id.")]
@@ -32,12 +35,14 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token_id: Token,
     action: Annotated[
         str,
-        typer.Argument(help="allow or block.", autocompletion=offering(lambda: ("allow", "block"))),
+        typer.Argument(
+            help="allow or block.", autocompletion=completion(lambda: ("allow", "block"))
+        ),
     ],
     rule_type: Annotated[
         str,
         typer.Argument(
-            help="file_id, folder, drive_id, site_id, …", autocompletion=offering(_types)
+            help="file_id, folder, drive_id, site_id, …", autocompletion=completion(_types)
         ),
     ],
     pattern: Annotated[str, typer.Argument(help="Raw, or an id of the API.")],
@@ -45,23 +50,31 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """Add a rule to a token; it holds from the next request on."""
-    from gateway.operations import rules as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import rules
+    from gateway.operations.validation import validated
 
-    made = carried_out(lambda: work.added(token_id, action, rule_type, pattern, description))
-    answer(
-        made,
-        lambda: say(f"Rule {made['id']}: {made['action']} {made['ruleType']} {made['pattern']}"),
-        as_json=as_json,
+    members = {
+        "ruleType": rule_type,
+        "pattern": pattern,
+        "action": action,
+        "description": description,
+    }
+    rule = write_store(
+        lambda session: rules.add(session, token_id, validated(rules.NewRule, members))
     )
+    sentence = f"Rule {rule['id']}: {rule['action']} {rule['ruleType']} {rule['pattern']}"
+    report(rule, sentence, as_json=as_json)
 
 
 @app.command("list")
 def list_(token_id: Token, as_json: AsJson = False) -> None:
     """List a token's rules by id."""
-    from gateway.operations import rules as work
+    from gateway.cli.stores import read_store
+    from gateway.operations import rules
 
-    found = carried_out(lambda: work.listed(token_id))
-    answer(found, lambda: give_table(found, _COLUMNS), as_json=as_json)
+    listed = read_store(lambda session: rules.list_all(session, token_id))
+    report_rows(listed, _COLUMNS, as_json=as_json)
 
 
 @app.command("remove")
@@ -71,10 +84,11 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Remove a rule; it no longer holds from the next request on."""
-    from gateway.operations import rules as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import rules
 
-    gone = carried_out(lambda: work.removed(token_id, rule_id))
-    answer(gone, lambda: say(f"Rule {rule_id} is gone."), as_json=as_json)
+    rule = write_store(lambda session: rules.remove(session, token_id, rule_id))
+    report(rule, f"Rule {rule_id} is gone.", as_json=as_json)
 
 
 @app.command("test")
@@ -97,21 +111,24 @@ def try_(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     What is not said counts as surely absent. Exit code 1 when it is blocked.
     """
-    from gateway.operations import rules as work
+    from gateway.cli.stores import read_store
+    from gateway.operations import rules
 
-    verdict = carried_out(
-        lambda: work.tested(
-            token_id,
-            work.facts(
-                id_,
-                under=under or (),
-                site=site,
-                mime_type=mime_type,
-                labels=label or (),
-                content_type=content_type,
-            ),
+    def evaluate(session: "AsyncSession") -> "Awaitable[rules.Verdict]":
+        facts = rules.facts_of(
+            id_,
+            folders=under or (),
+            site=site,
+            mime_type=mime_type,
+            labels=label or (),
+            content_type=content_type,
         )
-    )
-    answer(verdict.as_json, lambda: give(verdict.text), as_json=as_json)
+        return rules.evaluate(session, token_id, facts)
+
+    verdict = read_store(evaluate)
+    word = "allowed" if verdict.allowed else "blocked"
+    cause = "default: no rule matches" if verdict.rule_id is None else f"rule {verdict.rule_id}"
+    value = {"allowed": verdict.allowed, "ruleId": verdict.rule_id}
+    report(value, lambda: output(f"{word}, by {cause}"), as_json=as_json)
     if not verdict.allowed:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`sandbox`: the upstreams' stand-ins alone, and loading real data into them."""
+"""`sandbox`: serves the sandbox upstreams alone, and imports real data into them."""
 
 from functools import partial
 from pathlib import Path
@@ -6,8 +6,15 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.console import Told, failures_as_sentences, give, give_json, progress, say
-from gateway.cli.options import AsJson, offering
+from gateway.cli.console import (
+    Progress,
+    failures_as_sentences,
+    info,
+    output,
+    output_json,
+    progress,
+)
+from gateway.cli.options import AsJson, completion
 
 app = typer.Typer(
     help="Serve the sandbox upstreams alone, or load real data into them.",
@@ -29,13 +36,13 @@ def sandbox(
     """Serve the sandbox upstreams alone."""
     if context.invoked_subcommand is not None:
         return
-    from gateway.demo.world import open_sandbox
-    from gateway.http.server import bind, run_app
-
     with failures_as_sentences():
+        from gateway.demo.world import open_sandbox
+        from gateway.http.server import bind, run_app
+
         data.mkdir(parents=True, exist_ok=True)
         socket, base = bind(host, port)
-        say(f"Sandbox upstreams at {base}")
+        info(f"Sandbox upstreams at {base}")
         run_app(open_sandbox(data, public_base=base), socket)
 
 
@@ -46,7 +53,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
         str,
         typer.Option(
             help="provider-a, provider-b, collab or tasks.",
-            autocompletion=offering(lambda: _TARGETS),
+            autocompletion=completion(lambda: _TARGETS),
         ),
     ],
     list_name: Annotated[str, typer.Option("--list", help="The list of a csv.")] = "",
@@ -57,30 +64,30 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """Load real mail, calendars, files or tables; what cannot be read is named."""
-    from gateway.demo.world import import_file
-    from sandbox.importing.report import CannotImport
-
     options = {"list_name": list_name, "board_name": board, "folder": folder, "label": label}
     reports = []
     with failures_as_sentences():
+        from gateway.demo.world import import_file
+
         data.mkdir(parents=True, exist_ok=True)
         for path in files:
-            try:
-                with progress(f"Reading {path.name}") as told:
-                    heard = partial(_heard, told)
-                    report = import_file(data, path, into=into, options=options, progress=heard)
-            except CannotImport as problem:
-                say(str(problem))
-                raise typer.Exit(1) from None
+            with progress(f"Reading {path.name}") as show_progress:
+                report = import_file(
+                    data,
+                    path,
+                    into=into,
+                    options=options,
+                    progress=partial(_show_items, show_progress),
+                )
             for name, reason in report.skipped:
-                say(f"skipped {name}: {reason}")
+                info(f"skipped {name}: {reason}")
             if not as_json:
-                give(f"{path}: {report}")
+                output(f"{path}: {report}")
             skipped = [{"name": name, "reason": reason} for name, reason in report.skipped]
             reports.append({"file": str(path), "imported": report.imported, "skipped": skipped})
     if as_json:
-        give_json(reports)
+        output_json(reports)
 
 
-def _heard(told: Told, looked_at: int) -> None:
-    told(looked_at, None)
+def _show_items(show_progress: Progress, count: int) -> None:
+    show_progress(count, None)

@@ -1,12 +1,17 @@
-"""`schema` and `openapi`: what clients are made from, and whether a change breaks them."""
+"""`schema` and `openapi`: the API descriptions, and a check for breaking changes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.console import answer, carried_out, failures_as_sentences, give, give_json, say
+from gateway.cli.console import failures_as_sentences, info, output, output_json, report
 from gateway.cli.options import AsJson, OnlyJson
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphql import BreakingChange, DangerousChange
 
 app = typer.Typer(help="The GraphQL schema.", no_args_is_help=True)
 openapi = typer.Typer(help="The OpenAPI description.", no_args_is_help=True)
@@ -24,9 +29,9 @@ def print_(
     if as_json:
         from graphql import introspection_from_schema
 
-        give_json({"data": introspection_from_schema(schema.build())})
+        output_json({"data": introspection_from_schema(schema.build())})
     else:
-        give(schema.sdl().rstrip("\n"))
+        output(schema.sdl().rstrip("\n"))
 
 
 @app.command("check")
@@ -37,26 +42,68 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Say what of a published schema this one breaks; exit code 1 when it breaks anything."""
-    from gateway.cli.commands import schema_actions as work
-    from gateway.cli.documents import reading
+    from gateway.cli.option_values import document
 
     with failures_as_sentences():
-        told = work.compared(reading(file))
+        changes = _compare(document(file))
 
-    def words() -> None:
-        for how in ("breaking", "dangerous"):
-            for one in told[how]:
-                give(f"{how}  {one['change']}: {one['description']}")
-        say(f"{len(told['breaking'])} breaking, {len(told['dangerous'])} dangerous.")
+    def write_text() -> None:
+        for severity in ("breaking", "dangerous"):
+            for change in changes[severity]:
+                output(f"{severity}  {change['change']}: {change['description']}")
+        info(f"{len(changes['breaking'])} breaking, {len(changes['dangerous'])} dangerous.")
 
-    answer(told, words, as_json=as_json)
-    if told["breaking"]:
+    report(changes, write_text, as_json=as_json)
+    if changes["breaking"]:
         raise typer.Exit(1)
+
+
+def _compare(published: str) -> dict[str, list[dict[str, str]]]:
+    """
+    Compare the schema with a *published* one; return `breaking` and merely `dangerous` changes.
+
+    Raises:
+        CommandError: *published* is no SDL.
+    """
+    from graphql import GraphQLError, build_schema, find_breaking_changes, find_dangerous_changes
+
+    from gateway.errors import CommandError
+    from graph import schema
+
+    try:
+        before = build_schema(published, assume_valid_sdl=True)
+    except (GraphQLError, TypeError) as problem:
+        raise CommandError(f"The file is no schema: {str(problem).splitlines()[0]}") from None
+    now = build_schema(schema.sdl(), assume_valid_sdl=True)
+    return {
+        "breaking": _sorted_changes(find_breaking_changes(before, now)),
+        "dangerous": _sorted_changes(find_dangerous_changes(before, now)),
+    }
+
+
+def _sorted_changes(
+    changes: "Sequence[BreakingChange | DangerousChange]",
+) -> list[dict[str, str]]:
+    described = [{"change": item.type.name, "description": item.description} for item in changes]
+    return sorted(described, key=lambda item: (item["change"], item["description"]))
 
 
 @openapi.command("print")
 def print_openapi(_as_json: OnlyJson = True) -> None:
     """Write the description of the REST paths and the management API."""
-    from gateway.cli.commands import schema_actions as work
+    with failures_as_sentences():
+        output_json(_openapi_document())
 
-    give_json(carried_out(work.described))
+
+def _openapi_document() -> Any:
+    import orjson
+    from pydantic import SecretStr
+
+    from gateway.app import assemble
+    from gateway.http import openapi as served
+    from gateway.settings import Settings
+
+    # Assembling a gateway opens nothing, and its secrets are not part of the document.
+    secret = SecretStr("nobody is admitted by this")
+    settings = Settings(_env_file=None, admin_token=secret, secret_keys=secret)  # type: ignore[call-arg]  # pydantic-settings' own
+    return orjson.loads(served.document(assemble(settings).app))

@@ -1,8 +1,8 @@
-"""`secret`: keys that seal what is stored."""
+"""`secret`: the keys that encrypt what is stored."""
 
 import typer
 
-from gateway.cli.console import answer, carried_out, give, progress, say
+from gateway.cli.console import info, output, progress, report
 from gateway.cli.options import AsJson
 
 app = typer.Typer(help="Secret keys.", no_args_is_help=True)
@@ -13,7 +13,7 @@ def new(as_json: AsJson = False) -> None:
     """Make a key for AGW_SECRET_KEYS or AGW_ADMIN_TOKEN; it is stored nowhere."""
     from gateway.secrets.keyring import new_secret
 
-    answer({"secret": new_secret()}, lambda: give(new_secret()), as_json=as_json)
+    report({"secret": new_secret()}, lambda: output(new_secret()), as_json=as_json)
 
 
 @app.command("rotate")
@@ -25,20 +25,23 @@ def rotate(as_json: AsJson = False) -> None:
     the old keys away. It may be run while the gateways serve, and again after it was cut off. Exit
     code 1 when something is sealed with a key that is not there.
     """
-    from gateway.cli.commands import secret_actions as work
+    from gateway.cli.stores import in_store
+    from gateway.operations import key_rotation
 
-    with progress("Sealing") as told:
-        done = carried_out(lambda: work.rotated(told))
+    with progress("Sealing") as show_progress:
+        tables = in_store(
+            lambda store: key_rotation.rotate(store.database, store.keyring, show_progress)
+        )
 
-    def words() -> None:
-        say(f"{done['connections']['sealed']} credentials sealed again.")
-        for table, rows in done.items():
+    def write_text() -> None:
+        info(f"{tables['connections']['sealed']} credentials sealed again.")
+        for table, rows in tables.items():
             if table != "connections" and rows["sealed"]:
-                say(f"{rows['sealed']} of {table} sealed again.")
+                info(f"{rows['sealed']} of {table} sealed again.")
 
-    answer(done, words, as_json=as_json)
-    lost = {table: rows["unreadable"] for table, rows in done.items() if rows["unreadable"]}
-    for table, rows in lost.items():
-        say(f"Sealed with a key that is not in AGW_SECRET_KEYS: {table} {', '.join(rows)}")
-    if lost:
+    report(tables, write_text, as_json=as_json)
+    unreadable = {table: rows["unreadable"] for table, rows in tables.items() if rows["unreadable"]}
+    for table, row_ids in unreadable.items():
+        info(f"Sealed with a key that is not in AGW_SECRET_KEYS: {table} {', '.join(row_ids)}")
+    if unreadable:
         raise typer.Exit(1)

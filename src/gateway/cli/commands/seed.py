@@ -1,12 +1,13 @@
-"""`seed`: the demo's invented accounts and tokens, in the store that the environment configures."""
+"""`seed`: fills the configured store with the demo's accounts and tokens."""
 
 from typing import TYPE_CHECKING
 
-from gateway.cli.console import answer, carried_out, give, say
+from gateway.cli.console import info, output, report
 from gateway.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from gateway.demo.launcher import Filled
+    from gateway.cli.stores import Store
+    from gateway.demo.launcher import SeededAccounts
 
 
 def seed(as_json: AsJson = False) -> None:
@@ -15,35 +16,33 @@ def seed(as_json: AsJson = False) -> None:
 
     For `serve` with AGW_SANDBOX=true, on SQLite or PostgreSQL. The tokens' texts are shown once.
     """
-    filled = carried_out(_filled)
-    made = {
-        "operatorId": filled.operator_id,
-        "resources": dict(filled.resources),
-        "tokens": dict(filled.tokens),
+    from gateway.cli.stores import in_store
+
+    seeded = in_store(_seed)
+    value = {
+        "operatorId": seeded.operator_id,
+        "resources": dict(seeded.resources),
+        "tokens": dict(seeded.tokens),
     }
 
-    def words() -> None:
-        say("This is the only time that the tokens' texts are shown:")
-        for name, text in filled.tokens.items():
-            give(f"{name}\t{text}")
+    def write_text() -> None:
+        info("This is the only time that the tokens' texts are shown:")
+        for name, text in seeded.tokens.items():
+            output(f"{name}\t{text}")
 
-    answer(made, words, as_json=as_json)
+    report(value, write_text, as_json=as_json)
 
 
-async def _filled() -> "Filled":
-    from sqlmodel import select
-
-    from gateway.cli.stores import opened
-    from gateway.demo.launcher import fill
-    from gateway.demo.world import open_sandbox
+async def _seed(store: "Store") -> "SeededAccounts":
     from gateway.errors import CommandError
-    from gateway.store.tables import Operator
 
-    async with opened() as (database, keyring, settings):
-        if not settings.sandbox:
-            raise CommandError("These accounts are the sandbox's: set AGW_SANDBOX=true.")
-        async with database.reading() as session:
-            if (await session.exec(select(Operator.id).limit(1))).first() is not None:
-                raise CommandError("The store is not empty: there are operators.")
-        sandbox = open_sandbox(settings.data_dir, public_base=f"{settings.base_url}/sandbox")
-        return await fill(database, keyring, sandbox)
+    if not store.settings.sandbox:
+        raise CommandError("These accounts are the sandbox's: set AGW_SANDBOX=true.")
+    from gateway.demo.launcher import fill, require_empty
+    from gateway.demo.world import open_sandbox
+
+    async with store.database.reading() as session:
+        await require_empty(session)
+    public_base = f"{store.settings.base_url}/sandbox"
+    sandbox = open_sandbox(store.settings.data_dir, public_base=public_base)
+    return await fill(store.database, store.keyring, sandbox)

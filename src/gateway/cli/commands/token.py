@@ -1,4 +1,4 @@
-"""`token`: make, list, show, revoke and rotate access tokens on the store itself."""
+"""`token`: make, list, show, change, revoke, rotate and move access tokens."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.console import answer, carried_out, give, give_json, give_table, say
-from gateway.cli.option_values import members
-from gateway.cli.options import AsJson, OnlyJson, offering
+from gateway.cli.console import info, output, output_json, output_table, report
+from gateway.cli.option_values import document, json_object, without_none
+from gateway.cli.options import AsJson, OnlyJson, completion
 
 app = typer.Typer(help="Access tokens.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The token's id.")]
@@ -37,23 +37,26 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """Make a token. Its text is written to standard output, once."""
-    from gateway.operations import tokens as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import tokens
+    from gateway.operations.validation import validated
 
-    made = carried_out(
-        lambda: work.create(
-            name=name,
-            operator_id=operator,
-            resource_ids=resource,
-            expires=expires,
-            settings=members("settings", settings),
-        )
+    members = {
+        "name": name,
+        "operatorId": operator,
+        "resourceIds": resource,
+        "expiresAt": expires,
+        "settings": json_object("settings", settings),
+    }
+    token = write_store(
+        lambda session: tokens.create(session, validated(tokens.NewToken, without_none(**members)))
     )
 
-    def words() -> None:
-        say(f"Token {made['id']} ({made['name']}). This is the only time its text is shown:")
-        give(made["token"])
+    def write_text() -> None:
+        info(f"Token {token['id']} ({token['name']}). This is the only time its text is shown:")
+        output(token["token"])
 
-    answer(made, words, as_json=as_json)
+    report(token, write_text, as_json=as_json)
 
 
 @app.command("list")
@@ -62,34 +65,37 @@ def list_(
         str | None,
         typer.Option(
             help="active, revoked or expired.",
-            autocompletion=offering(lambda: ("active", "revoked", "expired")),
+            autocompletion=completion(lambda: ("active", "revoked", "expired")),
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List tokens by id; secrets are not part of it."""
-    from gateway.operations import tokens as work
+    from gateway.cli.stores import read_store
+    from gateway.operations import tokens
 
-    found = carried_out(lambda: work.listed(status))
-    answer(
-        found,
-        lambda: give_table([{**one, "surfaces": work.surfaces(one)} for one in found], _COLUMNS),
-        as_json=as_json,
-    )
+    listed = read_store(lambda session: tokens.list_all(session, status=tokens.status_of(status)))
+
+    def write_table() -> None:
+        rows = [{**token, "surfaces": tokens.surfaces(token)} for token in listed]
+        output_table(rows, _COLUMNS)
+
+    report(listed, write_table, as_json=as_json)
 
 
 @app.command("show")
 def show(token_id: Id, as_json: AsJson = False) -> None:
     """Show one token with its settings."""
-    from gateway.operations import tokens as work
+    from gateway.cli.stores import read_store
+    from gateway.operations import tokens
 
-    found = carried_out(lambda: work.shown(token_id))
+    token = read_store(lambda session: tokens.read(session, token_id))
 
-    def words() -> None:
-        for member, value in found.items():
-            give(f"{member}: {json.dumps(value, ensure_ascii=False)}")
+    def write_text() -> None:
+        for member, value in token.items():
+            output(f"{member}: {json.dumps(value, ensure_ascii=False)}")
 
-    answer(found, words, as_json=as_json)
+    report(token, write_text, as_json=as_json)
 
 
 @app.command("change")
@@ -107,29 +113,29 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """Change a token; what is not named stays. It holds from the next request on."""
-    from gateway.operations import tokens as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import tokens
+    from gateway.operations.validation import validated
 
-    changed = carried_out(
-        lambda: work.changed(
-            token_id,
-            work.Changes(
-                name=name,
-                resource_ids=resource or None,
-                expires=expires,
-                settings=members("settings", settings),
-            ),
-        )
+    members = without_none(
+        name=name, resourceIds=resource or None, settings=json_object("settings", settings)
     )
-    answer(changed, lambda: say(f"Token {token_id} is changed."), as_json=as_json)
+    if expires is not None:
+        members["expiresAt"] = None if expires == "never" else expires
+    token = write_store(
+        lambda session: tokens.change(session, token_id, validated(tokens.TokenChange, members))
+    )
+    report(token, f"Token {token_id} is changed.", as_json=as_json)
 
 
 @app.command("revoke")
 def revoke(token_id: Id, as_json: AsJson = False) -> None:
     """Revoke a token; no later request passes with it."""
-    from gateway.operations import tokens as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import tokens
 
-    dead = carried_out(lambda: work.revoked(token_id))
-    answer(dead, lambda: say(f"Token {token_id} is revoked."), as_json=as_json)
+    token = write_store(lambda session: tokens.revoke(session, token_id))
+    report(token, f"Token {token_id} is revoked.", as_json=as_json)
 
 
 @app.command("rotate")
@@ -141,18 +147,21 @@ def rotate(
     as_json: AsJson = False,
 ) -> None:
     """Give a token a new secret, written to standard output, once."""
-    from gateway.operations import tokens as work
+    from gateway.cli.stores import write_store
+    from gateway.operations import tokens
 
-    made = carried_out(lambda: work.rotated(token_id, grace))
-    answer(made, lambda: give(made["token"]), as_json=as_json)
+    rotation = tokens.Rotation.model_validate({"graceSeconds": grace})
+    token = write_store(lambda session: tokens.rotate(session, token_id, rotation))
+    report(token, lambda: output(token["token"]), as_json=as_json)
 
 
 @app.command("export")
 def export(_as_json: OnlyJson = True) -> None:
     """Write the living tokens with the hashes of their texts, as JSON for `token import`."""
-    from gateway.operations import token_transfer as work
+    from gateway.cli.stores import read_store
+    from gateway.operations.token_transfer import export_tokens
 
-    give_json(carried_out(work.exported))
+    output_json(read_store(export_tokens))
 
 
 @app.command("import")
@@ -161,14 +170,9 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make the tokens of a file, all or none; those whose hash is there already are left alone."""
-    from gateway.cli.documents import reading
-    from gateway.operations import token_transfer as work
+    from gateway.cli.stores import write_store
+    from gateway.operations.token_transfer import import_tokens
 
-    report = carried_out(lambda: work.imported(reading(file)))
-    answer(
-        report,
-        lambda: say(
-            f"{len(report['imported'])} tokens imported, {len(report['present'])} there already."
-        ),
-        as_json=as_json,
-    )
+    names = write_store(lambda session: import_tokens(session, document(file)))
+    sentence = f"{len(names['imported'])} tokens imported, {len(names['present'])} there already."
+    report(names, sentence, as_json=as_json)

@@ -1,17 +1,16 @@
-"""Pages of the OAuth consent: the redirect to the provider and the result. They run no script."""
+"""The pages of an OAuth consent: the reconnect link and the callback. They run no scripts."""
 
 import base64
 import hashlib
 from html import escape
-from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from gateway.connections import reconnect_links
-from gateway.connections.oauth_flow import ConsentFailed, OAuthFlow
+from gateway.connections.oauth_flow import ConsentFailed
 from gateway.connections.oauth_servers import CALLBACK
-from gateway.management.auth import Process
+from gateway.services import AppServices
 from policy.refusals import InvalidInput, NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -24,44 +23,36 @@ POLICY = (
 )
 
 
-async def _flow(request: Request) -> OAuthFlow:
-    flow: OAuthFlow = request.app.state.services.oauth
-    return flow
+async def _charge(request: Request, services: AppServices) -> None:
+    """Charge the client address like a management call, because the pages write to the database."""
+    await services.entry.charge_management(request.scope)
 
 
-async def _charged(request: Request) -> None:
-    """Charge the address like a management call: each request writes to the database."""
-    await request.app.state.services.entry.charge_management(request.scope)
-
-
-Flow = Annotated[OAuthFlow, Depends(_flow)]
-
-
-@router.get(f"{reconnect_links.PATH}/{{link}}", dependencies=[Depends(_charged)])
-async def reconnect(link: str, flow: Flow, process: Process) -> Response:
+@router.get(f"{reconnect_links.PATH}/{{link}}", dependencies=[Depends(_charge)])
+async def reconnect(link: str, services: AppServices) -> Response:
     """Redirect the holder of a signed link to the provider's consent page."""
     try:
-        connection_id = process.links.verify(link)
-        started = await flow.start(
-            connection_id, redirect_uri=callback_url(process.settings.base_url)
+        connection_id = services.links.verify(link)
+        started = await services.oauth.start(
+            connection_id, redirect_uri=callback_url(services.settings.base_url)
         )
     except (reconnect_links.InvalidLink, NotFound, InvalidInput):
         return page("This link is no longer good", "Please ask for a new one.", status=410)
     return RedirectResponse(started.authorize_url, status_code=302)
 
 
-@router.get(CALLBACK, dependencies=[Depends(_charged)])
-async def callback(request: Request, flow: Flow) -> Response:
-    """Finish the consent when the provider redirects the person back."""
+@router.get(CALLBACK, dependencies=[Depends(_charge)])
+async def callback(request: Request, services: AppServices) -> Response:
+    """Finish the consent with the parameters of the provider's redirect."""
     try:
-        row = await flow.finish(dict(request.query_params))
+        row = await services.oauth.finish(dict(request.query_params))
     except ConsentFailed as failure:
         return page("The account is not connected", failure.message, status=failure.status)
     return page("The account is connected", f"{row.account_email} can be used again.")
 
 
 def callback_url(base_url: str) -> str:
-    """Return the redirect URI, which must be registered with the provider."""
+    """Return the redirect URI that must be registered with the provider."""
     return f"{base_url}{CALLBACK}"
 
 

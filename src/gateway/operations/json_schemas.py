@@ -1,7 +1,7 @@
 """
-JSON Schemas of TypedDicts: what a function is annotated to return is what is described.
+JSON Schemas of TypedDicts: what a function is annotated to return is what OpenAPI describes.
 
-The metadata of an `Annotated` member is its description (a text) or more of its schema (a `Form`).
+The metadata of an `Annotated` member is its description (a text) or further `Keywords`.
 """
 
 import inspect
@@ -32,26 +32,31 @@ _LEAVES: Mapping[Any, JsonSchema] = MappingProxyType(
 )
 
 
-class Form:
-    """What a schema says beside the type: a range, a format, words."""
+class Keywords:
+    """JSON Schema keywords beside the type: a range, a format, an enumeration."""
 
     def __init__(self, **schema: Any) -> None:
         self.schema: JsonSchema = schema
 
 
-def words(*known: Iterable[str]) -> Form:
-    """Allow the words of each of *known*, and no others."""
-    return Form(enum=[str(word) for some in known for word in some])
+def enum_of(*vocabularies: Iterable[str]) -> Keywords:
+    """Allow exactly the words of the *vocabularies*."""
+    return Keywords(enum=[str(word) for words in vocabularies for word in words])
 
 
-class Schemas:
-    """The components that answers are described with, each TypedDict under its own name."""
+class SchemaComponents:
+    """The OpenAPI components of responses; each TypedDict has its own name."""
 
     def __init__(self) -> None:
         self.components: dict[str, JsonSchema] = {}
 
-    def of(self, kind: Any) -> JsonSchema:
-        """Describe values of *kind*; a TypedDict is referred to, and has no members besides."""
+    def schema_of(self, kind: Any) -> JsonSchema:
+        """
+        Return the schema of *kind*; a TypedDict becomes a component and is referred to.
+
+        Raises:
+            TypeError: *kind* is no type of JSON values.
+        """
         if is_typeddict(kind):
             return self._named(kind)
         if kind in _LEAVES:
@@ -62,31 +67,31 @@ class Schemas:
         if origin is Annotated:
             return self._annotated(inner[0], kind.__metadata__)
         if origin is NotRequired:
-            return self.of(inner[0])
+            return self.schema_of(inner[0])
         if origin in {UnionType, Union}:  # of annotated types it is the latter
-            return nullable(self.of(inner[0]))
+            return nullable(self.schema_of(inner[0]))
         if origin in {list, Sequence}:
-            return {"type": "array", "items": self.of(inner[0])}
+            return {"type": "array", "items": self.schema_of(inner[0])}
         if origin is Mapping:
-            names, values = (self.of(one) for one in inner)
+            names, values = map(self.schema_of, inner)
             return {"type": "object", "propertyNames": names, "additionalProperties": values}
         raise TypeError(f"{kind} cannot be described")
 
-    def _annotated(self, kind: Any, told: Sequence[str | Form]) -> JsonSchema:
-        schema = self.of(kind)
-        for one in told:
-            schema |= {"description": one} if isinstance(one, str) else one.schema
+    def _annotated(self, kind: Any, metadata: Sequence[str | Keywords]) -> JsonSchema:
+        schema = self.schema_of(kind)
+        for item in metadata:
+            schema |= {"description": item} if isinstance(item, str) else item.schema
         return schema
 
     def _named(self, kind: Any) -> JsonSchema:
-        name = kind.__name__
-        if name not in self.components:
+        component = kind.__name__
+        if component not in self.components:
             members = get_type_hints(kind, include_extras=True)
-            self.components[name] = {
+            self.components[component] = {
                 "type": "object",
                 "description": inspect.getdoc(kind) or "",
-                "properties": {member: self.of(one) for member, one in members.items()},
-                "required": [member for member in members if member in kind.__required_keys__],
+                "properties": {name: self.schema_of(member) for name, member in members.items()},
+                "required": [name for name in members if name in kind.__required_keys__],
                 "additionalProperties": False,
             }
-        return {"$ref": f"#/components/schemas/{name}"}
+        return {"$ref": f"#/components/schemas/{component}"}

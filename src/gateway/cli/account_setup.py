@@ -1,0 +1,227 @@
+"""Connects accounts from a terminal: by consent, by device code, or with a secret that is tried."""
+
+import asyncio
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gateway.auth.token_lookup import open_row_reader
+from gateway.cli.console import info
+from gateway.cli.loopback import listen_for_redirect
+from gateway.cli.stores import open_store
+from gateway.connections.accounts import Accounts
+from gateway.connections.credentials import CredentialRepository
+from gateway.connections.oauth_flow import CONSENT_LIFETIME_MS, ConsentFailed, OAuthFlow
+from gateway.connections.oauth_servers import scopes_of
+from gateway.connections.rows import KINDS
+from gateway.connections.token_endpoints import TokenEndpoints
+from gateway.operations import rows, views
+from gateway.operations.connections import ConnectionService, NewConnection, Status, test_view
+from gateway.operations.validation import validated
+from gateway.store.database import Database
+from gateway.store.leases import Leases
+from gateway.store.tables import ConnectionRow
+from policy.refusals import InvalidInput
+from providers.failures import ProviderFailure
+from providers.http.origins import Origins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAccount:
+    """
+    The options of `connection add`.
+
+    Attributes:
+        secret: An API token, or with *client_id* the secret of an app-only client; None: consent.
+    """
+
+    kind: str
+    provider: str
+    account: str
+    operator_id: str
+    resource_id: int
+    writing: bool
+    site_ids: tuple[str, ...]
+    tenant: str
+    client_id: str
+    secret: str | None
+
+    def parse(self) -> NewConnection:
+        """
+        Return the connection to create.
+
+        Raises:
+            InvalidInput: There is no such kind or provider, or a value is invalid.
+        """
+        providers = KINDS.get(self.kind)
+        if providers is None:
+            raise InvalidInput(f"There is no {self.kind}, only {', '.join(KINDS)}.")
+        if self.provider not in providers:
+            only = " and ".join(providers)
+            raise InvalidInput(f"{self.provider} has no {self.kind}, only {only}.")
+        app_only = bool(self.client_id)
+        return validated(
+            NewConnection,
+            {
+                "resourceId": self.resource_id,
+                "operatorId": self.operator_id,
+                "kind": self.kind,
+                "provider": self.provider,
+                "mode": "selected_sites" if app_only else None,
+                "accountEmail": self.account,
+                "grantedScopes": self._scopes(app_only=app_only),
+                "selectedSiteIds": list(self.site_ids),
+                "credentials": self._credentials(),
+            },
+        )
+
+    def _scopes(self, *, app_only: bool) -> list[str]:
+        if app_only:
+            return ["Sites.Selected"]
+        if self.secret is None and self.writing:
+            return []  # a consent that has not been given yet
+        return list(scopes_of(self.kind, self.provider, writing=self.writing))
+
+    def _credentials(self) -> dict[str, str] | None:
+        if self.secret is None:
+            return None
+        if not self.client_id:
+            return {"apiToken": self.secret}
+        return {"clientId": self.client_id, "clientSecret": self.secret, "tenant": self.tenant}
+
+
+@dataclass(frozen=True, slots=True)
+class _Upstreams:
+    """An open store and the clients of the providers; a sandbox is called over its socket."""
+
+    database: Database
+    service: ConnectionService
+    endpoints: TokenEndpoints
+    accounts: Accounts
+    consents: OAuthFlow
+
+
+async def add(
+    account: NewAccount, *, device: bool, browser: bool, untested: bool
+) -> views.Connection:
+    """
+    Create a connection, and have its owner consent or its secret tried.
+
+    *untested* stores a secret without trying it.
+
+    Raises:
+        InvalidInput: The owner did not consent, or the account does not answer; nothing is stored.
+    """
+    new = account.parse()
+    async with _open_upstreams() as upstreams:
+        # Until its owner has consented or it has answered, no call may use it.
+        status: Status = "active" if untested else "needs_reauth"
+        async with upstreams.database.writing() as session:
+            connection = await upstreams.service.create(session, new, status=status)
+        if untested:
+            return connection
+        try:
+            row = await _read(upstreams, connection["id"])
+            if new.credentials is None:
+                row = await _consent(upstreams, row, device=device, browser=browser)
+            else:
+                row = await _try_out(upstreams, row)
+            return upstreams.service.view(row)
+        except BaseException:
+            async with upstreams.database.writing() as session:
+                await upstreams.service.remove(session, connection["id"])
+            raise
+
+
+async def reauthorise(connection_id: int, *, device: bool, browser: bool) -> views.Connection:
+    """Have the owner of a connection consent again."""
+    async with _open_upstreams() as upstreams:
+        row = await _read(upstreams, connection_id)
+        return upstreams.service.view(
+            await _consent(upstreams, row, device=device, browser=browser)
+        )
+
+
+async def test(connection_id: int) -> views.ConnectionTest:
+    """Make one harmless upstream read."""
+    async with _open_upstreams() as upstreams:
+        return test_view(await upstreams.accounts.test(await _read(upstreams, connection_id)))
+
+
+async def _try_out(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:
+    result = await upstreams.accounts.test(row)
+    if not result.ok:
+        raise InvalidInput(
+            f"{result.detail} Nothing is stored; --untested stores it without trying."
+        )
+    info(f"{result.detail} ({result.latency_ms} ms)")
+    return await _read(upstreams, row.id or 0)
+
+
+async def _consent(
+    upstreams: _Upstreams, row: ConnectionRow, *, device: bool, browser: bool
+) -> ConnectionRow:
+    try:
+        if device:
+            return await _consent_by_device_code(upstreams, row)
+        async with listen_for_redirect() as (redirect_uri, redirected):
+            started = await upstreams.consents.start(row.id or 0, redirect_uri=redirect_uri)
+            info("Open this address and agree:")
+            info(f"\n  {started.authorize_url}\n")
+            if browser:
+                await asyncio.to_thread(webbrowser.open, started.authorize_url)
+            async with asyncio.timeout(CONSENT_LIFETIME_MS / 1000):
+                parameters = await redirected
+            return await upstreams.consents.finish(parameters)
+    except TimeoutError:
+        raise InvalidInput("Nobody agreed in time.") from None
+    except ConsentFailed as failure:
+        raise InvalidInput(failure.message) from None
+
+
+async def _consent_by_device_code(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:
+    device_endpoint = upstreams.endpoints.device_endpoint(row.provider)
+    token_endpoint = upstreams.endpoints.token_endpoint(row.id or 0, row.provider, {})
+    if device_endpoint is None or token_endpoint is None:
+        raise InvalidInput("This provider has no device flow; leave out --device.")
+    writing = row.can_write or not row.granted_scopes
+    try:
+        begun = await device_endpoint.begin(scopes_of(row.kind, row.provider, writing=writing))
+        info(f"Open {begun.verification_uri} and enter the code {begun.user_code}")
+        async with asyncio.timeout(begun.lifetime):
+            while (tokens := await token_endpoint.device(begun.device_code)) is None:  # noqa: ASYNC110 - the provider is polled
+                await asyncio.sleep(begun.interval)
+    except ProviderFailure as failure:
+        raise InvalidInput(failure.message) from None
+    return await upstreams.consents.accept(row, tokens)
+
+
+async def _read(upstreams: _Upstreams, connection_id: int) -> ConnectionRow:
+    async with upstreams.database.reading() as session:
+        return await rows.get(session, ConnectionRow, connection_id)
+
+
+@asynccontextmanager
+async def _open_upstreams() -> AsyncIterator[_Upstreams]:
+    async with open_store() as (database, keyring, settings):
+        origins, row_reader = Origins(), open_row_reader(database)
+        endpoints = TokenEndpoints(origins, settings)
+        credentials = CredentialRepository(
+            row_reader,
+            database,
+            keyring,
+            endpoints=endpoints.token_endpoint,
+            leases=Leases(database),
+        )
+        try:
+            yield _Upstreams(
+                database,
+                ConnectionService(keyring=keyring, allowed_hosts=settings.upstream_hosts),
+                endpoints,
+                Accounts(origins, credentials, database, settings.upstreams),
+                OAuthFlow(database, keyring, endpoints),
+            )
+        finally:
+            row_reader.close()
+            await origins.aclose()

@@ -1,0 +1,167 @@
+"""The audit log of decisions: listed, followed and verified."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from gateway.audit import reading
+from gateway.audit.chain import Link, faults
+from gateway.audit.decision import Decision, Outcome
+from gateway.audit.reading import DecisionFilter, Numbered
+from gateway.operations import views
+from gateway.operations.inputs import Query, TimeText, WholeNumberText
+from gateway.operations.validation import details, invalid_query
+from gateway.secrets.keyring import Keyring
+from gateway.store import timestamps
+from gateway.store.database import Database, StorageUnavailable
+from policy.vocabulary import Code, Layer, Surface
+
+POLL_SECONDS = 1.0
+# Rows are stored in batches by several processes: one may appear this long after a later one.
+OVERLAP_MS = 15_000
+_PAGE = 500  # rows per query
+
+
+class DecisionQuery(Query):
+    """Filters of decisions as texts; `since` is part of the time asked for, `until` is not."""
+
+    token_id: Annotated[WholeNumberText, Field(ge=1, le=2**63 - 1)] | None = None
+    outcome: Outcome | None = None
+    surface: Surface | None = None
+    since: TimeText | None = None
+    until: TimeText | None = None
+    operation: Annotated[str, Field(max_length=64)] | None = None
+    layer: Layer | None = None
+    code: Code | None = None
+    request_id: Annotated[str, Field(max_length=128)] | None = None
+
+    def filter(self) -> DecisionFilter:
+        """Return the filter of the audit log."""
+        return DecisionFilter(**self.model_dump(include=set(DecisionQuery.model_fields)))
+
+
+def query(filters: Mapping[str, Any]) -> DecisionQuery:
+    """
+    Parse *filters*, named as in the API; None means any.
+
+    Raises:
+        InvalidInput: A filter has no valid value.
+    """
+    texts = {name: str(value) for name, value in filters.items() if value is not None}
+    try:
+        return DecisionQuery.model_validate(texts)
+    except ValidationError as error:
+        raise invalid_query(details(error)) from None
+
+
+async def list_newest(
+    database: Database,
+    wanted: DecisionQuery,
+    *,
+    limit: int,
+    before: tuple[int, int] | None = None,
+) -> list[views.Decision]:
+    """Return decisions, newest first; *before* is (milliseconds, id) of the last one returned."""
+    found = await reading.newest(database, wanted.filter(), limit=limit, before=before)
+    return [view(number, decision) for number, decision in found]
+
+
+async def follow(
+    database: Database,
+    wanted: DecisionQuery,
+    *,
+    last: int,
+    warn: Callable[[str], None],
+) -> AsyncGenerator[views.Decision, None]:
+    """
+    Yield the *last* decisions, oldest first, and then each new one, without end.
+
+    When the database does not answer, *warn* is called once and polling goes on.
+    """
+    log_filter = wanted.filter()
+    found = await reading.newest(database, log_filter, limit=max(last, 1))
+    for number, decision in found[:last][::-1]:
+        yield view(number, decision)
+    start = newest = max((_position(row) for row in found), default=(0, 0))
+    seen, reachable = set[int](), True
+    while True:
+        try:
+            recent = await _since(database, log_filter, newest[0] - OVERLAP_MS)
+        except StorageUnavailable:
+            if reachable:
+                warn("The database does not answer; trying again.")
+            reachable = False
+        else:
+            reachable = True
+            for number, decision in recent:
+                if number not in seen and (seen or (decision.at, number) > start):
+                    yield view(number, decision)
+            seen = {number for number, _ in recent}
+            newest = max((_position(row) for row in recent), default=newest)
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def verify(database: Database, keyring: Keyring) -> dict[str, Any]:
+    """Check every signature chain; return the number of `rows` and the `faults`."""
+    rows = 0
+
+    async def counted(
+        linked: AsyncIterator[tuple[Link, Decision]],
+    ) -> AsyncIterator[tuple[Link, Decision]]:
+        nonlocal rows
+        async for row in linked:
+            rows += 1
+            yield row
+
+    found = [
+        {"chain": fault.chain, "number": fault.number, "fault": fault.fault.value}
+        async for fault in faults(keyring, counted(reading.in_chain_order(database)))
+    ]
+    return {"rows": rows, "faults": found}
+
+
+def view(number: int, decision: Decision) -> views.Decision:
+    """Return the API's Decision object; *number* is its id."""
+    return {
+        "id": number,
+        "at": timestamps.to_text(decision.at),
+        "requestId": decision.request_id,
+        "tokenId": decision.token_id,
+        "operatorId": decision.operator_id,
+        "door": decision.door,
+        "surface": decision.surface,
+        "operation": decision.operation,
+        "resourceId": decision.resource_id,
+        "outcome": decision.outcome,
+        "layer": decision.layer,
+        "code": decision.code,
+        "status": decision.status,
+        "ruleId": decision.rule_id,
+        "policyRevision": decision.policy_rev,
+        "hiddenFields": decision.hidden_fields,
+        "cost": decision.cost,
+        "durationMs": round(decision.duration / 1000, 1),
+        "upstreamCalls": decision.upstream_calls,
+        "upstreamStatus": decision.upstream_status,
+    }
+
+
+def _position(row: Numbered) -> tuple[int, int]:
+    """Return where a row stands in the order of time."""
+    return row[1].at, row[0]
+
+
+async def _since(database: Database, wanted: DecisionFilter, since: int) -> list[Numbered]:
+    """Return the rows from *since* (milliseconds) on, oldest first."""
+    bounded = replace(wanted, since=max(since, wanted.since or 0))
+    rows = list[Numbered]()
+    before: tuple[int, int] | None = None
+    while True:
+        page = await reading.newest(database, bounded, limit=_PAGE, before=before)
+        rows += page
+        if len(page) < _PAGE:
+            return rows[::-1]
+        before = _position(page[-1])

@@ -1,0 +1,104 @@
+"""Root models and field types of what operations take: strict, and unknown members are refused."""
+
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+)
+from pydantic.alias_generators import to_camel
+
+from gateway.store import timestamps
+from rest_compat.openapi.json_schemas import JsonSchema
+
+
+class Input(BaseModel):
+    """Root of all inputs: camelCase members, no conversions, unknown members refused."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        hide_input_in_errors=True,
+    )
+
+
+def _without_defaults(schema: JsonSchema) -> None:
+    for member in schema["properties"].values():
+        member.pop("default", None)
+
+
+class Patch(Input):
+    """Root of changes: a member that is absent keeps its value, whatever the default here."""
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
+
+
+def _printable(text: str) -> str:
+    if any(ord(char) < 32 or 0x7F <= ord(char) < 0xA0 for char in text):
+        raise ValueError("must not have control characters")
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+def parse_time(value: object) -> int:
+    """
+    Read a time as milliseconds since the epoch.
+
+    Raises:
+        ValueError: *value* is not a text, or not a time.
+    """
+    if not isinstance(value, str):
+        raise ValueError("must be a time")  # noqa: TRY004 - pydantic turns ValueError into a detail
+    try:
+        return timestamps.parse(value)
+    except ValueError as problem:
+        raise ValueError("must be a time") from problem
+
+
+def _address(text: str) -> str:
+    local, at, domain = text.rpartition("@")
+    if not at or not local or not domain or any(char.isspace() for char in text):
+        raise ValueError("must be an e-mail address")
+    return text
+
+
+Name = Annotated[
+    str, Field(min_length=1, max_length=100), AfterValidator(_printable), AfterValidator(_not_blank)
+]
+DisplayName = Annotated[
+    str, Field(min_length=1, max_length=200), AfterValidator(_printable), AfterValidator(_not_blank)
+]
+ShortText = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
+EmailAddress = Annotated[
+    str, Field(max_length=320), AfterValidator(_printable), AfterValidator(_address)
+]
+RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Secret = Annotated[str, Field(min_length=1, max_length=16_384), AfterValidator(_printable)]
+Time = Annotated[int, PlainValidator(parse_time, json_schema_input_type=str)]  # milliseconds
+
+
+def _whole_number(text: object) -> object:
+    if isinstance(text, str) and not text.removeprefix("-").isdecimal():
+        raise ValueError("must be a whole number")
+    return text
+
+
+class Query(BaseModel):
+    """Root of filters, which come as texts: camelCase names, unknown ones refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
+
+
+WholeNumberText = Annotated[int, BeforeValidator(_whole_number)]
+TimeText = Annotated[int, BeforeValidator(parse_time, json_schema_input_type=str)]  # milliseconds

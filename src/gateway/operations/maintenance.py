@@ -1,0 +1,142 @@
+"""Maintenance of the store: schema versions, backup and restore."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, update
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DatabaseError
+from sqlmodel import col, select
+
+from gateway.errors import CommandError
+from gateway.settings import Settings
+from gateway.store import backups, revisions
+from gateway.store.database import Database
+from gateway.store.tables import AccessToken
+
+Progress = Callable[[int, int | None], None]  # units done, and their total if it is known
+
+
+async def current() -> dict[str, Any]:
+    """Return the `database` URL, its `version`, the `newest` version and the `missing` ones."""
+    async with _open_database() as database:
+        return await _status(database)
+
+
+async def upgrade() -> dict[str, Any]:
+    """Upgrade the schema to the newest version; return as `current`, and the version `before`."""
+    async with _open_database() as database:
+        before = await _known_version(database)
+        if database.path is not None:
+            database.path.parent.mkdir(parents=True, exist_ok=True)
+        await database.migrate()
+        return {**await _status(database), "before": before}
+
+
+async def downgrade(version: str) -> dict[str, Any]:
+    """Downgrade the schema to *version*; return as `current`, and the version `before`."""
+    if version not in (versions := revisions.known()):
+        raise CommandError(f"There is no version {version}, only {', '.join(reversed(versions))}.")
+    async with _open_database() as database:
+        before = await _known_version(database)
+        if before is None or before < version:
+            raise CommandError(f"The database is at {before or 'nothing'}: that is no way back.")
+        await revisions.downgrade(database, version)
+        return {**await _status(database), "before": before}
+
+
+async def back_up(target: Path, progress: Progress) -> dict[str, Any]:
+    """Copy the store to *target*; return the `file` and its `version`."""
+    async with _open_database() as database:
+        if await revisions.current(database) is None:
+            raise CommandError(f"There is nothing to copy at {safe_url(database)}.")
+        url = database.url
+    backups.back_up(url, target, progress)
+    return {"file": str(target), "version": backups.version_of(url, target)}
+
+
+async def restore(copy: Path, progress: Progress) -> dict[str, Any]:
+    """
+    Replace the store by *copy* and upgrade it to the newest version.
+
+    Returns:
+        As `current`, and the ids of `revived` tokens: revoked before, but not in the copy.
+    """
+    async with _open_database() as database:
+        url = database.url
+        version = backups.version_of(url, copy)
+        if version not in revisions.known():
+            raise CommandError(f"{copy} is of version {version}, which this program does not know.")
+        revoked, highest_rev = await _revoked_tokens(database)
+    if database.path is not None:
+        database.path.parent.mkdir(parents=True, exist_ok=True)
+    backups.restore(url, copy, progress)
+    async with _open_database() as database:
+        await database.migrate()
+        async with database.writing() as session:
+            # Running processes must not use a policy that they compiled before the restore.
+            await session.exec(
+                update(AccessToken).values(policy_rev=AccessToken.policy_rev + highest_rev + 1)
+            )
+            unrevoked = await session.exec(
+                select(AccessToken.id).where(col(AccessToken.revoked_at).is_(None))
+            )
+            revived = sorted(revoked & {token_id or 0 for token_id in unrevoked})
+        return {**await _status(database), "revived": revived}
+
+
+def safe_url(database: Database) -> str:
+    """Return the URL of *database* without its password."""
+    return make_url(database.url).render_as_string(hide_password=True)
+
+
+@asynccontextmanager
+async def _open_database() -> AsyncIterator[Database]:
+    """Open the database as it is: it is neither created nor migrated, and needs no secret key."""
+    database = Database.open(Settings().database)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+async def _status(database: Database) -> dict[str, Any]:
+    version, known = await revisions.current(database), revisions.known()
+    return {
+        "database": safe_url(database),
+        "version": version,
+        "newest": known[0],
+        "missing": sorted(_missing(version, known)),
+    }
+
+
+def _missing(version: str | None, known: Sequence[str]) -> Sequence[str]:
+    if version is None:
+        return known
+    return known[: known.index(version)] if version in known else ()
+
+
+async def _known_version(database: Database) -> str | None:
+    version = await revisions.current(database)
+    if version is not None and version not in revisions.known():
+        raise CommandError(
+            f"The database is of version {version}, which this program does not know."
+        )
+    return version
+
+
+async def _revoked_tokens(database: Database) -> tuple[set[int], int]:
+    """Return the ids of revoked tokens and the highest policy revision; none if unreadable."""
+    try:
+        if await revisions.current(database) != revisions.known()[0]:
+            return set(), 0
+    except DatabaseError:  # a damaged store is the reason for a restore
+        return set(), 0
+    async with database.reading() as session:
+        revoked = await session.exec(
+            select(AccessToken.id).where(col(AccessToken.revoked_at).is_not(None))
+        )
+        highest_rev = await session.exec(select(func.max(AccessToken.policy_rev)))
+        return {token_id or 0 for token_id in revoked}, highest_rev.one() or 0

@@ -1,0 +1,86 @@
+"""Operators: the people whose accounts are connected."""
+
+import uuid
+
+from sqlalchemy import delete, tuple_
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway.auth import tokens
+from gateway.operations import rows, views
+from gateway.operations.inputs import DisplayName, EmailAddress, Input, Patch
+from gateway.store import timestamps
+from gateway.store.tables import AccessToken, ConnectionRow, Operator, OperatorResource
+
+
+class NewOperator(Input):
+    email: EmailAddress
+    display_name: DisplayName
+
+
+class OperatorChange(Patch):
+    email: EmailAddress = ""
+    display_name: DisplayName = ""
+
+
+async def create(session: AsyncSession, new: NewOperator) -> views.Operator:
+    """Add an operator."""
+    operator = Operator(
+        id=str(uuid.uuid4()),
+        email=new.email,
+        display_name=new.display_name,
+        created_at=timestamps.now_ms(),
+    )
+    session.add(operator)
+    return view(operator)
+
+
+async def list_all(
+    session: AsyncSession, *, after: tuple[int, str] | None = None, limit: int | None = None
+) -> list[views.Operator]:
+    """Return operators, oldest first; *after* is (`created_at`, id) of the last one before."""
+    order = (col(Operator.created_at), col(Operator.id))
+    query = select(Operator).order_by(*order).limit(limit)
+    if after is not None:
+        query = query.where(tuple_(*order) > tuple_(*after))
+    return [view(operator) for operator in await session.exec(query)]
+
+
+async def read(session: AsyncSession, operator_id: str) -> views.Operator:
+    """Return one operator."""
+    return view(await rows.get(session, Operator, operator_id))
+
+
+async def change(
+    session: AsyncSession, operator_id: str, changed: OperatorChange
+) -> views.Operator:
+    """Change an operator's address or name."""
+    operator = await rows.get(session, Operator, operator_id, for_update=True)
+    operator.sqlmodel_update(changed.model_dump(exclude_unset=True))
+    session.add(operator)
+    return view(operator)
+
+
+async def remove(session: AsyncSession, operator_id: str) -> None:
+    """Remove an operator and its connections, and revoke its tokens."""
+    operator = await rows.get(session, Operator, operator_id, for_update=True)
+    resource_ids = set(
+        await session.exec(
+            select(ConnectionRow.resource_id).where(col(ConnectionRow.operator_id) == operator.id)
+        )
+    )
+    for table in (ConnectionRow, OperatorResource):
+        await session.exec(delete(table).where(col(table.operator_id) == operator.id))
+    await tokens.revoke(session, col(AccessToken.operator_id) == operator.id)
+    await tokens.bump_policy_rev(session, resource_ids)
+    await session.delete(operator)
+
+
+def view(operator: Operator) -> views.Operator:
+    """Return the API's Operator object."""
+    return {
+        "id": operator.id,
+        "email": operator.email,
+        "displayName": operator.display_name,
+        "createdAt": timestamps.to_text(operator.created_at),
+    }

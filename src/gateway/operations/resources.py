@@ -1,0 +1,118 @@
+"""Resources: the containers of connections that operators own and tokens reach."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
+
+from pydantic import Field
+from sqlalchemy import delete
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gateway.auth import tokens
+from gateway.operations import rows, views
+from gateway.operations.inputs import Input, Name, Patch
+from gateway.store import timestamps
+from gateway.store.tables import ConnectionRow, Operator, OperatorResource, Resource
+
+OperatorIds = Annotated[list[str], Field(max_length=1000)]
+
+
+class NewResource(Input):
+    name: Name
+    operator_ids: OperatorIds = Field(default_factory=list)
+
+
+class ResourceChange(Patch):
+    name: Name = ""
+    operator_ids: OperatorIds = Field(default_factory=list)
+
+
+async def create(session: AsyncSession, new: NewResource) -> views.Resource:
+    """Add a resource, linked to operators."""
+    await _lock_operators(session, new.operator_ids)
+    resource = Resource(name=new.name, created_at=timestamps.now_ms())
+    session.add(resource)
+    await session.flush()
+    await link(session, resource, new.operator_ids)
+    return await _view(session, resource)
+
+
+async def list_all(
+    session: AsyncSession, *, after: int = 0, limit: int | None = None
+) -> list[views.Resource]:
+    """Return resources by id; *after* is the id of the last one before."""
+    query = select(Resource).where(col(Resource.id) > after).order_by(col(Resource.id))
+    resources = (await session.exec(query.limit(limit))).all()
+    linked = await _operators_of(session, resources)
+    return [_object(resource, linked[resource.id or 0]) for resource in resources]
+
+
+async def read(session: AsyncSession, resource_id: int) -> views.Resource:
+    """Return one resource."""
+    return await _view(session, await rows.get(session, Resource, resource_id))
+
+
+async def change(
+    session: AsyncSession, resource_id: int, changed: ResourceChange
+) -> views.Resource:
+    """Change a resource's name or operators; a list replaces the previous one."""
+    await rows.get(session, Resource, resource_id)
+    await _lock_operators(session, changed.operator_ids)
+    resource = await rows.get(session, Resource, resource_id, for_update=True)
+    if "name" in changed.model_fields_set:
+        resource.name = changed.name
+        session.add(resource)
+    if "operator_ids" in changed.model_fields_set:
+        await link(session, resource, changed.operator_ids)
+    return await _view(session, resource)
+
+
+async def remove(session: AsyncSession, resource_id: int) -> None:
+    """Remove a resource, its connections and its links to tokens."""
+    resource = await rows.get(session, Resource, resource_id, for_update=True)
+    connections = col(ConnectionRow.resource_id) == resource.id
+    await session.exec(delete(ConnectionRow).where(connections))
+    await tokens.bump_policy_rev(session, [resource.id or 0])
+    await session.delete(resource)
+
+
+async def link(session: AsyncSession, resource: Resource, operator_ids: Iterable[str]) -> None:
+    """Make *operator_ids* the resource's operators, in place of the previous ones."""
+    linked = OperatorResource
+    await session.exec(delete(linked).where(col(linked.resource_id) == resource.id))
+    for operator_id in dict.fromkeys(operator_ids):
+        session.add(linked(operator_id=operator_id, resource_id=resource.id or 0))
+    await session.flush()
+
+
+async def _lock_operators(session: AsyncSession, operator_ids: Sequence[str]) -> None:
+    for position, operator_id in enumerate(operator_ids):
+        field = f"operatorIds[{position}]"
+        await rows.lock_reference(session, Operator, operator_id, field=field)
+
+
+async def _view(session: AsyncSession, resource: Resource) -> views.Resource:
+    return _object(resource, (await _operators_of(session, [resource]))[resource.id or 0])
+
+
+async def _operators_of(
+    session: AsyncSession, resources: Sequence[Resource]
+) -> Mapping[int, list[str]]:
+    """Return resource id -> ids of its operators, ascending."""
+    linked: dict[int, list[str]] = {resource.id or 0: [] for resource in resources}
+    for link_row in await session.exec(
+        select(OperatorResource)
+        .where(col(OperatorResource.resource_id).in_(linked))
+        .order_by(col(OperatorResource.operator_id))
+    ):
+        linked[link_row.resource_id].append(link_row.operator_id)
+    return linked
+
+
+def _object(resource: Resource, operator_ids: list[str]) -> views.Resource:
+    return {
+        "id": resource.id or 0,
+        "name": resource.name,
+        "operatorIds": operator_ids,
+        "createdAt": timestamps.to_text(resource.created_at),
+    }
