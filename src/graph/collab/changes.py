@@ -25,14 +25,10 @@ async def apply_change(change: Awaitable[T], *, refusable: bool = False) -> T:
     """
     Await a change upstream.
 
-    Args:
-        change: The call.
-        refusable: Whether every refusal of the provider is one of its policy.
-
     Raises:
-        AccessDenied: `PROVIDER_REFUSED`, the provider's policy forbids it.
-        InvalidInput: The provider, whose rules are stricter, does not accept the name.
-        Refusal: As `translate_failures`.
+        AccessDenied: `PROVIDER_REFUSED`, the provider's policy forbids it; if *refusable*, every
+            refusal of the provider means that.
+        InvalidInput: The provider, whose rules are stricter than ours, does not accept the name.
     """
     try:
         return await change
@@ -55,12 +51,7 @@ def parse_if_match(if_match: str | None) -> str | None:
 
 
 async def read_destination(access: AccessChecker, key: ItemKey) -> AccessibleFile:
-    """
-    Read the folder that a change creates something in.
-
-    Raises:
-        InvalidInput: It is not a folder.
-    """
+    """Read the folder that a change creates something in; InvalidInput if it is no folder."""
     parent = await access.read_parent(key)
     if not parent.file.is_folder:
         access.require_allowed(parent.facts)

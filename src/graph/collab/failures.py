@@ -76,10 +76,6 @@ def folder_not_downloadable() -> InvalidInput:
 def auth_warnings(
     context: Context, failed: Sequence[ConnectionWarning], sentences: Sequence[str] = ()
 ) -> tuple[str, ...] | None:
-    """
-    Return the sentences of `authWarnings`, each once; None when everything was read.
-
-    *failed* are the connections that failed, *sentences* the warnings of the page itself.
-    """
+    """Return the `authWarnings` of failed connections and of a page; None without any."""
     missing = warnings.warnings(context, Surface.COLLAB, failed) or ()
     return tuple(dict.fromkeys((*missing, *sentences))) or None

@@ -28,7 +28,7 @@ from graph.collab.inputs import (
     validate_text,
 )
 from graph.collab.types import DriveOperationResult
-from graph.collab.views import DriveOperationView
+from graph.collab.views import DriveOperationResultView
 from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_write_access
 from graph.collab.visibility.auto_rules import FILE, create_with_rule
 from graph.collab.visibility.folder_checks import require_contents_allowed
@@ -61,7 +61,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     conflict_behavior: Annotated[
         ConflictBehavior | None, Argument(description="What happens when the name is taken.")
     ] = ConflictBehavior.FAIL,
-) -> DriveOperationView:
+) -> DriveOperationResultView:
     """Store a file; at most 104857600 bytes over REST, 4 MiB here."""
     context, body = info.context, cast("UploadBody", content)
     name = validate_name(file_name, "fileName")
@@ -82,14 +82,14 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     if upload.conflict == "rename":
         context.refuse_uncertain_retry()  # it would add a second file
 
-    async def store() -> DriveOperationView:
+    async def store() -> DriveOperationResultView:
         created = await create_with_rule(
             context,
             FILE,
             _fingerprint(parent, name, size=body.size, renames=upload.conflict == "rename"),
             lambda: apply_change(context.content.upload(parent.file.key, upload)),
         )
-        return DriveOperationView(file_id=created.id)
+        return DriveOperationResultView(file_id=created.id)
 
     try:
         return await store()
@@ -108,7 +108,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
 async def create_folder(
     info: Info,
     written: Annotated[CreateDriveFolderInput, Argument(name="input", description="The folder.")],
-) -> DriveOperationView:
+) -> DriveOperationResultView:
     """Make a folder."""
     context = info.context
     name = validate_name(written.name, "input.name")
@@ -128,7 +128,7 @@ async def create_folder(
             context.content.create_folder(parent.file.key, name, description=description)
         ),
     )
-    return DriveOperationView(file_id=created.id)
+    return DriveOperationResultView(file_id=created.id)
 
 
 @guarded(CollabOp.RENAME_FILE, returns=DriveOperationResult)
@@ -139,7 +139,7 @@ async def rename_file(
     written: Annotated[RenameDriveFileInput, Argument(name="input", description="The new name.")],
     *,
     if_match: IfMatch = None,
-) -> DriveOperationView:
+) -> DriveOperationResultView:
     """Give a file or folder another name."""
     context = info.context
     key, name = ids.parse_file(file_id), validate_name(written.new_name, "input.newName")
@@ -147,7 +147,7 @@ async def rename_file(
     _require_not_root(target, "renamed")
     etag = parse_if_match(if_match) or target.file.etag
     renamed = await apply_change(context.content.rename(key, name, etag=etag))
-    return DriveOperationView(file_id=renamed.id)
+    return DriveOperationResultView(file_id=renamed.id)
 
 
 @guarded(CollabOp.MOVE_FILE, returns=DriveOperationResult)
@@ -158,7 +158,7 @@ async def move_file(
     written: Annotated[MoveDriveFileInput, Argument(name="input", description="Where to.")],
     *,
     if_match: IfMatch = None,
-) -> DriveOperationView:
+) -> DriveOperationResultView:
     """Move a file or folder within its library."""
     context = info.context
     key = ids.parse_file(file_id)
@@ -177,14 +177,14 @@ async def move_file(
         await require_contents_allowed(access, source)
     etag = parse_if_match(if_match) or source.file.etag
     moved = await apply_change(context.content.move(key, parent.file.key, etag=etag))
-    return DriveOperationView(file_id=moved.id)
+    return DriveOperationResultView(file_id=moved.id)
 
 
 @guarded(CollabOp.DELETE_FILE, returns=DriveOperationResult)
 @translate_failures
 async def delete_file(
     info: Info, file_id: FileId, *, if_match: IfMatch = None
-) -> DriveOperationView:
+) -> DriveOperationResultView:
     """Put a file or folder into the recycle bin."""
     context = info.context
     key = ids.parse_file(file_id)
@@ -194,7 +194,7 @@ async def delete_file(
     await require_contents_allowed(access, target)
     etag = parse_if_match(if_match) or target.file.etag
     await apply_change(context.content.delete(key, etag=etag))
-    return DriveOperationView(file_id=target.file.id)
+    return DriveOperationResultView(file_id=target.file.id)
 
 
 def _fingerprint(

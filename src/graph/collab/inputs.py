@@ -167,12 +167,7 @@ class UpdateListItemInput:
 
 
 def validate_name(name: str, field: str) -> str:
-    """
-    Return *name* if a file or folder may have it.
-
-    Raises:
-        InvalidInput: It may not.
-    """
+    """Return *name*; InvalidInput unless a file or folder may have it."""
     problem = None
     if not 1 <= len(name) <= MAX_NAME:
         problem = f"It must have 1 to {MAX_NAME} characters."
@@ -186,12 +181,7 @@ def validate_name(name: str, field: str) -> str:
 
 
 def validate_text(text: str | None, field: str, *, maximum: int) -> str | None:
-    """
-    Return *text*, None when it is empty.
-
-    Raises:
-        InvalidInput: It has more than *maximum* characters.
-    """
+    """Return *text*, None when it is empty; InvalidInput above *maximum* characters."""
     if len(text or "") > maximum:
         raise _invalid(field, f"It may have at most {maximum} characters.")
     return text or None
@@ -216,24 +206,14 @@ def resolve_media_type(mime_type: str | None, *, announced: str | None, name: st
 
 
 def require_text(value: str | None, field: str) -> str:
-    """
-    Return *value* trimmed.
-
-    Raises:
-        InvalidInput: It is absent or blank.
-    """
+    """Return *value* trimmed; InvalidInput if it is absent or blank."""
     if not (value or "").strip():
         raise _invalid(field, "It is required.")
     return (value or "").strip()
 
 
 def validate_address(value: str | None, field: str) -> str:
-    """
-    Return an e-mail address; upstream would report an invalid one as a policy refusal.
-
-    Raises:
-        InvalidInput: It is absent or invalid.
-    """
+    """Return an e-mail address; InvalidInput if it is absent or invalid."""
     address = require_text(value, field)
     if len(address) > MAX_ADDRESS or not _ADDRESS.fullmatch(address):
         raise _invalid(field, "It must be an e-mail address.")
@@ -241,12 +221,7 @@ def validate_address(value: str | None, field: str) -> str:
 
 
 def validate_fields(fields: object) -> dict[str, object]:
-    """
-    Return the column values of a list item.
-
-    Raises:
-        InvalidInput: *fields* is not an object of 1 to 100 members.
-    """
+    """Return the column values of a list item; InvalidInput unless they are 1 to 100."""
     if not isinstance(fields, dict) or not 1 <= len(fields) <= 100:
         raise _invalid("input.fields", "It must be an object with 1 to 100 members.")
     return fields

@@ -11,7 +11,7 @@ from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, valida
 from graph.collab.item_queries import ItemId, ListId, complete_rows, connector_attributes
 from graph.collab.site_queries import SiteId
 from graph.collab.types import CollabListItem, CollabListItemDeletion
-from graph.collab.views import DeletionView
+from graph.collab.views import CollabListItemDeletionView
 from graph.collab.visibility.access import AccessChecker, open_write_access
 from graph.collab.visibility.auto_rules import LIST_ITEM, create_with_rule
 from graph.collab.visibility.folder_checks import ROW_ATTRIBUTES, require_row_contents_allowed
@@ -102,7 +102,7 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
 @translate_failures
 async def delete_list_item(
     info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId, *, if_match: IfMatch = None
-) -> DeletionView:
+) -> CollabListItemDeletionView:
     """Put a list item into the recycle bin."""
     context = info.context
     key = ids.parse_row(site_id, list_id, item_id)
@@ -115,7 +115,7 @@ async def delete_list_item(
         await require_row_contents_allowed(access, row, target.facts)
     etag = parse_if_match(if_match) or row.etag
     await apply_change(context.content.delete_row(key, etag=etag))
-    return DeletionView()
+    return CollabListItemDeletionView()
 
 
 def _requested_fields(info: Info) -> frozenset[str]:

@@ -13,7 +13,7 @@ from graph.collab.labels import add_row_labels
 from graph.collab.paging import clean_text, fill_page, make_token, read_token
 from graph.collab.site_queries import PageToken, SiteId
 from graph.collab.types import CollabListItem, CollabListItemPage
-from graph.collab.views import RowPageView
+from graph.collab.views import CollabListItemPageView
 from graph.collab.visibility import column_masks
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.lookup_columns import find_hidden_columns
@@ -64,7 +64,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     ] = None,
     limit: Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")] = 50,
     page_token: PageToken = None,
-) -> RowPageView:
+) -> CollabListItemPageView:
     """List the items of a list."""
     context = info.context
     key = ids.parse_list(site_id, list_id)
@@ -96,7 +96,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     name = site_list.display_name if access.visible_lists([site_list]) else None
     rows = await complete_rows(context, access, page.items, fields, list_name=name)
     token = make_token(context, "collabListItems", binding, page.next)
-    return RowPageView(
+    return CollabListItemPageView(
         items=rows,
         next_page_token=token,
         has_more=token is not None,

@@ -9,7 +9,7 @@ import strawberry
 from graph.collab import ids
 from graph.collab.failures import translate_failures
 from graph.collab.types import ItemSensitivityLabel, SensitivityLabelList
-from graph.collab.views import ItemLabelView, LabelListView
+from graph.collab.views import ItemSensitivityLabelView, SensitivityLabelListView
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.rule_facts import Labels
 from graph.context import Info
@@ -23,12 +23,12 @@ T = TypeVar("T", File, Row)
 
 @guarded(CollabOp.READ_SENSITIVITY_LABELS, returns=SensitivityLabelList)
 @translate_failures
-async def sensitivity_labels(info: Info) -> LabelListView:
+async def sensitivity_labels(info: Info) -> SensitivityLabelListView:
     """List the labels that the organisation has."""
     context = info.context
     context.caller.usable_connections(Surface.COLLAB)
     labels = await context.content.labels()
-    return LabelListView(
+    return SensitivityLabelListView(
         labels=labels.items, access_info=context.caller.access_info(Surface.COLLAB)
     )
 
@@ -45,7 +45,7 @@ async def file_sensitivity_label(
             description="Labels are always read afresh; accepted, changes nothing."
         ),
     ] = False,
-) -> ItemLabelView:
+) -> ItemSensitivityLabelView:
     """Read the label of a file; every member is null when it has none."""
     del refresh
     context = info.context
@@ -53,14 +53,14 @@ async def file_sensitivity_label(
     access = open_access(context)
     file = (await access.read_file(key)).file
     if file.is_folder or context.caller.hides(CollabField.SENSITIVITY_LABEL):
-        return ItemLabelView()
+        return ItemSensitivityLabelView()
     labels = (await access.fact_loader.labels([file.key]))[file.key]
     if labels is UNKNOWN:
         raise Broken("The provider does not tell this file's label.")
     if not labels:
-        return ItemLabelView()
+        return ItemSensitivityLabelView()
     names = await _label_names(access, [labels])
-    return ItemLabelView(
+    return ItemSensitivityLabelView(
         label_id=labels[0].label_id,
         label_display_name=names.get(labels[0].label_id),
         assignment_method=labels[0].assignment_method,

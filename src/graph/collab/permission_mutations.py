@@ -17,7 +17,7 @@ from graph.collab.inputs import (
     validate_text,
 )
 from graph.collab.types import DriveOperationResult
-from graph.collab.views import DriveOperationView
+from graph.collab.views import DriveOperationResultView
 from graph.collab.visibility.access import open_write_access
 from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Context, Info
@@ -39,14 +39,14 @@ async def share_file(
     info: Info,
     file_id: FileId,
     written: Annotated[ShareDriveFileInput, Argument(name="input", description="With whom.")],
-) -> DriveOperationView:
+) -> DriveOperationResultView:
     """Let others at a file or folder."""
     context = info.context
     key, share = ids.parse_file(file_id), _share(written)
     file = await _read_with_contents(context, key)
     context.refuse_uncertain_retry()  # the provider would notify the recipients again
     permission_id = await apply_change(context.content.share(key, share), refusable=True)
-    return DriveOperationView(file_id=file.id, permission_id=permission_id)
+    return DriveOperationResultView(file_id=file.id, permission_id=permission_id)
 
 
 @guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
@@ -58,7 +58,7 @@ async def update_file_permission(
     written: Annotated[
         UpdateFilePermissionInput, Argument(name="input", description="What it shall allow.")
     ],
-) -> DriveOperationView:
+) -> DriveOperationResultView:
     """Change what a permission allows; the owner's cannot be changed."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
@@ -66,7 +66,7 @@ async def update_file_permission(
     await _require_changeable(context, key, permission)
     change = context.content.update_permission(key, permission, written.role.value)
     await apply_change(change, refusable=True)
-    return DriveOperationView(file_id=file.id, permission_id=permission)
+    return DriveOperationResultView(file_id=file.id, permission_id=permission)
 
 
 @guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
@@ -75,14 +75,14 @@ async def delete_file_permission(
     info: Info,
     file_id: FileId,
     permission_id: Annotated[str, Argument(description="The permission's id.")],
-) -> DriveOperationView:
+) -> DriveOperationResultView:
     """Take a permission away; the owner's cannot be."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
     file = await _read_with_contents(context, key)
     await _require_changeable(context, key, permission)
     await apply_change(context.content.delete_permission(key, permission), refusable=True)
-    return DriveOperationView(file_id=file.id)
+    return DriveOperationResultView(file_id=file.id)
 
 
 async def _read_with_contents(context: Context, key: ItemKey) -> File:
@@ -94,13 +94,7 @@ async def _read_with_contents(context: Context, key: ItemKey) -> File:
 
 
 async def _require_changeable(context: Context, key: ItemKey, permission_id: str) -> None:
-    """
-    Require that a permission exists and is not the owner's.
-
-    Raises:
-        NotFound: The file has no such permission.
-        InvalidInput: It is the owner's.
-    """
+    """Raise NotFound unless a permission exists, and InvalidInput if it is the owner's."""
     permissions = await context.content.permissions(key)
     matching = [permission for permission in permissions if permission.id == permission_id]
     if not matching:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Annotated
 
 import strawberry
@@ -10,7 +9,7 @@ import strawberry
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.types import CollabSearchPage
-from graph.collab.views import SearchHitView, SearchPageView
+from graph.collab.views import CollabSearchHitView, CollabSearchPageView
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.context import Info
 from graph.masking.guards import guarded
@@ -30,48 +29,44 @@ ENTITY_TYPES = ("driveItem", "listItem", "list", "site")
 
 Argument = strawberry.argument
 
-# Selector -> the mask word of the field that it reads.
-_SELECTORS: Mapping[str, CollabField] = MappingProxyType(
-    {
-        "title": CollabField.NAME,
-        "filename": CollabField.NAME,
-        "name": CollabField.NAME,
-        "filetype": CollabField.MIME_TYPE,
-        "fileextension": CollabField.MIME_TYPE,
-        "author": CollabField.OWNERS,
-        "createdby": CollabField.OWNERS,
-        "modifiedby": CollabField.OWNERS,
-        "editor": CollabField.OWNERS,
-        "path": CollabField.WEB_VIEW_LINK,
-        "contenttype": CollabField.CONTENT_TYPE,
-        "lastmodifiedtime": CollabField.MODIFIED_TIME,
-        "write": CollabField.MODIFIED_TIME,
-        "created": CollabField.CREATED_TIME,
-        "size": CollabField.SIZE,
-        "description": CollabField.DESCRIPTION,
-        "createdowsdate": CollabField.CREATED_TIME,
-        "modifiedowsdate": CollabField.MODIFIED_TIME,
-        "lastmodifiedtimeforretention": CollabField.MODIFIED_TIME,
-        "authorowsuser": CollabField.OWNERS,
-        "editorowsuser": CollabField.OWNERS,
-        "lastmodifiedby": CollabField.OWNERS,
-        "sharedwithusersowsuser": CollabField.SHARED_WITH,
-        "sharedwithdetails": CollabField.SHARED_WITH,
-        "contenttypeid": CollabField.CONTENT_TYPE,
-        "spcontenttype": CollabField.CONTENT_TYPE,
-        "informationprotectionlabelid": CollabField.SENSITIVITY_LABEL,
-        "sensitivitylabel": CollabField.SENSITIVITY_LABEL,
-        "sitename": CollabField.SITE_NAME,
-        "sitetitle": CollabField.SITE_NAME,
-        "parentlink": CollabField.PARENT_FOLDER,
-        "url": CollabField.WEB_VIEW_LINK,
-        "originalpath": CollabField.WEB_VIEW_LINK,
-        "serverredirectedurl": CollabField.WEB_VIEW_LINK,
-        "spsiteurl": CollabField.WEB_VIEW_LINK,
-        "spweburl": CollabField.WEB_VIEW_LINK,
-        "site": CollabField.WEB_VIEW_LINK,
-    }
-)
+# Mask word -> the selectors that read its fields.
+_SELECTORS_OF_WORD = {
+    CollabField.NAME: ("title", "filename", "name"),
+    CollabField.MIME_TYPE: ("filetype", "fileextension"),
+    CollabField.OWNERS: (
+        "author",
+        "createdby",
+        "modifiedby",
+        "editor",
+        "authorowsuser",
+        "editorowsuser",
+        "lastmodifiedby",
+    ),
+    CollabField.WEB_VIEW_LINK: (
+        "path",
+        "url",
+        "originalpath",
+        "serverredirectedurl",
+        "spsiteurl",
+        "spweburl",
+        "site",
+    ),
+    CollabField.CONTENT_TYPE: ("contenttype", "contenttypeid", "spcontenttype"),
+    CollabField.MODIFIED_TIME: (
+        "lastmodifiedtime",
+        "write",
+        "modifiedowsdate",
+        "lastmodifiedtimeforretention",
+    ),
+    CollabField.CREATED_TIME: ("created", "createdowsdate"),
+    CollabField.SIZE: ("size",),
+    CollabField.DESCRIPTION: ("description",),
+    CollabField.SHARED_WITH: ("sharedwithusersowsuser", "sharedwithdetails"),
+    CollabField.SENSITIVITY_LABEL: ("informationprotectionlabelid", "sensitivitylabel"),
+    CollabField.SITE_NAME: ("sitename", "sitetitle"),
+    CollabField.PARENT_FOLDER: ("parentlink",),
+}
+_WORD_OF_SELECTOR = {name: word for word, names in _SELECTORS_OF_WORD.items() for name in names}
 _SELECTOR = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*(?::(?!//)|>=|<=|<>|=|>|<)")
 _QUOTED = re.compile(r'"[^"]*"')
 # Rule types that a hit itself has the facts for; for other types its resource is read.
@@ -103,7 +98,7 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
         int | None, Argument(name="from", description="The index of the first hit, 0 to 10000.")
     ] = 0,
     limit: Annotated[int | None, Argument(description="1 to 100; more is lowered to 100.")] = 25,
-) -> SearchPageView:
+) -> CollabSearchPageView:
     """Search files, list items, lists and sites; `total` counts hits that are not shown too."""
     context = info.context
     site = ids.parse_site(site_id) if site_id else None
@@ -117,13 +112,12 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
     access = open_access(context)
     _require_unmasked_selectors(query.text, context.caller)
     if site is not None:
-        disclosure = access.require_listable_site(site)
-        results = await access.read_inside(disclosure, lambda: context.content.search(query))
+        results = await access.read_in_site(site, lambda: context.content.search(query))
     else:
         results = await context.content.search(query)
     page = results.items[0]
     hits = await _visible_hits(access, page.hits)
-    return SearchPageView(
+    return CollabSearchPageView(
         hits=tuple(_view(hit, context.caller, access) for hit in hits),
         from_=query.start,
         total=page.total,
@@ -184,8 +178,8 @@ def _is_visible_container(
     return hit.site is not None and access.allows_site(hit.site.site)
 
 
-def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> SearchHitView:
-    return SearchHitView(
+def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> CollabSearchHitView:
+    return CollabSearchHitView(
         entity_type=hit.entity_type,
         id=hit.id,
         title=hit.title,
@@ -234,13 +228,8 @@ def _start(from_: int | None) -> int:
 
 
 def _require_unmasked_selectors(text: str, caller: Caller) -> None:
-    """
-    Require that no selector reads a masked field; an unknown selector counts as a column.
-
-    Raises:
-        FieldNotVisible: A selector reads a masked field.
-    """
+    """Raise FieldNotVisible if a selector reads a masked field; an unknown one reads a column."""
     for match in _SELECTOR.finditer(_QUOTED.sub('""', text)):
         name = match[1].lower()
-        word = _SELECTORS.get(name, CollabField.FIELD_VALUES)
+        word = _WORD_OF_SELECTOR.get(name, CollabField.FIELD_VALUES)
         caller.require_visible(f"The selector {name}", word)

@@ -16,7 +16,7 @@ from graph.collab.types import (
     CollabSite,
     CollabSitePage,
 )
-from graph.collab.views import DrivePageView, ListPageView, SitePageView
+from graph.collab.views import CollabDrivePageView, CollabListPageView, CollabSitePageView
 from graph.collab.visibility.access import open_access
 from graph.collab.visibility.parent_visibility import site_name
 from graph.context import Context, Info
@@ -43,7 +43,7 @@ async def collab_sites(
     ] = None,
     limit: Annotated[int | None, Argument(description="1 to 100; more is lowered to 100.")] = 25,
     page_token: PageToken = None,
-) -> SitePageView:
+) -> CollabSitePageView:
     """List the sites in sight, by display name."""
     context = info.context
     search_text = clean_text(q, "q")
@@ -58,7 +58,7 @@ async def collab_sites(
     sites, next_key = cut_page(
         access.visible_sites(matching), _sort_key(context), limit=size, after=after
     )
-    return SitePageView(
+    return CollabSitePageView(
         sites=sites,
         next_page_token=make_token(context, "collabSites", binding, next_key),
         has_more=next_key is not None,
@@ -84,7 +84,7 @@ async def collab_drives(
     *,
     limit: Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")] = 50,
     page_token: PageToken = None,
-) -> DrivePageView:
+) -> CollabDrivePageView:
     """List the document libraries of a site, by name."""
     context = info.context
     site = ids.parse_site(site_id)
@@ -92,12 +92,11 @@ async def collab_drives(
     binding: dict[str, object] = {"site": site}
     after = read_token(context, "collabDrives", binding, page_token, tuple[str, str])
     access = open_access(context)
-    disclosure = access.require_listable_site(site)
-    all_drives = await access.read_inside(disclosure, lambda: context.content.drives(site))
+    all_drives = await access.read_in_site(site, lambda: context.content.drives(site))
     drives, next_key = cut_page(
         access.listable_drives(all_drives), _sort_key(context), limit=size, after=after
     )
-    return DrivePageView(
+    return CollabDrivePageView(
         drives=drives,
         next_page_token=make_token(context, "collabDrives", binding, next_key),
         has_more=next_key is not None,
@@ -116,7 +115,7 @@ async def collab_lists(
     ] = False,
     limit: Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")] = 50,
     page_token: PageToken = None,
-) -> ListPageView:
+) -> CollabListPageView:
     """List the lists of a site, by display name, without their columns."""
     context = info.context
     site, hidden = ids.parse_site(site_id), bool(include_hidden)
@@ -124,9 +123,8 @@ async def collab_lists(
     binding: dict[str, object] = {"site": site, "hidden": hidden}
     after = read_token(context, "collabLists", binding, page_token, tuple[str, str])
     access = open_access(context)
-    disclosure = access.require_listable_site(site)
-    all_lists = await access.read_inside(
-        disclosure, lambda: context.content.lists(site, include_hidden=hidden)
+    all_lists = await access.read_in_site(
+        site, lambda: context.content.lists(site, include_hidden=hidden)
     )
     lists, next_key = cut_page(
         access.visible_lists(all_lists), _sort_key(context), limit=size, after=after
@@ -136,7 +134,7 @@ async def collab_lists(
         lists = tuple(
             msgspec.structs.replace(site_list, site_name=name, columns=None) for site_list in lists
         )
-    return ListPageView(
+    return CollabListPageView(
         lists=lists,
         next_page_token=make_token(context, "collabLists", binding, next_key),
         has_more=next_key is not None,

@@ -1,4 +1,4 @@
-"""Records that the collab root fields return, in the shape of the schema's types."""
+"""Records that the collab root fields return: `XView` in the shape of the schema's type `X`."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,22 +16,16 @@ class PageView(Record, frozen=True, kw_only=True):
 
 
 class DriveFilePageView(PageView, frozen=True, kw_only=True):
-    """See the type DriveFilePage."""
-
     files: tuple[File, ...]
     auth_warnings: tuple[str, ...] | None
 
 
 class DriveFileAnswerView(Record, frozen=True, kw_only=True):
-    """See the type DriveFileAnswer."""
-
     file: File
     access_info: str | None
 
 
 class DriveFileLinkView(Record, frozen=True, kw_only=True):
-    """See the type DriveFileLink."""
-
     success: bool = True
     web_view_link: str | None = None
     download_url: str | None = None
@@ -46,15 +40,11 @@ class DriveFileLinkView(Record, frozen=True, kw_only=True):
 
 
 class DrivePermissionListView(Record, frozen=True, kw_only=True):
-    """See the type DrivePermissionList."""
-
     permissions: tuple[Permission, ...]
     access_info: str | None
 
 
-class DriveOperationView(Record, frozen=True, kw_only=True):
-    """See the type DriveOperationResult."""
-
+class DriveOperationResultView(Record, frozen=True, kw_only=True):
     success: bool = True
     file_id: str | None = None
     permission_id: str | None = None
@@ -62,48 +52,34 @@ class DriveOperationView(Record, frozen=True, kw_only=True):
     error_code: str | None = None
 
 
-class DrivePageView(PageView, frozen=True, kw_only=True):
-    """See the type CollabDrivePage."""
-
+class CollabDrivePageView(PageView, frozen=True, kw_only=True):
     drives: tuple[Drive, ...]
 
 
-class SitePageView(PageView, frozen=True, kw_only=True):
-    """See the type CollabSitePage."""
-
+class CollabSitePageView(PageView, frozen=True, kw_only=True):
     sites: tuple[Site, ...]
     auth_warnings: tuple[str, ...] | None
 
 
-class ListPageView(PageView, frozen=True, kw_only=True):
-    """See the type CollabListPage."""
-
+class CollabListPageView(PageView, frozen=True, kw_only=True):
     lists: tuple[SiteList, ...]
 
 
-class RowPageView(PageView, frozen=True, kw_only=True):
-    """See the type CollabListItemPage."""
-
+class CollabListItemPageView(PageView, frozen=True, kw_only=True):
     items: tuple[Row, ...]
     auth_warnings: tuple[str, ...] | None
 
 
-class DeletionView(Record, frozen=True, kw_only=True):
-    """See the type CollabListItemDeletion."""
-
+class CollabListItemDeletionView(Record, frozen=True, kw_only=True):
     success: bool = True
 
 
-class LabelListView(Record, frozen=True, kw_only=True):
-    """See the type SensitivityLabelList."""
-
+class SensitivityLabelListView(Record, frozen=True, kw_only=True):
     labels: tuple[SensitivityLabel, ...]
     access_info: str | None
 
 
-class ItemLabelView(Record, frozen=True, kw_only=True):
-    """See the type ItemSensitivityLabel."""
-
+class ItemSensitivityLabelView(Record, frozen=True, kw_only=True):
     success: bool = True
     label_id: str | None = None
     label_display_name: str | None = None
@@ -112,9 +88,7 @@ class ItemLabelView(Record, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class SearchHitView(Record, frozen=True, kw_only=True):
-    """See the type CollabSearchHit."""
-
+class CollabSearchHitView(Record, frozen=True, kw_only=True):
     entity_type: str
     id: str
     title: str | None
@@ -123,10 +97,8 @@ class SearchHitView(Record, frozen=True, kw_only=True):
     last_modified_date_time: datetime | None
 
 
-class SearchPageView(Record, frozen=True, kw_only=True):
-    """See the type CollabSearchPage."""
-
-    hits: tuple[SearchHitView, ...]
+class CollabSearchPageView(Record, frozen=True, kw_only=True):
+    hits: tuple[CollabSearchHitView, ...]
     from_: int
     total: int
     more_results_available: bool

@@ -24,20 +24,20 @@ def within(content, name, kind="folder", action="allow"):
 async def test_an_upload_in_block_all_mode_stores_an_allow_rule(content):
     token = await content.block_all_token(within(content, "boats", "file_id"))
 
-    made = await upload(content, token)
+    upload_response = await upload(content, token)
 
-    assert made.status_code == 200, made.text
-    file_id = made.json()["fileId"]
+    assert upload_response.status_code == 200, upload_response.text
+    file_id = upload_response.json()["fileId"]
     assert (await content.get(f"/files/{file_id}", token)).status_code == 200
     drive, _, item = file_id.removeprefix("collab:drive:").partition(":item:")
-    last = (await content.rules(token))[-1]
-    assert {name: last[name] for name in ("ruleType", "pattern", "action", "source")} == {
+    newest_rule = (await content.rules(token))[-1]
+    assert {name: newest_rule[name] for name in ("ruleType", "pattern", "action", "source")} == {
         "ruleType": "file_id",
         "pattern": f"{drive}:{item}",
         "action": "allow",
         "source": "auto",
     }
-    assert last["description"] == "created by this token"
+    assert newest_rule["description"] == "created by this token"
     assert await intents(content) == []
 
 
@@ -133,10 +133,10 @@ async def test_a_rule_that_cannot_be_stored_is_retried_and_the_response_has_the_
 ):
     token = await content.block_all_token(within(content, "boats"))
     book = content.world.gateway.services.rule_intents
-    store, fails = book._store, [True]
+    store, failures = book._store, [True]
 
     async def failing(intent, pattern):
-        if fails:
+        if failures:
             raise StorageUnavailable
         await store(intent, pattern)
 
@@ -147,7 +147,7 @@ async def test_a_rule_that_cannot_be_stored_is_retried_and_the_response_has_the_
     assert (response.status_code, body["error"], body["success"]) == (500, None, False)
     assert body["fileId"].startswith("collab:drive:")
     assert len(await intents(content)) == 1
-    fails.clear()
+    failures.clear()
     await book.store_pending()
     assert [rule["source"] for rule in await content.rules(token)] == ["manual", "auto"]
     assert await intents(content) == []

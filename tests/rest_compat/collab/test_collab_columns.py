@@ -38,19 +38,19 @@ SEEN = (
 @pytest.mark.parametrize(("column", "word"), SEEN)
 async def test_a_masked_column_is_null_and_not_fetched(readonly, column, word):
     token = await readonly.token_with_fields(*all_but(word, "name"))
-    whole = await values(
+    unmasked = await values(
         readonly, readonly.path("berths", 2), await readonly.token_with_fields(*all_but("name"))
     )
     readonly.forget_calls()
 
     for path in (readonly.path("berths", 2), readonly.path("berths", 0)):
-        for found in await values(readonly, path, token):
-            assert found[column] is None
-            assert found["Length"] > 0
-            assert {*found, "Until"} == {*whole[0]}  # one item has no value in it
-    asked = json.dumps([call["query"].get("$expand") for call in readonly.calls()])
-    assert column not in asked
-    assert "Length" in asked
+        for fields in await values(readonly, path, token):
+            assert fields[column] is None
+            assert fields["Length"] > 0
+            assert {*fields, "Until"} == {*unmasked[0]}  # one item has no value in it
+    expands = json.dumps([call["query"].get("$expand") for call in readonly.calls()])
+    assert column not in expands
+    assert "Length" in expands
 
 
 @pytest.mark.parametrize(("column", "word"), SEEN)
@@ -58,14 +58,14 @@ async def test_a_selected_masked_column_is_null(readonly, column, word):
     token = await readonly.token_with_fields(*all_but(word))
     readonly.forget_calls()
 
-    found = await values(
+    rows = await values(
         readonly, readonly.path("berths", 0), token, selectFields=f"{column},Length"
     )
 
-    assert [set(values) for values in found] == [{column, "Length"}] * 4
-    assert {values[column] for values in found} == {None}
-    asked = [str(call["query"].get("$expand", "")) for call in readonly.calls()]
-    assert not any(f"$select={column}" in expand or f",{column}" in expand for expand in asked)
+    assert [set(values) for values in rows] == [{column, "Length"}] * 4
+    assert {values[column] for values in rows} == {None}
+    expands = [str(call["query"].get("$expand", "")) for call in readonly.calls()]
+    assert not any(f"$select={column}" in expand or f",{column}" in expand for expand in expands)
 
 
 LOOKS = (
@@ -111,23 +111,23 @@ async def test_the_list_of_a_library_hides_masked_names_types_and_sizes(readonly
     }
     for word, columns in faces.items():
         token = await readonly.token_with_fields(*all_but(word))
-        found = await values(readonly, path, token)
-        assert len(found) == 7
-        for fields in found:
+        rows = await values(readonly, path, token)
+        assert len(rows) == 7
+        for fields in rows:
             assert {fields.get(column) for column in columns} == {None}, word
             assert fields["Created"] is not None
 
 
 async def test_masked_owners_are_removed_from_permissions(readonly):
     path = f"/files/{readonly.id('notes')}/permissions"
-    whole = (await readonly.get(path)).json()["permissions"]
+    unmasked = (await readonly.get(path)).json()["permissions"]
     masked = (
         await readonly.get(path, await readonly.token_with_fields(*all_but("owners")))
     ).json()["permissions"]
 
-    assert [entry["id"] for entry in masked] == [entry["id"] for entry in whole]
-    assert {entry["role"] for entry in whole} > {"owner"}
-    for before, after in zip(whole, masked, strict=True):
+    assert [entry["id"] for entry in masked] == [entry["id"] for entry in unmasked]
+    assert {entry["role"] for entry in unmasked} > {"owner"}
+    for before, after in zip(unmasked, masked, strict=True):
         if before["role"] == "owner":
             assert (after["emailAddress"], after["displayName"]) == (None, None)
         else:
@@ -143,9 +143,9 @@ async def test_too_many_columns_to_select_are_all_read_and_nulled():
     columns = tuple(Column(name=f"Column{n:04}" + "x" * 40) for n in range(400))
     created = Column(name="Created", column_type="dateTime")
 
-    found = select_fields((*columns, created), frozenset({"Created"}), None)
+    selection = select_fields((*columns, created), frozenset({"Created"}), None)
 
-    assert (found.requested, found.nulled) == (None, ("Created",))
+    assert (selection.requested, selection.nulled) == (None, ("Created",))
 
 
 async def test_a_formula_mentions_whole_column_names_only():

@@ -17,8 +17,8 @@ async def test_a_listing_under_many_folder_rules_makes_few_calls(content):
 
     assert len(response.json()["files"]) == 100
     # The folder, its ancestors, one page, and a batch of labels per twenty files.
-    outer = [call for call in content.calls() if not call.get("batch")]
-    assert len(outer) == 1 + 1 + 1 + 5
+    unbatched_calls = [call for call in content.calls() if not call.get("batch")]
+    assert len(unbatched_calls) == 1 + 1 + 1 + 5
 
 
 async def test_facts_that_no_rule_needs_are_not_fetched(content):
@@ -42,8 +42,8 @@ async def test_a_page_is_filled_past_hidden_list_items(content):
         [{"Title": f"Tide {n}", "Height": 1000 - n} for n in range(1, 301)],
     )
     content.make.keep()
-    seen = [("list_item_id", content.row("tides", number), "allow") for number in (1, 150)]
-    token = await content.block_all_token(*seen)
+    visible_rules = [("list_item_id", content.row("tides", number), "allow") for number in (1, 150)]
+    token = await content.block_all_token(*visible_rules)
     content.forget_calls()
 
     response = await content.get(content.path("tides", 0), token, orderBy="Height", limit=2)
@@ -51,5 +51,5 @@ async def test_a_page_is_filled_past_hidden_list_items(content):
     body = response.json()
     assert [item["name"] for item in body["items"]] == ["Tide 150", "Tide 1"]
     assert (body["hasMore"], body["nextPageToken"]) == (False, None)
-    listed = [call for call in content.calls() if call["path"].endswith("/items")]
-    assert len(listed) == 3  # a page of two items, then two pages of two hundred
+    list_calls = [call for call in content.calls() if call["path"].endswith("/items")]
+    assert len(list_calls) == 3  # a page of two items, then two pages of two hundred

@@ -26,7 +26,7 @@ async def rule_of(readonly, token, action):
 
 
 @pytest.mark.parametrize(
-    ("rules", "asked"),
+    ("rules", "request_path"),
     [
         pytest.param([("file_id", "notes")], "notes", id="by its id"),
         pytest.param([("folder", "boats")], "plan", id="by a folder above it"),
@@ -35,7 +35,7 @@ async def rule_of(readonly, token, action):
         pytest.param([("sensitivity_label_id", "secret")], "plan", id="by its label"),
     ],
 )
-async def test_only_the_operator_sees_the_blocking_rule(readonly, rules, asked):
+async def test_only_the_operator_sees_the_blocking_rule(readonly, rules, request_path):
     ((kind, name),) = rules
     patterns = {
         "drive_id": lambda: readonly.resources[name].drive_id,
@@ -46,8 +46,8 @@ async def test_only_the_operator_sees_the_blocking_rule(readonly, rules, asked):
     token = await readonly.token((kind, pattern, "block"))
     rule = await rule_of(readonly, token, "block")
 
-    response = await readonly.get(f"/files/{readonly.id(asked)}", token)
-    linked = await readonly.graphql(LINK, token, id=readonly.id(asked))
+    response = await readonly.get(f"/files/{readonly.id(request_path)}", token)
+    linked = await readonly.graphql(LINK, token, id=readonly.id(request_path))
 
     assert response.json() == {
         "error": "BLOCKED",
@@ -60,7 +60,7 @@ async def test_only_the_operator_sees_the_blocking_rule(readonly, rules, asked):
         ("collabFile", "refused", "scope", "BLOCKED", 404, rule),
         ("collabFileLink", "refused", "scope", "BLOCKED", 404, rule),
     ]
-    assert {row.resource_id for row in rows} == {readonly.id(asked)}
+    assert {row.resource_id for row in rows} == {readonly.id(request_path)}
 
 
 async def test_a_block_by_default_names_no_rule(readonly):

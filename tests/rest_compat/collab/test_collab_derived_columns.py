@@ -44,9 +44,9 @@ async def derived(content):
 async def test_columns_calculated_from_a_masked_column_are_hidden(derived):
     token = await derived.token_with_fields(*all_but("created_time"))
 
-    (found,) = await values(derived, derived.path("tolls", 0), token)
+    (fields,) = await values(derived, derived.path("tolls", 0), token)
 
-    assert {name: found[name] for name in ("Made", "Later", "Twice", "Fee", "Created")} == {
+    assert {name: fields[name] for name in ("Made", "Later", "Twice", "Fee", "Created")} == {
         "Made": None,
         "Later": None,
         "Twice": 6,
@@ -62,12 +62,12 @@ async def test_columns_calculated_from_a_masked_column_are_hidden(derived):
 
 async def test_a_looked_up_name_is_hidden_with_names(derived):
     query = {"selectFields": "Berth,BerthLookupId,Fee"}
-    whole = await values(derived, derived.path("tolls", 0), await derived.token(), **query)
+    unmasked = await values(derived, derived.path("tolls", 0), await derived.token(), **query)
     token = await derived.token_with_fields(*all_but("name"))
 
     masked = await values(derived, derived.path("tolls", 0), token, **query)
 
-    assert whole == [{"Berth": "Berth 2", "BerthLookupId": "2", "Fee": 3}]
+    assert unmasked == [{"Berth": "Berth 2", "BerthLookupId": "2", "Fee": 3}]
     assert masked == [{"Berth": None, "BerthLookupId": "2", "Fee": 3}]
 
 
@@ -75,13 +75,13 @@ async def test_a_write_does_not_return_masked_columns(content):
     token = await content.token_with_fields(*all_but("name", "owners", "created_time"))
     body = {"fields": {"Title": "New", "Length": 3}}
 
-    made = await content.call("POST", content.path("berths", 0), token, json=body)
-    number = int(made.json()["id"].rpartition(":")[2])
+    created = await content.call("POST", content.path("berths", 0), token, json=body)
+    number = int(created.json()["id"].rpartition(":")[2])
     changed = await content.call("PATCH", content.path("berths", number), token, json=body)
 
-    for response, status in ((made, 201), (changed, 200)):
-        found = response.json()["fields"]
+    for response, status in ((created, 201), (changed, 200)):
+        fields = response.json()["fields"]
         assert response.status_code == status
-        assert found["Length"] == 3
+        assert fields["Length"] == 3
         for column in ("Title", "LinkTitle", "Created", "AuthorLookupId", "EditorLookupId"):
-            assert found[column] is None
+            assert fields[column] is None

@@ -11,15 +11,15 @@ async def explained(content, token, method, path, **more):
     async with content.client(token) as mine:
         token_id = (await mine.get("/api/access/token")).json()["id"]
     content.forget_calls()
-    asked = {"method": method, "path": content.prefix + path, **more}
+    question = {"method": method, "path": content.prefix + path, **more}
     async with content.client(ADMIN) as admin:
-        response = await admin.post(f"/api/access-tokens/{token_id}/explain", json=asked)
+        response = await admin.post(f"/api/access-tokens/{token_id}/explain", json=question)
     assert response.status_code == 200, response.text
     return response.json()
 
 
-def layer(found):
-    return next(layer["layer"] for layer in found["layers"] if layer["outcome"] == "refused")
+def layer(explanation):
+    return next(layer["layer"] for layer in explanation["layers"] if layer["outcome"] == "refused")
 
 
 def pair(content, name):
@@ -38,23 +38,27 @@ async def test_the_blocking_rule_is_named_and_its_removal_proposed(readonly):
         ("file_id", notes, "block"),
         ("mime_type", "image/*", "block"),
     )
-    known = await readonly.rules(token)
-    found = await explained(readonly, token, "GET", f"/files/{readonly.id('notes')}")
+    rules_before = await readonly.rules(token)
+    explanation = await explained(readonly, token, "GET", f"/files/{readonly.id('notes')}")
 
-    assert (found["status"], found["error"], layer(found)) == (404, "BLOCKED", "scope")
-    assert found["rule"] == {
-        "id": known[1]["id"],
+    assert (explanation["status"], explanation["error"], layer(explanation)) == (
+        404,
+        "BLOCKED",
+        "scope",
+    )
+    assert explanation["rule"] == {
+        "id": rules_before[1]["id"],
         "ruleType": "file_id",
         "pattern": notes,
         "action": "block",
     }
-    assert found["change"] == {
+    assert explanation["change"] == {
         "settings": {},
         "addRules": [],
-        "removeRules": [known[1]["id"]],
-        "text": f"Remove rule {known[1]['id']}: block file_id {notes}.",
+        "removeRules": [rules_before[1]["id"]],
+        "text": f"Remove rule {rules_before[1]['id']}: block file_id {notes}.",
     }
-    assert drive not in str(found)
+    assert drive not in str(explanation)
 
 
 async def test_all_blocking_rules_are_removed_and_an_allow_rule_added(readonly):
@@ -62,21 +66,21 @@ async def test_all_blocking_rules_are_removed_and_an_allow_rule_added(readonly):
     token = await readonly.block_all_token(
         ("file_id", thing.id, "block"), ("drive_id", thing.drive_id, "block")
     )
-    known = await readonly.rules(token)
-    found = await explained(readonly, token, "GET", f"/files/{readonly.id('sketch')}")
+    rules_before = await readonly.rules(token)
+    explanation = await explained(readonly, token, "GET", f"/files/{readonly.id('sketch')}")
 
-    assert sorted(found["change"]["removeRules"]) == [rule["id"] for rule in known]
-    assert found["change"]["addRules"] == allowing("file_id", pair(readonly, "sketch"))
-    assert found["change"]["settings"] == {}
+    assert sorted(explanation["change"]["removeRules"]) == [rule["id"] for rule in rules_before]
+    assert explanation["change"]["addRules"] == allowing("file_id", pair(readonly, "sketch"))
+    assert explanation["change"]["settings"] == {}
 
 
 async def test_the_allowing_rule_is_named(readonly):
     token = await readonly.block_all_token(("file_id", pair(readonly, "notes"), "allow"))
     (rule,) = await readonly.rules(token)
-    found = await explained(readonly, token, "GET", f"/files/{readonly.id('notes')}")
+    explanation = await explained(readonly, token, "GET", f"/files/{readonly.id('notes')}")
 
-    assert (found["outcome"], found["status"]) == ("allowed", 200)
-    assert found["rule"]["id"] == rule["id"]
+    assert (explanation["outcome"], explanation["status"]) == ("allowed", 200)
+    assert explanation["rule"]["id"] == rule["id"]
 
 
 CASES = {
@@ -115,11 +119,15 @@ async def test_block_all_mode_proposes_the_narrowest_allow_rule(readonly, case):
     method, path, body, (kind, name) = case
     token = await readonly.block_all_token()
     more = {"body": body(readonly)} if body else {}
-    found = await explained(readonly, token, method, path(readonly), **more)
+    explanation = await explained(readonly, token, method, path(readonly), **more)
 
-    assert (found["status"], found["error"], found["rule"]) == (404, "BLOCKED", None)
-    assert found["change"]["addRules"] == allowing(kind, pair(readonly, name))
-    assert (found["change"]["settings"], found["change"]["removeRules"]) == ({}, [])
+    assert (explanation["status"], explanation["error"], explanation["rule"]) == (
+        404,
+        "BLOCKED",
+        None,
+    )
+    assert explanation["change"]["addRules"] == allowing(kind, pair(readonly, name))
+    assert (explanation["change"]["settings"], explanation["change"]["removeRules"]) == ({}, [])
 
 
 async def test_sites_lists_and_items_get_rules_of_their_own_type(readonly):
@@ -132,13 +140,13 @@ async def test_sites_lists_and_items_get_rules_of_their_own_type(readonly):
         (readonly.path("berths", 0), "list_id", of),
         (readonly.path("berths", 2), "list_item_id", f"{of}:2"),
     ):
-        found = await explained(readonly, token, "GET", path)
-        assert found["change"]["addRules"] == allowing(kind, pattern), path
+        explanation = await explained(readonly, token, "GET", path)
+        assert explanation["change"]["addRules"] == allowing(kind, pattern), path
 
 
 async def test_moving_a_folder_requires_rules_for_its_contents(readonly):
     token = await readonly.block_all_token()
-    found = await explained(
+    explanation = await explained(
         readonly,
         token,
         "PATCH",
@@ -146,7 +154,7 @@ async def test_moving_a_folder_requires_rules_for_its_contents(readonly):
         body={"destinationFolderId": readonly.id("houses")},
     )
 
-    assert found["change"]["addRules"] == [
+    assert explanation["change"]["addRules"] == [
         *allowing("file_id", pair(readonly, "inner")),
         *allowing("file_id", pair(readonly, "houses")),
         *allowing("folder", pair(readonly, "inner")),
@@ -156,11 +164,13 @@ async def test_moving_a_folder_requires_rules_for_its_contents(readonly):
 async def test_a_missing_resource_cannot_be_fixed_by_rules(readonly):
     token = await readonly.block_all_token(("mime_type", "text/*", "allow"))
     drive = readonly.resources["documents"].drive_id
-    found = await explained(readonly, token, "GET", f"/files/collab:drive:{drive}:item:absent")
+    explanation = await explained(
+        readonly, token, "GET", f"/files/collab:drive:{drive}:item:absent"
+    )
 
-    assert (found["error"], found["change"]) == ("BLOCKED", None)
-    assert found["unchangeable"] == "The token's connections see nothing under this id."
-    assert found["partialChange"]["addRules"] == allowing("file_id", f"{drive}:absent")
+    assert (explanation["error"], explanation["change"]) == ("BLOCKED", None)
+    assert explanation["unchangeable"] == "The token's connections see nothing under this id."
+    assert explanation["partialChange"]["addRules"] == allowing("file_id", f"{drive}:absent")
 
 
 async def test_explaining_a_write_changes_nothing(readonly):
@@ -193,10 +203,15 @@ async def test_explaining_a_write_changes_nothing(readonly):
         ("PATCH", readonly.path("berths", 2), {"fields": {"Title": "new"}}, 200),
         ("DELETE", readonly.path("berths", 2), None, 204),
     ):
-        found = await explained(readonly, token, method, path, **({"body": body} if body else {}))
-        assert (found["outcome"], found["status"]) == ("allowed", status), (path, found)
+        explanation = await explained(
+            readonly, token, method, path, **({"body": body} if body else {})
+        )
+        assert (explanation["outcome"], explanation["status"]) == ("allowed", status), (
+            path,
+            explanation,
+        )
         writes = [call for call in readonly.calls() if call["method"] not in ("GET", "HEAD")]
-        assert [one["path"] for one in writes if one["path"] != "/v1.0/$batch"] == [], path
+        assert [call["path"] for call in writes if call["path"] != "/v1.0/$batch"] == [], path
 
     assert readonly.names("documents") == names
     assert await readonly.rules(token) == rules
@@ -207,12 +222,12 @@ async def test_a_closed_internal_address_is_explained_as_a_wrong_request(readonl
     token = await readonly.token()
     async with readonly.client(token) as mine:
         token_id = (await mine.get("/api/access/token")).json()["id"]
-    asked = {"method": "GET", "path": "/internal/api/access/collab/sites"}
+    question = {"method": "GET", "path": "/internal/api/access/collab/sites"}
     async with readonly.client(ADMIN) as admin:
-        found = await admin.post(f"/api/access-tokens/{token_id}/explain", json=asked)
+        response = await admin.post(f"/api/access-tokens/{token_id}/explain", json=question)
 
-    told = found.json()  # the internal address is closed in this gateway
-    assert (told["status"], told["unchangeable"]) == (
+    explanation = response.json()  # the internal address is closed in this gateway
+    assert (explanation["status"], explanation["unchangeable"]) == (
         404,
         "The request itself is wrong; no setting of the token is the reason.",
     )

@@ -13,13 +13,13 @@ def blocking(content, kind, name):
 async def changes(content, token, folder):
     """Try every change of a whole folder; return the status and code of each."""
     path = f"/files/{content.id(folder)}"
-    given = await content.get(f"{path}/permissions")
+    permissions_response = await content.get(f"{path}/permissions")
     permission = next(
         permission["id"]
-        for permission in given.json()["permissions"]
+        for permission in permissions_response.json()["permissions"]
         if permission["emailAddress"] == BOB
     )
-    found = {}
+    outcomes = {}
     for name, method, end, body in (
         ("share", "POST", "/share", {"type": "anyone", "role": "reader"}),
         ("permit", "PATCH", f"/permissions/{permission}", {"role": "writer"}),
@@ -31,8 +31,8 @@ async def changes(content, token, folder):
             method, path + end, token, **({} if body is None else {"json": body})
         )
         word = response.json()["error"] if response.status_code >= 400 else None
-        found[name] = (response.status_code, word)
-    return found
+        outcomes[name] = (response.status_code, word)
+    return outcomes
 
 
 ALL = ("share", "permit", "withdraw", "move", "delete")
@@ -68,12 +68,12 @@ BLOCKS = (
 @pytest.mark.parametrize("rule", BLOCKS)
 async def test_a_folder_with_blocked_contents_is_not_changed(shared, rule):
     token = await shared.token(rule(shared))
-    there = shared.names("documents")
+    names_before = shared.names("documents")
     shared.forget_calls()
 
     assert await changes(shared, token, "boats") == REFUSED
     assert [call["path"] for call in writes(shared) if "$batch" not in call["path"]] == []
-    assert shared.names("documents") == there
+    assert shared.names("documents") == names_before
 
 
 async def test_a_folder_without_blocked_contents_is_changed(shared):
@@ -116,8 +116,10 @@ async def test_contents_that_the_token_created_are_deleted_with_the_folder(conte
     body = {"name": "Mine", "parentFolderId": content.id("boats")}
     folder = (await content.call("POST", "/folders", token, json=body)).json()["fileId"]
     params = {"fileName": "mine.txt", "folderId": folder}
-    made = await content.call("POST", "/files/upload", token, params=params, content=b"x")
-    assert made.status_code == 200, made.text
+    upload_response = await content.call(
+        "POST", "/files/upload", token, params=params, content=b"x"
+    )
+    assert upload_response.status_code == 200, upload_response.text
 
     response = await content.call("DELETE", f"/files/{folder}", token)
 
@@ -182,8 +184,8 @@ async def test_deleting_the_list_item_of_a_folder_checks_its_contents(content):
     assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
     assert "Boats" in content.names("documents")
 
-    done = await content.call(
+    deletion = await content.call(
         "DELETE", path, await content.token(blocking(content, "file_id", "house"))
     )
-    assert done.status_code == 204
+    assert deletion.status_code == 204
     assert "Boats" not in content.names("documents")

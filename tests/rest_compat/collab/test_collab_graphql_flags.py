@@ -70,11 +70,11 @@ def document(name):
     if name in MUTATIONS:
         root, word = SCHEMA.mutation_type, "mutation"
     field = root.fields[name]
-    given = required(field.args)
+    arguments_text = required(field.args)
     selected = (
         "{ __typename }" if graphql.is_object_type(graphql.get_named_type(field.type)) else ""
     )
-    return f"{word} {{ {name}{f'({given})' if given else ''} {selected} }}"
+    return f"{word} {{ {name}{f'({arguments_text})' if arguments_text else ''} {selected} }}"
 
 
 @pytest.mark.parametrize("name", FLAGS)
@@ -87,8 +87,8 @@ async def test_a_field_requires_exactly_its_flag(readonly, name):
     )
 
     (error,) = body["errors"]
-    told = (error["extensions"]["code"], error["extensions"]["httpStatus"])
-    assert told == ("OPERATION_NOT_ALLOWED", 422)
+    refusal = (error["extensions"]["code"], error["extensions"]["httpStatus"])
+    assert refusal == ("OPERATION_NOT_ALLOWED", 422)
     assert set(error["extensions"]["requiredOperation"].split(" or ")) == FLAGS[name]
     for flag in FLAGS[name]:
         token = await readonly.token(allowedCollabOperations=[flag], resources=(BROKEN,))

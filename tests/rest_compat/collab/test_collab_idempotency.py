@@ -11,7 +11,7 @@ FILE = {"params": {"fileName": "sketch.pdf", "conflictBehavior": "rename"}, "con
 
 
 @pytest.mark.parametrize(
-    ("does", "path", "sent"),
+    ("does", "path", "arguments"),
     [
         pytest.param("create_row", lambda of: of.path("berths", 0), {"json": ITEM}, id="an item"),
         pytest.param(
@@ -21,18 +21,21 @@ FILE = {"params": {"fileName": "sketch.pdf", "conflictBehavior": "rename"}, "con
     ],
 )
 async def test_an_unrecognisable_duplicate_is_not_created_again(
-    content, monkeypatch, does, path, sent
+    content, monkeypatch, does, path, arguments
 ):
-    make, made = getattr(MergedContent, does), []
+    create, created = getattr(MergedContent, does), []
 
     async def failing(*given, **more):
-        made.append(await make(*given, **more))
+        created.append(await create(*given, **more))
         raise RuntimeError
 
     monkeypatch.setattr(MergedContent, does, failing)
-    if "params" in sent:
-        sent = {**sent, "params": {**sent["params"], "folderId": content.id("boats")}}
-    keyed = {**sent, "headers": {"Idempotency-Key": "k"}}
+    if "params" in arguments:
+        arguments = {
+            **arguments,
+            "params": {**arguments["params"], "folderId": content.id("boats")},
+        }
+    keyed = {**arguments, "headers": {"Idempotency-Key": "k"}}
 
     first = await content.call("POST", path(content), **keyed)
     later = [await content.call("POST", path(content), **keyed) for _ in range(2)]
@@ -41,14 +44,14 @@ async def test_an_unrecognisable_duplicate_is_not_created_again(
     for response in later:
         assert (response.status_code, response.json()["message"]) == (504, UNKNOWN)
     assert [response.headers.get("idempotent-replayed") for response in later] == [None, "true"]
-    assert len(made) == 1
+    assert len(created) == 1
 
 
 async def test_a_retry_with_a_taken_name_is_a_conflict(content, monkeypatch):
-    make = MergedContent.create_folder
+    create = MergedContent.create_folder
 
     async def failing(*given, **more):
-        await make(*given, **more)
+        await create(*given, **more)
         raise RuntimeError
 
     monkeypatch.setattr(MergedContent, "create_folder", failing)

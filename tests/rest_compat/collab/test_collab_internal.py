@@ -68,8 +68,8 @@ async def test_the_decision_log_distinguishes_the_internal_address(content, insi
     await get(inside, "/api/access/collab/sites", token)
 
     admin = {"authorization": content.world.admin.headers["authorization"]}
-    told = (await inside.get("/api/decisions", headers=admin)).json()["decisions"]
-    assert [(one["door"], one["operation"]) for one in told] == [
+    decisions = (await inside.get("/api/decisions", headers=admin)).json()["decisions"]
+    assert [(decision["door"], decision["operation"]) for decision in decisions] == [
         ("rest", "collabSites"),
         ("internal", "collabSites"),
     ]

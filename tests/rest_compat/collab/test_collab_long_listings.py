@@ -42,32 +42,32 @@ async def test_listing_5000_files_under_10000_rules_costs_a_known_number_of_call
     names = [f"{at:04}.txt" for at in range(FILES)]
     drive = folder.drive_id
     others = [("folder", f"{drive}:01X{at}", "block") for at in range(RULES)]
-    some = [("file_id", f"{drive}:{one.id}", "block") for one in files[::2]]
+    some = [("file_id", f"{drive}:{file.id}", "block") for file in files[::2]]
     labelled = ("sensitivity_label_id", content.labels["secret"].id, "block")
-    whole = await content.token(*others)
+    unrestricted_token = await content.token(*others)
     half = await content.token(*some, *others[: RULES - len(some)])
     wary = await content.token(*some, labelled, *others[: RULES - len(some) - 1])
 
-    seen, costs = await pages(content, whole)
-    assert sorted(seen) == names
+    names_seen, costs = await pages(content, unrestricted_token)
+    assert sorted(names_seen) == names
     assert costs == [1 + ABOVE + 1 + LABELS] * 50
 
-    seen, costs = await pages(content, whole, orderBy="name", most=2)
-    assert seen == names[:200]
+    names_seen, costs = await pages(content, unrestricted_token, orderBy="name", most=2)
+    assert names_seen == names[:200]
     assert costs == [1 + ABOVE + 6 + LABELS] * 2
 
     # Every other file is hidden: two or three upstream pages fill one of ours.
-    seen, costs = await pages(content, half, most=3)
-    assert len(seen) == 300
-    assert set(seen) <= set(names[1::2])
+    names_seen, costs = await pages(content, half, most=3)
+    assert len(names_seen) == 300
+    assert set(names_seen) <= set(names[1::2])
     assert max(costs) <= 1 + ABOVE + 5 + LABELS
 
     # By name the folder is read once, however many of its files are hidden.
-    seen, costs = await pages(content, half, orderBy="name", most=2)
-    assert seen == names[1::2][:200]
+    names_seen, costs = await pages(content, half, orderBy="name", most=2)
+    assert names_seen == names[1::2][:200]
     assert costs == [1 + ABOVE + 6 + LABELS] * 2
 
     # A label rule needs the labels of every file of a page: of five pages at most.
-    seen, costs = await pages(content, wary, most=3)
-    assert set(seen) <= set(names[1::2])
+    names_seen, costs = await pages(content, wary, most=3)
+    assert set(names_seen) <= set(names[1::2])
     assert max(costs) <= 1 + ABOVE + 5 + 5 * LABELS

@@ -87,14 +87,18 @@ def showing(content):
 
 async def shown(content, token):
     """Return the values of the third toll: listed, by its id and by GraphQL."""
-    path, selected_sites = content.path("tolls", 0), {"selectFields": SELECTED}
-    listed = (await content.get(path, token, **selected_sites)).json()["items"][2]["fields"]
-    whole = (await content.get(content.path("tolls", 3), token)).json()["fields"]
+    path, selection = content.path("tolls", 0), {"selectFields": SELECTED}
+    listed_fields = (await content.get(path, token, **selection)).json()["items"][2]["fields"]
+    read_fields = (await content.get(content.path("tolls", 3), token)).json()["fields"]
     document = """query ($site: String!, $list: String!, $of: String) {
       collabListItems(siteId: $site, listId: $list, selectFields: $of) { items { fields } } }"""
     ids = {"site": content.id("yard"), "list": content.id("tolls")}
-    asked = await content.graphql(document, token, **ids, of=SELECTED)
-    return listed, whole, asked["data"]["collabListItems"]["items"][2]["fields"]
+    graphql_fields = await content.graphql(document, token, **ids, of=SELECTED)
+    return (
+        listed_fields,
+        read_fields,
+        graphql_fields["data"]["collabListItems"]["items"][2]["fields"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,12 +118,12 @@ async def test_a_look_up_into_a_partly_hidden_list_is_null(tolls, case):
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
     tolls.forget_calls()
 
-    listed, whole, asked = await shown(tolls, token)
+    listed_fields, read_fields, graphql_fields = await shown(tolls, token)
 
-    assert listed == asked == CLOSED
-    assert (whole["Fee"], whole["BerthLookupId"]) == (3, "2")
-    assert (whole["Others"], whole["Berth_x003a_State"]) == (None, None)
-    assert "Berth 2" not in json.dumps(whole)
+    assert listed_fields == graphql_fields == CLOSED
+    assert (read_fields["Fee"], read_fields["BerthLookupId"]) == (3, "2")
+    assert (read_fields["Others"], read_fields["Berth_x003a_State"]) == (None, None)
+    assert "Berth 2" not in json.dumps(read_fields)
     wanted = [call["query"]["$expand"][0] for call in tolls.calls() if "$expand" in call["query"]]
     named = {
         name
@@ -139,11 +143,11 @@ async def test_a_look_up_into_a_fully_visible_list_is_shown(tolls, case):
     rules, allow_all = showing(tolls)[case]
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
 
-    listed, whole, asked = await shown(tolls, token)
+    listed_fields, read_fields, graphql_fields = await shown(tolls, token)
 
-    assert listed == asked == OPEN
-    assert whole["Others"] == OPEN["Others"]
-    assert whole["Berth_x003a_State"] == "Free"
+    assert listed_fields == graphql_fields == OPEN
+    assert read_fields["Others"] == OPEN["Others"]
+    assert read_fields["Berth_x003a_State"] == "Free"
 
 
 async def test_a_look_up_into_another_site_is_null(content):
@@ -173,10 +177,10 @@ async def test_a_write_does_not_return_texts_of_a_hidden_list(tolls):
     token = await tolls.token(rule(tolls, "list_id", "berths", "block"))
     body = {"fields": {"Title": "New", "Fee": 9, "BerthLookupId": "2"}}
 
-    made = await tolls.call("POST", tolls.path("tolls", 0), token, json=body)
+    created = await tolls.call("POST", tolls.path("tolls", 0), token, json=body)
     changed = await tolls.call("PATCH", tolls.path("tolls", 3), token, json={"fields": {"Fee": 8}})
 
-    for response, status, fee in ((made, 201, 9), (changed, 200, 8)):
+    for response, status, fee in ((created, 201, 9), (changed, 200, 8)):
         assert response.status_code == status, response.text
         found = response.json()["fields"]
         assert (found["Fee"], found["BerthLookupId"], found["Others"]) == (fee, "2", None)
@@ -197,12 +201,12 @@ async def test_a_multi_value_look_up_is_written_by_item_numbers(tolls):
 
 async def test_the_summary_of_a_list_item_requires_unrestricted_access(tolls):
     query = {"q": "toll", "entityTypes": "listItem"}
-    whole = (await tolls.get("/search", **query)).json()["hits"]
+    hits = (await tolls.get("/search", **query)).json()["hits"]
     ruled = await tolls.token(rule(tolls, "list_id", "berths", "block"))
     masked = (await tolls.get("/search", ruled, **query)).json()["hits"]
 
-    assert "Berth 2" in whole[-1]["summary"]  # as upstream quotes it
-    assert masked == [entry | {"summary": None} for entry in whole]
+    assert "Berth 2" in hits[-1]["summary"]  # as upstream quotes it
+    assert masked == [entry | {"summary": None} for entry in hits]
     assert len(masked) == 3
 
 
@@ -233,11 +237,11 @@ async def test_folder_counts_are_hidden_from_restricted_tokens(content):
     path = f"/sites/{content.id('yard')}/lists/{library}/items/{library}:item:{number}"
     token = await content.token(("file_id", content.id("sketch"), "block"))
 
-    whole = (await content.get(path)).json()["fields"]
+    fields = (await content.get(path)).json()["fields"]
     ruled = (await content.get(path, token)).json()["fields"]
 
     counts = ("ItemChildCount", "FolderChildCount")
-    assert [whole[name] for name in counts] == ["1", "1"]
+    assert [fields[name] for name in counts] == ["1", "1"]
     assert [ruled[name] for name in counts] == [None, None]
 
 
@@ -274,8 +278,8 @@ async def test_hidden_look_up_sources_do_not_change_any_response(tolls, case, wa
 
     assert await answers(tolls, token) == before
     assert {status for status, _ in before[: len(PATHS)]} == {200, 400}
-    whole = (await tolls.get(tolls.path("tolls", 0), selectFields=SELECTED)).json()["items"][2]
-    assert whole["fields"] != OPEN  # an unrestricted token sees the difference
+    item = (await tolls.get(tolls.path("tolls", 0), selectFields=SELECTED)).json()["items"][2]
+    assert item["fields"] != OPEN  # an unrestricted token sees the difference
 
 
 async def answers(content, token):

@@ -154,13 +154,13 @@ def paths(readonly):
 
 
 async def everything(readonly, token):
-    found = {}
+    bodies = {}
     for name, path in paths(readonly).items():
         response = await readonly.get(path, token)
         assert response.status_code == 200, (path, response.text)
-        found[name] = response.json()
-        found[name].pop("accessInfo", None)
-    return found
+        bodies[name] = response.json()
+        bodies[name].pop("accessInfo", None)
+    return bodies
 
 
 def leaves(value, path=""):
@@ -180,31 +180,33 @@ def leaves(value, path=""):
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def whole(readonly):
+async def unmasked(readonly):
     return await everything(readonly, await readonly.token())
 
 
 @pytest.mark.parametrize("word", [str(word) for word in CollabField])
-async def test_a_mask_word_hides_exactly_its_fields(readonly, whole, word):
-    token = await readonly.token_with_fields(*(str(one) for one in CollabField if one != word))
+async def test_a_mask_word_hides_exactly_its_fields(readonly, unmasked, word):
+    token = await readonly.token_with_fields(
+        *(str(other) for other in CollabField if other != word)
+    )
 
     masked = await everything(readonly, token)
 
     for path, value in leaves(masked):
-        hidden = any(path == one or path.startswith(one + ".") for one in HIDES[word])
+        hidden = any(path == prefix or path.startswith(prefix + ".") for prefix in HIDES[word])
         if hidden:
             assert value is None, path
-    shown = {path for path, value in leaves(masked) if value is not None}
+    visible_paths = {path for path, value in leaves(masked) if value is not None}
     unexpected = {
         path
-        for path in {path for path, value in leaves(whole) if value is not None} - shown
-        if not any(path == one or path.startswith(one + ".") for one in HIDES[word])
+        for path in {path for path, value in leaves(unmasked) if value is not None} - visible_paths
+        if not any(path == prefix or path.startswith(prefix + ".") for prefix in HIDES[word])
         and ".downloadUrl" not in path
         and "hits.*.summary" not in path
     }
     assert unexpected == set()
-    assert masked.keys() == whole.keys()
-    assert all(masked[name].keys() == whole[name].keys() for name in whole)
+    assert masked.keys() == unmasked.keys()
+    assert all(masked[name].keys() == unmasked[name].keys() for name in unmasked)
 
 
 async def test_a_masked_field_is_not_fetched(readonly):
@@ -214,9 +216,9 @@ async def test_a_masked_field_is_not_fetched(readonly):
     await readonly.get(f"/files/{readonly.id('notes')}/download", token)
     await readonly.get(readonly.path("berths", 2), token)
 
-    asked = json.dumps([call["query"] for call in readonly.calls()])
+    queries = json.dumps([call["query"] for call in readonly.calls()])
     for word in ("createdBy", "webUrl", "size", "downloadUrl", "lastModifiedDateTime"):
-        assert word not in asked
+        assert word not in queries
     assert not any("permissions" in call["path"] for call in readonly.calls())
 
 
@@ -259,7 +261,7 @@ FILTERS = (
 @pytest.mark.parametrize(("path", "word"), FILTERS)
 async def test_filters_and_orders_on_a_masked_field_are_refused(readonly, path, word):
     path = path.replace("ITEMS", readonly.path("berths", 0))
-    others = [str(one) for one in CollabField if one != word]
+    others = [str(other) for other in CollabField if other != word]
     token = await readonly.token_with_fields(*others)
     readonly.forget_calls()
 

@@ -7,20 +7,23 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 async def above(readonly, token, name="sketch"):
     """Return the folder that a file response, a search and GraphQL show for a file."""
-    got = (await readonly.get(f"/files/{readonly.id(name)}", token)).json()["file"]
-    found = (await readonly.get(f"/files?q={name}", token)).json()["files"][0]
+    read_file = (await readonly.get(f"/files/{readonly.id(name)}", token)).json()["file"]
+    search_file = (await readonly.get(f"/files?q={name}", token)).json()["files"][0]
     document = """query ($of: String!) { collabFile(fileId: $of) { file {
       parentFolderId: parentFolderId parentFolderName: parentFolderName } } }"""
-    asked = (await readonly.graphql(document, token, of=readonly.id(name)))["data"]["collabFile"][
-        "file"
-    ]
-    seen = {(file["parentFolderId"], file["parentFolderName"]) for file in (got, found, asked)}
-    assert len(seen) == 1
-    return seen.pop()
+    graphql_file = (await readonly.graphql(document, token, of=readonly.id(name)))["data"][
+        "collabFile"
+    ]["file"]
+    parents = {
+        (file["parentFolderId"], file["parentFolderName"])
+        for file in (read_file, search_file, graphql_file)
+    }
+    assert len(parents) == 1
+    return parents.pop()
 
 
 @pytest.mark.parametrize(
-    ("rules", "allow_all", "told"),
+    ("rules", "allow_all", "expected_parent"),
     [
         pytest.param([], True, True, id="everything is allowed"),
         pytest.param([("file_id", "boats", "block")], True, False, id="the folder is blocked"),
@@ -31,7 +34,7 @@ async def above(readonly, token, name="sketch"):
         pytest.param([("list_item_id", "1", "block")], True, False, id="its list item is not"),
     ],
 )
-async def test_a_hidden_parent_folder_is_redacted(readonly, rules, allow_all, told):
+async def test_a_hidden_parent_folder_is_redacted(readonly, rules, allow_all, expected_parent):
     def pattern(kind, name):
         if kind == "drive_id":
             return readonly.resources[name].drive_id
@@ -39,11 +42,11 @@ async def test_a_hidden_parent_folder_is_redacted(readonly, rules, allow_all, to
             return str(readonly.resources["boats"].number)
         return readonly.id(name) if name in readonly.resources else name
 
-    given = [(kind, pattern(kind, name), action) for kind, name, action in rules]
-    token = await readonly.token(*given, collabAllowAllDefault=allow_all)
+    api_rules = [(kind, pattern(kind, name), action) for kind, name, action in rules]
+    token = await readonly.token(*api_rules, collabAllowAllDefault=allow_all)
 
     assert await above(readonly, token) == (
-        (readonly.id("boats"), "Boats") if told else (None, None)
+        (readonly.id("boats"), "Boats") if expected_parent else (None, None)
     )
 
 
@@ -57,9 +60,9 @@ async def test_the_listed_folder_is_not_read_twice(readonly):
     blocked = await readonly.token(("file_id", readonly.id("plan"), "block"))
     readonly.forget_calls()
 
-    listed = await readonly.get("/files", blocked, folderId=readonly.id("boats"))
+    listing = await readonly.get("/files", blocked, folderId=readonly.id("boats"))
 
-    assert {file["parentFolderName"] for file in listed.json()["files"]} == {"Boats"}
+    assert {file["parentFolderName"] for file in listing.json()["files"]} == {"Boats"}
     read = [call["path"] for call in readonly.calls() if call["method"] == "GET"]
     assert [path.rpartition("/")[2] for path in read] == [
         readonly.resources["boats"].id,
@@ -72,10 +75,13 @@ async def test_list_and_site_names_are_shown_only_when_visible(readonly):
     names = []
     for kind, pattern in (("list_item_id", row), ("list_id", of), ("site_id", readonly.id("yard"))):
         token = await readonly.block_all_token((kind, pattern, "allow"))
-        got = (await readonly.get(readonly.path("berths", 1), token)).json()
-        listed = (await readonly.get(readonly.path("berths", 0), token)).json()["items"][0]
-        assert (got["siteName"], got["listName"]) == (listed["siteName"], listed["listName"])
-        names.append((got["siteName"], got["listName"]))
+        read_file = (await readonly.get(readonly.path("berths", 1), token)).json()
+        listing = (await readonly.get(readonly.path("berths", 0), token)).json()["items"][0]
+        assert (read_file["siteName"], read_file["listName"]) == (
+            listing["siteName"],
+            listing["listName"],
+        )
+        names.append((read_file["siteName"], read_file["listName"]))
 
     assert names == [(None, None), (None, "Berths"), ("Yard", "Berths")]
     only_list = await readonly.block_all_token(("list_id", of, "allow"))
@@ -84,16 +90,21 @@ async def test_list_and_site_names_are_shown_only_when_visible(readonly):
 
 async def test_folder_sizes_are_hidden_from_restricted_tokens(readonly):
     """Nor does the order reveal it: for such a token a folder has no size."""
-    whole, cut = (
+    unrestricted_token, restricted_token = (
         await readonly.token(),
         await readonly.token(("file_id", readonly.id("plan"), "block")),
     )
     path = f"/files?folderId={readonly.id('documents')}&orderBy=size"
 
-    seen = (await readonly.get(f"/files/{readonly.id('boats')}", whole)).json()["file"]
-    hidden = (await readonly.get(f"/files/{readonly.id('boats')}", cut)).json()["file"]
-    assert (seen["size"] > 0, hidden["size"]) == (True, None)
-    first, second = [(await readonly.get(path, token)).json()["files"] for token in (whole, cut)]
+    visible = (await readonly.get(f"/files/{readonly.id('boats')}", unrestricted_token)).json()[
+        "file"
+    ]
+    hidden = (await readonly.get(f"/files/{readonly.id('boats')}", restricted_token)).json()["file"]
+    assert (parents["size"] > 0, hidden["size"]) == (True, None)
+    first, second = [
+        (await readonly.get(path, token)).json()["files"]
+        for token in (unrestricted_token, restricted_token)
+    ]
     assert [entry["name"] for entry in first] == ["Boats", "notes.txt", "Houses"]
     assert second[0]["name"] == "notes.txt"
     assert [entry["size"] for entry in second if entry["isFolder"]] == [None, None]

@@ -45,29 +45,29 @@ ABOUT = pytest.mark.parametrize(
 
 
 async def seen_by_get(readonly, token):
-    found = set()
+    visible = set()
     for name in FILES:
         response = await readonly.get(f"/files/{readonly.id(name)}", token)
         assert response.status_code in (200, 404)
         if response.status_code == 404:
             assert response.json()["error"] == "BLOCKED"
         else:
-            found.add(name)
-    return found
+            visible.add(name)
+    return visible
 
 
 async def seen_by_listing(readonly, token):
     ids = {readonly.id(name): name for name in FILES}
     roots = [f"/files?folderId={readonly.id(name)}" for name in ("boats", "inner", "houses")]
-    found = set()
+    visible = set()
     for path in ["/files", *roots]:
         response = await readonly.get(path, token)
         if response.status_code == 200:
             assert response.json()["hasMore"] is False
-            found |= {ids[file["id"]] for file in response.json()["files"]}
+            visible |= {ids[file["id"]] for file in response.json()["files"]}
         else:
             assert response.json()["error"] == "BLOCKED"
-    return found
+    return visible
 
 
 async def seen_by_search(readonly, token):
@@ -82,7 +82,7 @@ async def seen_by_search(readonly, token):
 
 @ABOUT
 async def test_allow_rules_show_their_matches_on_every_path(readonly, rules, matched):
-    token = await readonly.block_all_token(*[rule(readonly, *one) for one in rules])
+    token = await readonly.block_all_token(*[rule(readonly, *parts) for parts in rules])
 
     assert await seen_by_get(readonly, token) == matched
     assert await seen_by_listing(readonly, token) == matched
@@ -91,7 +91,7 @@ async def test_allow_rules_show_their_matches_on_every_path(readonly, rules, mat
 
 @ABOUT
 async def test_block_rules_hide_their_matches_on_every_path(readonly, rules, matched):
-    token = await readonly.token(*[rule(readonly, *one, "block") for one in rules])
+    token = await readonly.token(*[rule(readonly, *parts, "block") for parts in rules])
     left = set(FILES) - matched
 
     assert await seen_by_get(readonly, token) == left
@@ -101,9 +101,9 @@ async def test_block_rules_hide_their_matches_on_every_path(readonly, rules, mat
 
 @ABOUT
 async def test_a_block_wins_over_an_allow(readonly, rules, matched):
-    both = [rule(readonly, *one, action) for one in rules for action in ("allow", "block")]
+    all_rules = [rule(readonly, *parts, action) for parts in rules for action in ("allow", "block")]
 
-    assert await seen_by_get(readonly, await readonly.block_all_token(*both)) == set()
+    assert await seen_by_get(readonly, await readonly.block_all_token(*all_rules)) == set()
 
 
 async def test_every_call_on_a_blocked_resource_is_404_blocked(readonly):
@@ -122,8 +122,8 @@ async def test_every_call_on_a_blocked_resource_is_404_blocked(readonly):
         ("DELETE", path),
         ("GET", f"/files?folderId={readonly.id('boats')}"),
     ):
-        more = {"json": {**json, "role": "reader"}} if method in ("PATCH", "POST") else {}
-        response = await readonly.call(method, call, token, **more)
+        arguments = {"json": {**json, "role": "reader"}} if method in ("PATCH", "POST") else {}
+        response = await readonly.call(method, call, token, **arguments)
         assert (response.status_code, response.json()["error"]) == (404, "BLOCKED"), call
     assert readonly.calls() == []
 
@@ -206,7 +206,7 @@ async def test_a_library_and_its_list_are_one_resource(readonly):
 )
 async def test_a_missing_resource_looks_blocked_unless_its_id_is_allowed(readonly, rules, error):
     missing = f"/files/collab:drive:{readonly.resources['documents'].drive_id}:item:01NOTHING"
-    token = await readonly.block_all_token(*[rule(readonly, *one) for one in rules])
+    token = await readonly.block_all_token(*[rule(readonly, *parts) for parts in rules])
 
     response = await readonly.get(missing, token)
 
@@ -226,11 +226,11 @@ async def test_access_info_mentions_rules_without_patterns(readonly):
     selected = await readonly.block_all_token(rule(readonly, "file_id", "notes"))
     blocked = await readonly.token(rule(readonly, "file_id", "notes", "block"))
 
-    told = [
+    access_infos = [
         (await readonly.get("/sites", token)).json()["accessInfo"] for token in (selected, blocked)
     ]
 
-    assert told == [
+    assert access_infos == [
         "Only content matching this token's allow rules is visible.",
         "Some content is blocked by this token's rules.",
     ]

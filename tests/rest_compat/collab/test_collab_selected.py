@@ -110,15 +110,15 @@ async def test_a_download_link_returns_the_bytes(selected_sites, call):
 async def test_only_selected_sites_are_listed_without_a_site_search(selected_sites, call):
     response = await call("GET", "/sites")
 
-    every = (await selected_sites.get("/sites")).json()["sites"]
+    all_sites = (await selected_sites.get("/sites")).json()["sites"]
     assert response.json() == {
-        "sites": [site for site in every if site["name"] != "ann"],
+        "sites": [site for site in all_sites if site["name"] != "ann"],
         "nextPageToken": None,
         "hasMore": False,
     }
     assert [site["displayName"] for site in response.json()["sites"]] == ["Company", "Yard"]
     assert (await call("GET", "/sites?q=yar")).json()["sites"] == [
-        site for site in every if site["displayName"] == "Yard"
+        site for site in all_sites if site["displayName"] == "Yard"
     ]
 
 
@@ -152,8 +152,10 @@ async def test_a_search_runs_in_each_selected_site_and_merges(selected_sites, ca
         "plan.docx",
         "sketch.pdf",
     ]
-    told = {name: body[name] for name in ("from", "total", "moreResultsAvailable", "authWarnings")}
-    assert told == {
+    totals = {
+        name: body[name] for name in ("from", "total", "moreResultsAvailable", "authWarnings")
+    }
+    assert totals == {
         "from": 0,
         "total": 4,
         "moreResultsAvailable": True,
@@ -166,9 +168,9 @@ async def test_no_call_exceeds_application_permissions(selected_sites, call):
     for path in ("/sites", "/sites?q=y", "/files", "/files?q=keel", "/search?q=keel"):
         assert (await call("GET", path)).status_code == 200
 
-    asked = [call["path"] for call in selected_sites.calls()]
-    assert not [path for path in asked if path.endswith(("/sites", "/search/query", "/me/drive"))]
-    assert not [path for path in asked if "getAllSites" in path or "followedSites" in path]
+    paths = [call["path"] for call in selected_sites.calls()]
+    assert not [path for path in paths if path.endswith(("/sites", "/search/query", "/me/drive"))]
+    assert not [path for path in paths if "getAllSites" in path or "followedSites" in path]
 
 
 ELSEWHERE = (
@@ -200,23 +202,23 @@ async def test_unselected_sites_are_not_found(selected_sites, call, method, path
 
     response = await call(method, path, **({} if body is None else {"json": body}))
 
-    told = response.json()
+    body = response.json()
     sentence = "There is nothing under this id."
-    expected = {"error": None, "message": sentence, "requestId": told["requestId"]}
+    expected = {"error": None, "message": sentence, "requestId": body["requestId"]}
     if kind is not None:
         expected |= {"success": False, "errorMessage": sentence}
     if kind in ("link", "result"):
         expected |= {"errorCode": "NOT_FOUND"}
-    assert (response.status_code, told) == (404, expected)
+    assert (response.status_code, body) == (404, expected)
     # At most the site of the library was read, and nothing in the library.
     assert [call for call in selected_sites.calls() if "/items/" in call["path"]] == []
 
 
 async def test_files_are_created_changed_and_deleted(selected_sites, call):
     params = {"fileName": "app.txt", "folderId": selected_sites.id("boats")}
-    made = await call("POST", "/files/upload", params=params, content=b"by the application")
-    file = made.json()["fileId"]
-    assert (made.status_code, made.json()) == (
+    created = await call("POST", "/files/upload", params=params, content=b"by the application")
+    file = created.json()["fileId"]
+    assert (created.status_code, created.json()) == (
         200,
         {"success": True, "fileId": file, "errorMessage": None, "errorCode": None},
     )
@@ -246,16 +248,16 @@ async def test_files_are_created_changed_and_deleted(selected_sites, call):
 
 
 async def test_list_items_are_created_changed_and_deleted(selected_sites, call):
-    made = await call(
+    created = await call(
         "POST", selected_sites.path("berths", 0), json={"fields": {"Title": "By app"}}
     )
-    number = int(made.json()["id"].rpartition(":")[2])
+    number = int(created.json()["id"].rpartition(":")[2])
     path = selected_sites.path("berths", number)
     changed = await call("PATCH", path, json={"fields": {"Length": 12}})
 
-    assert (made.status_code, made.json()["createdBy"]) == (201, "Application")
-    told = changed.json()
-    assert (changed.status_code, told["name"], told["fields"]["Length"]) == (200, "By app", 12)
+    assert (created.status_code, created.json()["createdBy"]) == (201, "Application")
+    body = changed.json()
+    assert (changed.status_code, body["name"], body["fields"]["Length"]) == (200, "By app", 12)
     assert (await call("DELETE", path)).status_code == 204
     assert (await call("GET", path)).status_code == 404
 
@@ -277,12 +279,12 @@ async def test_rules_apply_as_with_delegated_access(selected_sites):
         resources=(EMPTY,),
     )
 
-    listed = await selected_sites.get(f"/files?folderId={selected_sites.id('boats')}", token)
+    listing = await selected_sites.get(f"/files?folderId={selected_sites.id('boats')}", token)
     found = await selected_sites.get("/search?q=keel", token)
     blocked = await selected_sites.get(f"/files/{selected_sites.id('plan')}", token)
     foreign = await selected_sites.get(f"/files/{selected_sites.id('letter')}", token)
 
-    assert sorted(file["name"] for file in listed.json()["files"]) == ["Inner", "sketch.pdf"]
+    assert sorted(file["name"] for file in listing.json()["files"]) == ["Inner", "sketch.pdf"]
     assert ([hit["title"] for hit in found.json()["hits"]], found.json()["total"]) == (
         ["sketch.pdf"],
         4,
@@ -297,7 +299,7 @@ async def test_masked_fields_are_not_fetched(selected_sites):
 
     file = (await selected_sites.get(f"/files/{selected_sites.id('notes')}", token)).json()["file"]
 
-    shown = {name for name, value in file.items() if value is not None}
-    assert shown == {"id", "name", "isFolder", "provider"}
-    asked = str([call["query"] for call in selected_sites.calls()])
-    assert not any(word in asked for word in ("size", "createdBy", "webUrl", "description"))
+    visible_fields = {name for name, value in file.items() if value is not None}
+    assert visible_fields == {"id", "name", "isFolder", "provider"}
+    queries = str([call["query"] for call in selected_sites.calls()])
+    assert not any(word in queries for word in ("size", "createdBy", "webUrl", "description"))

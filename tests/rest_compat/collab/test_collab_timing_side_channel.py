@@ -22,8 +22,8 @@ BLOCKED_FOLDER = ("folder", "boats", "block")
 def written(content, rule):
     kind, name, action = rule
     patterns = {"sensitivity_label_id": lambda: content.labels[name].id}
-    known = content.id(name) if name in content.resources else name
-    return (kind, patterns.get(kind, lambda: known)(), action)
+    resource_id = content.id(name) if name in content.resources else name
+    return (kind, patterns.get(kind, lambda: resource_id)(), action)
 
 
 def kinds(content):
@@ -69,11 +69,11 @@ RULES = pytest.mark.parametrize(
 async def test_a_denied_file_costs_the_same_calls_as_a_missing_one(readonly, rules, what):
     token = await readonly.block_all_token(*[written(readonly, rule) for rule in rules])
 
-    seen = [await costs(readonly, token, f"/files/{file}{what}") for file in files(readonly)]
+    results = [await costs(readonly, token, f"/files/{file}{what}") for file in files(readonly)]
 
-    assert {response for response, _ in seen} == {(404, "BLOCKED")}
-    assert [calls for _, calls in seen] == [seen[0][1]] * len(seen)
-    batches = sum(call[-1] == "$batch" for call in seen[0][1])
+    assert {response for response, _ in results} == {(404, "BLOCKED")}
+    assert [calls for _, calls in results] == [results[0][1]] * len(results)
+    batches = sum(call[-1] == "$batch" for call in results[0][1])
     assert batches == sum(kind in (FOLDERS, LABELS, PLACES, BLOCKED_FOLDER) for kind in rules)
 
 
@@ -89,18 +89,18 @@ async def test_a_denied_list_item_costs_the_same_calls_as_a_missing_one(readonly
     paths = [f"{site}/{library}/items/{library}:item:{number}" for number in (*numbers, 7001)]
     paths += [readonly.path("berths", number) for number in (1, 7001)]
 
-    seen = [await costs(readonly, token, path) for path in paths]
+    results = [await costs(readonly, token, path) for path in paths]
 
-    assert {response for response, _ in seen} == {(404, "BLOCKED")}
-    assert [calls for _, calls in seen] == [seen[0][1]] * len(seen)
+    assert {response for response, _ in results} == {(404, "BLOCKED")}
+    assert [calls for _, calls in results] == [results[0][1]] * len(results)
 
 
 async def test_a_missing_library_costs_the_same_calls_as_a_denied_one(readonly):
     for rules in ([PLACES], [PLACES, FOLDERS]):
         token = await readonly.block_all_token(*[written(readonly, rule) for rule in rules])
-        known = await costs(readonly, token, f"/files/{readonly.id('plan')}")
+        baseline = await costs(readonly, token, f"/files/{readonly.id('plan')}")
         guessed = await costs(readonly, token, "/files/collab:drive:b!nothing:item:01NOTHING")
-        assert known == guessed
+        assert baseline == guessed
 
 
 async def test_a_denied_file_as_folder_id_looks_missing(readonly):
@@ -133,13 +133,13 @@ async def test_the_cost_does_not_reveal_which_connection_sees_a_file(content):
     content.resources["diary"] = make.file(content.resources["bobs"], "diary.docx", ("docx", "x"))
     make.keep()
     await content_world.connect(content.world, resource=MAIN, scopes=WRITE, account=BOB)
-    seen = []
+    results = []
     for rules in ([FOLDERS], [LABELS], [FOLDERS, LABELS, PLACES]):
         token = await content.block_all_token(*[written(content, rule) for rule in rules])
         ids = [*files(content), content.id("diary"), content.id("letter")]
         if FOLDERS in rules:
             ids.remove(content.id("letter"))
-        seen = [await costs(content, token, f"/files/{file_id}") for file_id in ids]
-        assert {response for response, _ in seen} == {(404, "BLOCKED")}
-        assert [calls for _, calls in seen] == [seen[0][1]] * len(seen), rules
+        results = [await costs(content, token, f"/files/{file_id}") for file_id in ids]
+        assert {response for response, _ in results} == {(404, "BLOCKED")}
+        assert [calls for _, calls in results] == [results[0][1]] * len(results), rules
     assert content.resources["diary"].author == ANN

@@ -62,7 +62,7 @@ async def changed(worlds, *changes):
         for kind, other in changes
         for record in kept(shelf, kind)
     ]
-    assert all(one != two for one, two in zip(before, after, strict=True))
+    assert all(old != new for old, new in zip(before, after, strict=True))
     shelf.put_many(after)
     try:
         yield
@@ -152,7 +152,7 @@ async def answers(worlds, token):
     found = {}
     for path in paths:
         response = await worlds.call("GET", path, token, headers={"x-request-id": "same"})
-        body = TOKEN.sub(lambda one: b'"nextPageToken":%d' % len(one[1]), response.content)
+        body = TOKEN.sub(lambda record: b'"nextPageToken":%d' % len(record[1]), response.content)
         found[path] = (response.status_code, response.headers.get("etag"), LINK.sub(rb'"\1"', body))
     ids = {"file": "plan", "folder": "boats", "site": "yard", "list": "moorings"}
     asked = await worlds.graphql(
@@ -194,24 +194,24 @@ def another(text):
 
 
 NAMES = (
-    (r.Site, lambda one: {"title": another(one.title), "name": another(one.name)}),
-    (r.SiteList, lambda one: {"title": another(one.title), "name": another(one.name)}),
-    (r.Library, lambda one: {"name": another(one.name)}),
-    (r.Item, lambda one: {"name": "other " + one.name}),
-    (r.Row, lambda one: {"fields": {**one.fields, "Title": another(one.fields["Title"])}}),
+    (r.Site, lambda record: {"title": another(record.title), "name": another(record.name)}),
+    (r.SiteList, lambda record: {"title": another(record.title), "name": another(record.name)}),
+    (r.Library, lambda record: {"name": another(record.name)}),
+    (r.Item, lambda record: {"name": "other " + record.name}),
+    (r.Row, lambda record: {"fields": {**record.fields, "Title": another(record.fields["Title"])}}),
 )
 # Hidden words -> what differs. Names also appear in addresses, in the names of the folder, list and
 # site, and in the names of a site's groups; each of these has a mask word of its own.
 DIFFERENCES = {
     ("name", "web_view_link", "parent_folder", "site_name", "list_name", "shared_with"): NAMES,
-    ("mime_type",): ((r.Item, lambda one: {"mime": "text/x-other"}),),
-    ("size",): ((r.Item, lambda one: {"size": one.size + 1000}),),
+    ("mime_type",): ((r.Item, lambda record: {"mime": "text/x-other"}),),
+    ("size",): ((r.Item, lambda record: {"size": record.size + 1000}),),
     ("created_time",): tuple(
         (kind, lambda _: {"created": "2020-03-03T03:03:03Z"})
         for kind in (r.Site, r.SiteList, r.Item, r.Row)
     ),
     ("modified_time",): tuple(
-        (kind, lambda one: {"modified": f"2020-03-{len(str(one)) % 28 + 1:02}T03:03:03Z"})
+        (kind, lambda record: {"modified": f"2020-03-{len(str(record)) % 28 + 1:02}T03:03:03Z"})
         for kind in (r.Site, r.SiteList, r.Item, r.Row)
     ),
     ("owners",): tuple(
@@ -219,17 +219,23 @@ DIFFERENCES = {
     ),
     ("shared_with",): ((r.Share, lambda _: {"to": (CAT,)}),),
     ("description",): tuple(
-        (kind, lambda one: {"description": one.description + " other"})
+        (kind, lambda record: {"description": record.description + " other"})
         for kind in (r.Site, r.SiteList, r.Library, r.Item)
     ),
-    ("web_view_link",): ((r.Site, lambda one: {"path": one.path + "/other"}),),
-    ("sensitivity_label",): ((r.Item, lambda one: {"label": "" if one.label else OPEN}),),
+    ("web_view_link",): ((r.Site, lambda record: {"path": record.path + "/other"}),),
+    ("sensitivity_label",): ((r.Item, lambda record: {"label": "" if record.label else OPEN}),),
     ("content_type",): (
-        (r.SiteList, lambda one: {"content_types": (*one.content_types[::-1], EXTRA)}),
-        (r.Row, lambda one: {"content_type": "0x0101aa" if "aa" not in one.content_type else ""}),
+        (r.SiteList, lambda record: {"content_types": (*record.content_types[::-1], EXTRA)}),
+        (
+            r.Row,
+            lambda record: {"content_type": "0x0101aa" if "aa" not in record.content_type else ""},
+        ),
     ),
     ("field_values",): (
-        (r.Row, lambda one: {"fields": {**one.fields, "Depth": 77, "Length": 7, "Phone": "7"}}),
+        (
+            r.Row,
+            lambda record: {"fields": {**record.fields, "Depth": 77, "Length": 7, "Phone": "7"}},
+        ),
     ),
 }
 OPEN = "00000000-0000-4000-8000-000000000001"
@@ -258,9 +264,9 @@ async def test_masked_differences_do_not_change_any_response(worlds, hidden):
 
 
 WORDED = {
-    "description": lambda one: {"description": "amber lamp"},
-    "owners": lambda one: {"author": "amber@x.example"},
-    "field_values": lambda one: {"words": f"{one.words} amber lamp"},
+    "description": lambda record: {"description": "amber lamp"},
+    "owners": lambda record: {"author": "amber@x.example"},
+    "field_values": lambda record: {"words": f"{record.words} amber lamp"},
 }
 FOUND = "query ($q: String!) { collabFiles(q: $q) { files { name } } }"
 
@@ -270,24 +276,26 @@ async def test_searches_do_not_match_masked_fields(worlds, hidden):
     shown = [word for word in EVERY if word not in (hidden, "all")]
     token = await reader(worlds, visibleCollabFields=shown)
     whole = await reader(worlds)
-    told = {}
+    results = {}
     async with changed(worlds, (r.Item, WORDED[hidden])):
         for word in ("plan", "amber", "nowhere", "la", "plan 🎉"):
-            told[word] = []
+            results[word] = []
             for path in (f"/files?q={word}", f"/files?q={word}&folderId={worlds.id('documents')}"):
                 worlds.forget_calls()
                 pages = await walked(worlds, path, token)
                 asked = [
                     (call["method"], call["path"].replace(word, "")) for call in worlds.calls()
                 ]
-                told[word].append((pages, asked))
+                results[word].append((pages, asked))
             found = await worlds.graphql(FOUND, token, q=word)
-            told[word].append([file["name"] for file in found["data"]["collabFiles"]["files"]])
+            results[word].append([file["name"] for file in found["data"]["collabFiles"]["files"]])
         seen = (await worlds.get("/files?q=amber&limit=100", whole)).json()["files"]
 
-    assert told["amber"] == told["nowhere"]
-    assert told["plan"][-1] == ["plan.docx"]
-    assert told["la"][-1] == told["plan 🎉"][-1] == []  # not at the beginning of a word of the name
+    assert results["amber"] == results["nowhere"]
+    assert results["plan"][-1] == ["plan.docx"]
+    assert (
+        results["la"][-1] == results["plan 🎉"][-1] == []
+    )  # not at the beginning of a word of the name
     assert (seen != []) is (hidden != "owners")  # the sandbox does not search the names of people
 
 
@@ -331,10 +339,10 @@ def total_aside(found):
     kept = {}
     for path, (status, etag, response) in found.items():
         body = json.loads(response) if path.startswith("/search") else response
-        told = body["data"]["hits"] if path == "graphql" else body
+        page = body["data"]["hits"] if path == "graphql" else body
         if path == "graphql" or (path.startswith("/search") and status == 200):
-            del told["total"]
-            told.pop("moreResultsAvailable", None)
+            del page["total"]
+            page.pop("moreResultsAvailable", None)
         kept[path] = (status, etag, body)
     return kept
 
@@ -371,11 +379,12 @@ async def test_blocked_differences_do_not_change_any_response(worlds, case, way)
 
     # In allow-all mode a read by id tells a blocked resource from a missing one.
     starts = tuple(by_id(worlds, name) for name in names or ("moorings",))
-    told = {path for path in before if path.startswith(starts)}
+    paths_by_id = {path for path in before if path.startswith(starts)}
     if allow_all and way == "gone":
-        assert {before[path][0] for path in told} <= {404}
+        assert {before[path][0] for path in paths_by_id} <= {404}
         before, after = (
-            {p: responses[p] for p in responses if p not in told} for responses in (before, after)
+            {p: responses[p] for p in responses if p not in paths_by_id}
+            for responses in (before, after)
         )
         for responses in (before, after):
             responses.pop("graphql")  # reads "plan" by its id

@@ -111,10 +111,19 @@ async def fail(content, making, kind):
 
 def failed(response, message):
     """Return the complete body of a failed REST call."""
-    told = {"error": None, "message": message, "requestId": response.headers["x-request-id"]}
+    expected_body = {
+        "error": None,
+        "message": message,
+        "requestId": response.headers["x-request-id"],
+    }
     if "/lists/" in response.request.url.path:
-        return told
-    return {**told, "success": False, "errorCode": "PROVIDER_ERROR", "errorMessage": message}
+        return expected_body
+    return {
+        **expected_body,
+        "success": False,
+        "errorCode": "PROVIDER_ERROR",
+        "errorMessage": message,
+    }
 
 
 @pytest.mark.parametrize("kind", ["spoiltAnswer", "lostAnswer"])

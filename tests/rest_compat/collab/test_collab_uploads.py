@@ -33,18 +33,18 @@ def scope(content, token, size, name="big.bin"):
 
 async def send(content, token, messages, size):
     """Upload over raw ASGI: *messages* are received by the server; return what it sends."""
-    left, sent = list(messages), []
+    remaining_messages, sent_messages = list(messages), []
 
     async def receive():
-        if left:
-            return left.pop(0)
+        if remaining_messages:
+            return remaining_messages.pop(0)
         return await asyncio.Future()
 
     async def send_message(message):
-        sent.append(message)
+        sent_messages.append(message)
 
     await content.world.gateway(scope(content, token, size), receive, send_message)
-    return sent, left
+    return sent_messages, remaining_messages
 
 
 def chunk(data, *, more=True):
@@ -58,9 +58,9 @@ async def test_a_closed_connection_leaves_nothing_behind(content):
     piece = b"x" * 1024 * 1024
     messages = [*[chunk(piece)] * 5, {"type": "http.disconnect"}]
 
-    sent, _ = await send(content, token, messages, SIZE)
+    sent_messages, _ = await send(content, token, messages, SIZE)
 
-    assert sent == []
+    assert sent_messages == []
     assert "big.bin" not in content.names("documents")
     assert [rule["source"] for rule in await content.rules(token)] == ["manual", "manual"]
 
@@ -73,18 +73,18 @@ async def test_reading_stops_at_the_upload_limit(content, monkeypatch):
     piece = b"x" * 1024 * 1024
     one = scope(content, token, 0)
     one["headers"] = [header for header in one["headers"] if header[0] != b"content-length"]
-    sent, left = [], [chunk(piece)] * 20
+    sent_messages, remaining_messages = [], [chunk(piece)] * 20
 
     async def receive():
-        return left.pop(0)
+        return remaining_messages.pop(0)
 
     async def send_message(message):
-        sent.append(message)
+        sent_messages.append(message)
 
     await content.world.gateway(one, receive, send_message)
 
-    assert sent[0]["status"] == 413
-    assert len(left) >= 13
+    assert sent_messages[0]["status"] == 413
+    assert len(remaining_messages) >= 13
     assert "big.bin" not in content.names("documents")
 
 
@@ -93,21 +93,25 @@ async def test_a_wrong_content_length_stores_nothing(content, announced):
     token = await content.token()
     piece = b"x" * 1024 * 1024
 
-    sent, _ = await send(
+    sent_messages, _ = await send(
         content, token, [*[chunk(piece)] * 11, chunk(piece, more=False)], announced
     )
 
-    assert sent[0]["status"] == 400
+    assert sent_messages[0]["status"] == 400
     assert "big.bin" not in content.names("documents")
 
 
 async def test_a_refused_upload_is_not_read(content):
     token = await content.token(("file_id", content.id("boats"), "block"))
 
-    sent, left = await send(content, token, [chunk(b"x" * 1024 * 1024)] * 12, SIZE)
+    sent_messages, remaining_messages = await send(
+        content, token, [chunk(b"x" * 1024 * 1024)] * 12, SIZE
+    )
 
-    assert sent[0]["status"] == 404
-    assert len(left) >= 8  # only the bytes that came before the upload was admitted were read
+    assert sent_messages[0]["status"] == 404
+    assert (
+        len(remaining_messages) >= 8
+    )  # only the bytes that came before the upload was admitted were read
 
 
 async def test_an_upload_is_streamed_in_constant_memory(content):
@@ -118,12 +122,12 @@ async def test_an_upload_is_streamed_in_constant_memory(content):
     await content.get("/sites", token)  # a finished creation stays
     tracemalloc.start()
     try:
-        sent, left = await send(content, token, messages, SIZE)
+        sent_messages, remaining_messages = await send(content, token, messages, SIZE)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    assert (sent[0]["status"], left) == (200, [])
+    assert (sent_messages[0]["status"], remaining_messages) == (200, [])
     assert "big.bin" in content.names("documents")
     assert peak < 1.5 * SIZE
 

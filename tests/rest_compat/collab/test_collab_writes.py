@@ -148,9 +148,9 @@ async def test_a_small_file_is_uploaded_by_graphql(content):
 
     body = await content.graphql(document, folder=content.id("boats"), bytes="aGVsbG8=")
 
-    made = body["data"]["uploadFile"]
-    assert made["success"] is True
-    assert (await read(content, made["fileId"]))["size"] == 5
+    created = body["data"]["uploadFile"]
+    assert created["success"] is True
+    assert (await read(content, created["fileId"]))["size"] == 5
 
 
 async def test_a_folder_is_created(content):
@@ -274,13 +274,13 @@ async def test_a_permission_is_created_changed_and_deleted(content):
     path = f"/files/{content.id('house')}"
     written = {"type": "user", "role": "reader", "emailAddress": "bob@x.example"}
 
-    given = done(await content.call("POST", f"{path}/share", json=written))
-    permission = given["permissionId"]
+    share_result = done(await content.call("POST", f"{path}/share", json=written))
+    permission = share_result["permissionId"]
     assert permission
     one = f"{path}/permissions/{permission}"
     assert done(await content.call("PATCH", one, json={"role": "writer"}))["success"] is True
-    listed = (await content.get(f"{path}/permissions")).json()["permissions"]
-    assert {p["role"] for p in listed if p["id"] == permission} == {"writer"}
+    permissions = (await content.get(f"{path}/permissions")).json()["permissions"]
+    assert {p["role"] for p in permissions if p["id"] == permission} == {"writer"}
     assert (await content.call("DELETE", one)).status_code == 204
     assert (await content.call("DELETE", one)).status_code == 404
 
@@ -324,8 +324,8 @@ async def test_an_invalid_share_is_refused(content, written):
 
 async def test_the_owners_permission_cannot_be_changed(content):
     path = f"/files/{content.id('house')}/permissions"
-    listed = (await content.get(path)).json()["permissions"]
-    owner = next(item for item in listed if item["role"] == "owner")
+    permissions = (await content.get(path)).json()["permissions"]
+    owner = next(item for item in permissions if item["role"] == "owner")
 
     response = await content.call("DELETE", f"{path}/{owner['id']}")
 
@@ -335,12 +335,12 @@ async def test_the_owners_permission_cannot_be_changed(content):
 async def test_a_list_item_is_created_changed_and_deleted(content):
     path = content.path("berths", 0)
 
-    made = await content.call("POST", path, json={"fields": {"Title": "New", "Length": 9}})
-    assert made.status_code == 201, made.text
-    body = made.json()
+    created = await content.call("POST", path, json={"fields": {"Title": "New", "Length": 9}})
+    assert created.status_code == 201, created.text
+    body = created.json()
     assert (body["name"], body["fields"]["Length"]) == ("New", 9)
     one = f"{path}/{body['id']}"
-    tag = {"if-match": made.headers["etag"]}
+    tag = {"if-match": created.headers["etag"]}
     change = {"fields": {"Length": None, "Paid": True}}
     changed = await content.call("PATCH", one, json=change, headers=tag)
     assert changed.status_code == 200, changed.text
@@ -436,12 +436,12 @@ async def test_if_match_protects_a_list_item(content):
 async def test_a_write_without_the_read_flag_returns_the_id_only(content):
     token = await content.token(allowedCollabOperations=["write_list_item"])
 
-    made = await content.call(
+    created = await content.call(
         "POST", content.path("berths", 0), token, json={"fields": {"Title": "New"}}
     )
 
-    body = made.json()
-    assert made.status_code == 201
+    body = created.json()
+    assert created.status_code == 201
     assert body.pop("id").startswith(content.id("berths"))
     assert set(body.values()) == {None}
 
@@ -449,11 +449,11 @@ async def test_a_write_without_the_read_flag_returns_the_id_only(content):
 async def test_a_write_does_not_return_masked_values(content):
     token = await content.token_with_fields("name")
 
-    made = await content.call(
+    created = await content.call(
         "POST", content.path("berths", 0), token, json={"fields": {"Title": "New"}}
     )
 
-    assert (made.json()["name"], made.json()["fields"]) == ("New", None)
+    assert (created.json()["name"], created.json()["fields"]) == ("New", None)
 
 
 async def test_a_read_only_connection_changes_nothing(content):

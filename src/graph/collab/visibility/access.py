@@ -100,11 +100,7 @@ class AccessChecker:
         return AccessibleFile(file, facts)
 
     async def read_folder(self, key: ItemKey) -> AccessibleFile:
-        """
-        Read a folder that is to be listed.
-
-        Raises as `read_file`, but Blocked only if nothing in it can be visible.
-        """
+        """Read a folder to list it; Blocked only if nothing in it can be visible."""
         folder, facts = await self._read_item(key, NOTHING, BlockedAction.LIST_CHILDREN)
         if not self._rules.may_contain_visible(facts):
             await self._pad_calls(key)
@@ -113,11 +109,7 @@ class AccessChecker:
         return AccessibleFile(folder, facts)
 
     async def read_parent(self, key: ItemKey) -> AccessibleFile:
-        """
-        Read a folder to create something in; `require_creation` decides whether that is allowed.
-
-        Raises as `read_file`, but Blocked only if its id alone is blocked.
-        """
+        """Read a folder to create something in, which `require_creation` then decides on."""
         folder, facts = await self._read_item(key, NOTHING, BlockedAction.CREATE_CHILD)
         if not self.allows(facts):
             await self._pad_calls(key)
@@ -129,16 +121,12 @@ class AccessChecker:
         disclosure = self._rules.disclosure(ids)
         return await self._read(disclosure, lambda: self.content.site(site), ids=ids)
 
-    def require_listable_site(self, site: str) -> Disclosure:
-        """
-        Return what may be disclosed of a site whose libraries or lists are to be listed.
-
-        Raises Blocked when nothing in it can be visible.
-        """
+    async def read_in_site(self, site: str, read: Callable[[], Awaitable[T]]) -> T:
+        """Read the contents of a site; raises as `read_folder`."""
         ids = Facts(site_id=site)
         if not self._rules.may_contain_visible(ids):
             raise self._blocked(ids, BlockedAction.LIST_CHILDREN)
-        return self._rules.disclosure(ids, listing=True)
+        return await self._read(self._rules.disclosure(ids, listing=True), read)
 
     async def read_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
         """Read a list, with *inside* in order to list its items; raises as `read_file`."""
@@ -177,10 +165,6 @@ class AccessChecker:
             await self._pad_calls(key)
         self.require_allowed(facts)
         return AccessibleRow(row, facts)
-
-    async def read_inside(self, disclosure: Disclosure, read: Callable[[], Awaitable[T]]) -> T:
-        """Read the contents of a container that *disclosure* is about; raises as `read_file`."""
-        return await self._read(disclosure, read)
 
     # -- many
 

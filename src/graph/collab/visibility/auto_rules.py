@@ -50,13 +50,9 @@ async def create_with_rule(
     make: Callable[[], Awaitable[Created]],
 ) -> Created:
     """
-    Create a resource; in block-all mode, also store the rule that allows it.
+    Create a resource with *make*; in block-all mode, also store the rule that allows it.
 
-    Args:
-        context: The request.
-        kind: The kind of resource.
-        fingerprint: The fingerprint by which the recovery finds the resource after a crash.
-        make: Creates it upstream.
+    The recovery finds the resource by its *fingerprint* after a crash.
 
     Raises:
         RuleNotStored: It was created, but the rule was not stored.

@@ -92,16 +92,9 @@ def require_unmasked(
     caller: Caller, *queries: str | None, columns: Collection[Column] | None = None
 ) -> None:
     """
-    Require that the filter and the order of a listing use no masked column.
+    Raise FieldNotVisible if *queries*, a filter and an order, use a masked column.
 
-    Args:
-        caller: The caller, with its mask.
-        queries: The filter and the order.
-        columns: The list's columns, for those that are calculated from others; None before the
-            list was read.
-
-    Raises:
-        FieldNotVisible: They use a masked column.
+    *columns* are those of the list, where some are calculated from others; None before it is read.
     """
     used = {name for query in queries for name in _NAMES.findall(query or "") if name}
     if not used:
