@@ -55,7 +55,7 @@ def rule(content, kind, name, action, *, item=None):
 def hiding(content):
     """Return rules under which some berth is hidden: (rules, allowed by default)."""
     of_tolls = rule(content, "list_id", "tolls", "allow")
-    one = rule(content, "list_item_id", "berths", "allow", item=2)
+    item_rule = rule(content, "list_item_id", "berths", "allow", item=2)
     return {
         "the list": ([rule(content, "list_id", "berths", "block")], True),
         "a row that is looked at": (
@@ -66,7 +66,7 @@ def hiding(content):
         "a number": ([("list_item_id", "4", "block")], True),
         "a content type": ([("content_type_id", "0x0177", "block")], True),
         "what is not allowed": ([of_tolls], False),
-        "what is allowed in part": ([of_tolls, one], False),
+        "what is allowed in part": ([of_tolls, item_rule], False),
     }
 
 

@@ -100,7 +100,7 @@ async def test_folder_sizes_are_hidden_from_restricted_tokens(readonly):
         "file"
     ]
     hidden = (await readonly.get(f"/files/{readonly.id('boats')}", restricted_token)).json()["file"]
-    assert (parents["size"] > 0, hidden["size"]) == (True, None)
+    assert (visible["size"] > 0, hidden["size"]) == (True, None)
     first, second = [
         (await readonly.get(path, token)).json()["files"]
         for token in (unrestricted_token, restricted_token)

@@ -152,7 +152,7 @@ async def answers(worlds, token):
     found = {}
     for path in paths:
         response = await worlds.call("GET", path, token, headers={"x-request-id": "same"})
-        body = TOKEN.sub(lambda record: b'"nextPageToken":%d' % len(record[1]), response.content)
+        body = TOKEN.sub(lambda match: b'"nextPageToken":%d' % len(match[1]), response.content)
         found[path] = (response.status_code, response.headers.get("etag"), LINK.sub(rb'"\1"', body))
     ids = {"file": "plan", "folder": "boats", "site": "yard", "list": "moorings"}
     asked = await worlds.graphql(
@@ -293,9 +293,8 @@ async def test_searches_do_not_match_masked_fields(worlds, hidden):
 
     assert results["amber"] == results["nowhere"]
     assert results["plan"][-1] == ["plan.docx"]
-    assert (
-        results["la"][-1] == results["plan 🎉"][-1] == []
-    )  # not at the beginning of a word of the name
+    # "la" is not at the beginning of a word of the name.
+    assert results["la"][-1] == results["plan 🎉"][-1] == []
     assert (seen != []) is (hidden != "owners")  # the sandbox does not search the names of people
 
 
@@ -404,13 +403,15 @@ def by_id(worlds, name):
     return f"/files/{worlds.id(name)}"
 
 
-def other(one):
+def other(record):
     """Return a record with other values in the same folder or list."""
-    if isinstance(one, r.Row):
-        return msgspec.structs.replace(one, fields={**one.fields, "Depth": 99}, modified=MUCH_LATER)
-    more = {} if one.is_folder else {"size": one.size + 5000}
+    if isinstance(record, r.Row):
+        return msgspec.structs.replace(
+            record, fields={**record.fields, "Depth": 99}, modified=MUCH_LATER
+        )
+    more = {} if record.is_folder else {"size": record.size + 5000}
     return msgspec.structs.replace(
-        one, name=f"other {one.name}", modified=MUCH_LATER, description="other", **more
+        record, name=f"other {record.name}", modified=MUCH_LATER, description="other", **more
     )
 
 

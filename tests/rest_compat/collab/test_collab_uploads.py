@@ -71,8 +71,10 @@ async def test_reading_stops_at_the_upload_limit(content, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_UPLOAD", 5 * 1024 * 1024)
     token = await content.token()
     piece = b"x" * 1024 * 1024
-    one = scope(content, token, 0)
-    one["headers"] = [header for header in one["headers"] if header[0] != b"content-length"]
+    connection_scope = scope(content, token, 0)
+    connection_scope["headers"] = [
+        header for header in connection_scope["headers"] if header[0] != b"content-length"
+    ]
     sent_messages, remaining_messages = [], [chunk(piece)] * 20
 
     async def receive():
@@ -81,7 +83,7 @@ async def test_reading_stops_at_the_upload_limit(content, monkeypatch):
     async def send_message(message):
         sent_messages.append(message)
 
-    await content.world.gateway(one, receive, send_message)
+    await content.world.gateway(connection_scope, receive, send_message)
 
     assert sent_messages[0]["status"] == 413
     assert len(remaining_messages) >= 13

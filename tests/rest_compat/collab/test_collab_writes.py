@@ -277,12 +277,15 @@ async def test_a_permission_is_created_changed_and_deleted(content):
     share_result = done(await content.call("POST", f"{path}/share", json=written))
     permission = share_result["permissionId"]
     assert permission
-    one = f"{path}/permissions/{permission}"
-    assert done(await content.call("PATCH", one, json={"role": "writer"}))["success"] is True
+    permission_path = f"{path}/permissions/{permission}"
+    assert (
+        done(await content.call("PATCH", permission_path, json={"role": "writer"}))["success"]
+        is True
+    )
     permissions = (await content.get(f"{path}/permissions")).json()["permissions"]
     assert {p["role"] for p in permissions if p["id"] == permission} == {"writer"}
-    assert (await content.call("DELETE", one)).status_code == 204
-    assert (await content.call("DELETE", one)).status_code == 404
+    assert (await content.call("DELETE", permission_path)).status_code == 204
+    assert (await content.call("DELETE", permission_path)).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -339,16 +342,16 @@ async def test_a_list_item_is_created_changed_and_deleted(content):
     assert created.status_code == 201, created.text
     body = created.json()
     assert (body["name"], body["fields"]["Length"]) == ("New", 9)
-    one = f"{path}/{body['id']}"
+    item_path = f"{path}/{body['id']}"
     tag = {"if-match": created.headers["etag"]}
     change = {"fields": {"Length": None, "Paid": True}}
-    changed = await content.call("PATCH", one, json=change, headers=tag)
+    changed = await content.call("PATCH", item_path, json=change, headers=tag)
     assert changed.status_code == 200, changed.text
-    assert (await content.call("PATCH", one, json=change, headers=tag)).status_code == 412
+    assert (await content.call("PATCH", item_path, json=change, headers=tag)).status_code == 412
     fields = changed.json()["fields"]
     assert (fields.get("Length"), fields["Paid"]) == (None, True)
-    assert (await content.call("DELETE", one)).status_code == 204
-    assert (await content.get(one)).status_code == 404
+    assert (await content.call("DELETE", item_path)).status_code == 204
+    assert (await content.get(item_path)).status_code == 404
 
 
 @pytest.mark.parametrize(
