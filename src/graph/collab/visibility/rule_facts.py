@@ -18,7 +18,6 @@ from providers.content.ids import ItemKey as Key
 from providers.content.ids import ListKey
 from providers.content.merged_content import MergedContent
 from providers.records import collab as records
-from providers.records.collab import UNKNOWN as UNTOLD
 from providers.records.collab import Drive, File, FileLabel, Row, SiteList
 
 # Rule type -> the attributes of a file, or of a list item, that the decision needs.
@@ -90,7 +89,9 @@ class FactLoader:
             await self.labels(keys)
             self._fact_calls += bool(keys)
         if needs.intersection(_PLACE_TYPES):
-            await self.drives({file.drive for file in files if UNTOLD in (file.site, file.list_id)})
+            await self.drives(
+                {file.drive for file in files if records.UNKNOWN in (file.site, file.list_id)}
+            )
         return [self._file_facts(file) for file in files]
 
     async def load_row_facts(self, rows: Sequence[Row]) -> list[Facts]:
@@ -183,7 +184,7 @@ class FactLoader:
         unread = [key for key in dict.fromkeys(keys) if key not in self._labels]
         if unread:
             labels = await self.content.file_labels(unread)
-            self._labels.update({key: labels.get(key, UNTOLD) for key in unread})
+            self._labels.update({key: labels.get(key, records.UNKNOWN) for key in unread})
         return self._labels
 
     async def drives(self, drives: Collection[str]) -> Mapping[str, Drive | records.Unknown | None]:
@@ -193,7 +194,9 @@ class FactLoader:
             # In block-all mode a guess at a library must cost as much as a library that is denied.
             content = self.content if self.rules.allow_by_default else self.content.exhaustive()
             records_by_id = await content.drives_by_id(unread)
-            self._drives.update({drive: records_by_id.get(drive, UNTOLD) for drive in unread})
+            self._drives.update(
+                {drive: records_by_id.get(drive, records.UNKNOWN) for drive in unread}
+            )
         return self._drives
 
     def _attributes(self, table: Mapping[RuleType, tuple[str, ...]]) -> frozenset[str]:
@@ -205,13 +208,13 @@ class FactLoader:
         drive = self._drives.get(file.drive)
         site, list_id = file.site, file.list_id
         if isinstance(drive, Drive):
-            site = drive.site if site is UNTOLD else site
-            list_id = drive.list_id if list_id is UNTOLD else list_id
-        labels: Labels = () if file.is_folder else self._labels.get(file.key, UNTOLD)
+            site = drive.site if site is records.UNKNOWN else site
+            list_id = drive.list_id if list_id is records.UNKNOWN else list_id
+        labels: Labels = () if file.is_folder else self._labels.get(file.key, records.UNKNOWN)
         return Facts(
             item=(file.drive, file.item),
             drive_id=file.drive,
-            ancestors=_ancestor_keys(self._ancestors.get(file.key, UNTOLD)),
+            ancestors=_ancestor_keys(self._ancestors.get(file.key, records.UNKNOWN)),
             site_id=_fact(site),
             list_id=_fact(list_id),
             # The root of a library is a folder without a list item.
@@ -235,12 +238,16 @@ class FactLoader:
 
 
 def _fact(value: records.Fact) -> TextFact:
-    return UNKNOWN if value is UNTOLD else value
+    return UNKNOWN if value is records.UNKNOWN else value
 
 
 def _ancestor_keys(folders: Ancestors) -> frozenset[ItemKey] | Literal[UnknownFact.UNKNOWN]:
-    return UNKNOWN if folders is UNTOLD else frozenset((key.drive, key.item) for key in folders)
+    return (
+        UNKNOWN
+        if folders is records.UNKNOWN
+        else frozenset((key.drive, key.item) for key in folders)
+    )
 
 
 def _label_ids(labels: Labels) -> frozenset[str] | Literal[UnknownFact.UNKNOWN]:
-    return UNKNOWN if labels is UNTOLD else frozenset(label.label_id for label in labels)
+    return UNKNOWN if labels is records.UNKNOWN else frozenset(label.label_id for label in labels)
