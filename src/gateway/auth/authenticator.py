@@ -136,7 +136,7 @@ class Authenticator:
             raise Unauthenticated(UnauthorizedReason.REVOKED)  # replaced by a rotation
         if expires is not None and expires <= now:
             raise Unauthenticated(UnauthorizedReason.EXPIRED)
-        compile_rules = await self._policy(token, rev)
+        policy = await self._policy(token, rev)
         if used is None or now - used >= _LAST_USED_STEP:
             self._record_use(token, now)
         return Caller(
@@ -146,9 +146,9 @@ class Authenticator:
             expires_at=None if expires is None else from_ms(expires),
             policy_rev=rev,
             operator_id=operator,
-            grant=compile_rules.grant,
-            settings=compile_rules.settings,
-            rules=compile_rules.rules,
+            grant=policy.grant,
+            settings=policy.settings,
+            rules=policy.rules,
             connections=tuple([self._with_reconnect_url(row) for row in connections]),
         )
 
@@ -162,8 +162,8 @@ class Authenticator:
         rules = []
         for rule_id, rule_type, pattern, action in await self._reader.rows(_RULES, {"id": token}):
             if rule_type in _RULE_TYPES and action in _ACTIONS:
-                read = (_RULE_TYPES[rule_type], pattern, _ACTIONS[action])
-                rules.append(Rule(rule_id, *read))
+                rule = Rule(rule_id, _RULE_TYPES[rule_type], pattern, _ACTIONS[action])
+                rules.append(rule)
             elif action != RuleAction.ALLOW.value:
                 return None
         return rules
@@ -180,9 +180,9 @@ class Authenticator:
         grant = Grant.read(settings)
         # Read after the revision: rules may be newer than the cache key, never older.
         rules = await self._rules(token, grant)
-        compile_rules = _Compiled(grant=grant, settings=settings, rules=rules)
-        self._compiled[(token, read_rev)] = compile_rules
-        return compile_rules
+        policy = _Compiled(grant=grant, settings=settings, rules=rules)
+        self._compiled[(token, read_rev)] = policy
+        return policy
 
     async def _rules(self, token: int, grant: Grant) -> RuleSet:
         """Compile a token's rules."""
