@@ -1,6 +1,11 @@
-"""Sensitivity labels: the tenant's catalogue, and what files carry. Source: wire report 1D.7."""
+"""
+Sensitivity labels: the tenant's catalogue, and the labels of files.
+
+See docs/spec/upstream/microsoft-files.md#sensitivity-labels.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
 
 from providers.connectors.collab import batch, response_types
 from providers.connectors.collab.batch import BatchRequest
@@ -15,12 +20,14 @@ from providers.http.response import Response
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
-_STABLE = (V1, "security", "dataSecurityAndGovernance", "sensitivityLabels")
-_FALLBACKS = (
+T = TypeVar("T")
+
+_CATALOGUE = (V1, "security", "dataSecurityAndGovernance", "sensitivityLabels")
+_BETA_CATALOGUES = (
     (BETA, "me", "security", "informationProtection", "sensitivityLabels"),
     (BETA, "security", "informationProtection", "sensitivityLabels"),
 )
-_METHODS = frozenset({"standard", "privileged", "auto"})
+_ASSIGNMENT_METHODS = frozenset({"standard", "privileged", "auto"})
 
 
 class LabelReader:
@@ -32,17 +39,17 @@ class LabelReader:
         self._files = files
 
     async def catalogue(self) -> tuple[records.SensitivityLabel, ...]:
-        """Return the tenant's labels; see `LabelPort.labels`."""
-        known = self._context.cache.labels.get("")
-        if known is not None:
-            return known
-        ways = _FALLBACKS[1:] if self._context.is_selected else _FALLBACKS
-        for way in (_STABLE, *ways):
+        """Return the tenant's labels; see `LabelPort.catalogue`."""
+        cached = self._context.cache.labels.get("")
+        if cached is not None:
+            return cached
+        fallbacks = _BETA_CATALOGUES[1:] if self._context.is_selected else _BETA_CATALOGUES
+        for address in (_CATALOGUE, *fallbacks):
             try:
-                answer = await self._context.upstream.call("GET", *way)
+                response = await self._context.upstream.call("GET", *address)
             except (Refused, Missing):
                 continue
-            labels = _flat(answer.decode(ODataPage[response_types.Label]).value)
+            labels = _flatten(response.decode(ODataPage[response_types.Label]).value)
             self._context.cache.labels.put("", labels)
             return labels
         return ()
@@ -50,90 +57,90 @@ class LabelReader:
     async def of_files(
         self, keys: Collection[ItemKey]
     ) -> Mapping[ItemKey, tuple[records.FileLabel, ...] | Unknown]:
-        """Return the labels of files; see `LabelPort.file_labels`."""
-        found: dict[ItemKey, tuple[records.FileLabel, ...] | Unknown] = dict.fromkeys(keys, UNKNOWN)
+        """Return the labels of files; see `LabelPort.of_files`."""
         admitted = await self._sites.admitted({key.drive for key in keys})
-        asks = {
+        requests = {
             key: BatchRequest(
                 ("drives", key.drive, "items", key.item, "extractSensitivityLabels"),
                 method="POST",
                 changes=False,
             )
-            for key in found
+            for key in dict.fromkeys(keys)
             if key.drive in admitted and is_part(key.drive) and is_part(key.item)
         }
-        answers = await batch.read_all(self._context.upstream, asks)
-        for key, answer in answers.items():
-            found[key] = _read(answer)
-        # A folder is refused too, and surely has none; whatever else is refused may have one.
-        refused = [key for key, answer in answers.items() if answer.status == 400]
+        responses = await batch.read_all(self._context.upstream, requests)
+        labels: dict[ItemKey, tuple[records.FileLabel, ...] | Unknown]
+        labels = dict.fromkeys(keys, UNKNOWN)
+        labels |= {key: _file_labels(response) for key, response in responses.items()}
+        # Folders are refused like some files, but surely have no label.
+        refused = [key for key, response in responses.items() if response.status == 400]
         if refused:
             items = await self._files.get_many(refused, wanted=frozenset())
             for key, item in items.items():
                 if isinstance(item, records.File) and item.is_folder:
-                    found[key] = ()
-        return found
+                    labels[key] = ()
+        return labels
 
 
-def _read(answer: Response) -> tuple[records.FileLabel, ...] | Unknown:
+def _file_labels(response: Response) -> tuple[records.FileLabel, ...] | Unknown:
     """
-    Say which labels an answer tells.
+    Return the labels in a response.
 
-    A file of a type that cannot have labels surely has none; what is locked, refused or fails is
-    not known (decisions 16).
+    A file of a type that cannot have labels surely has none; the labels of a locked, refused or
+    failed one are unknown (docs/spec/upstream/microsoft-files.md#label-of-a-file).
     """
-    if answer.status == 415:
+    if response.status == 415:
         return ()
-    if not 200 <= answer.status < 300:
+    if not 200 <= response.status < 300:
         return UNKNOWN
     try:
-        told: response_types.ItemLabels | None = answer.decode(response_types.ItemLabels)
+        body: response_types.ItemLabels | None = response.decode(response_types.ItemLabels)
     except ProviderFailure:
         return UNKNOWN
-    while told is not None and told.labels is None and told.value is not None:
-        told = told.value
-    if told is None or told.labels is None:
+    while body is not None and body.labels is None and body.value is not None:
+        body = body.value
+    if body is None or body.labels is None:
         return UNKNOWN
-    if not all(collab_ids.is_guid(one.sensitivity_label_id) for one in told.labels):
+    if not all(collab_ids.is_guid(label.sensitivity_label_id) for label in body.labels):
         return UNKNOWN
     return tuple(
         records.FileLabel(
-            label_id=one.sensitivity_label_id.lower(),
-            assignment_method=one.assignment_method if one.assignment_method in _METHODS else None,
+            label_id=label.sensitivity_label_id.lower(),
+            assignment_method=(
+                label.assignment_method if label.assignment_method in _ASSIGNMENT_METHODS else None
+            ),
         )
-        for one in told.labels
+        for label in body.labels
     )
 
 
-def _flat(labels: Iterable[response_types.Label]) -> tuple[records.SensitivityLabel, ...]:
-    """Lay the labels below others beside them, by rising sensitivity."""
-    found = {one.id: one for one in _walk(labels, depth=0)}
-    return tuple(sorted(found.values(), key=lambda one: (one.sensitivity, one.id)))
+def _flatten(labels: Iterable[response_types.Label]) -> tuple[records.SensitivityLabel, ...]:
+    """Return labels and their sublabels in one sequence, by rising sensitivity."""
+    by_id = {label.id: label for label in _with_sublabels(labels, depth=0)}
+    return tuple(sorted(by_id.values(), key=lambda label: (label.sensitivity, label.id)))
 
 
-def _walk(
+def _with_sublabels(
     labels: Iterable[response_types.Label], *, depth: int
 ) -> Iterable[records.SensitivityLabel]:
-    for one in labels:
-        if collab_ids.is_guid(one.id):
-            active = _first(one.is_active, one.is_enabled, default=True)
+    for label in labels:
+        if collab_ids.is_guid(label.id):
+            active = _first_known(label.is_active, label.is_enabled, default=True)
             yield records.SensitivityLabel(
-                id=one.id.lower(),
-                display_name=one.display_name or one.name,
-                description=one.description or None,
-                color=one.color or None,
-                sensitivity=_number(one.sensitivity, one.priority),
-                tool_tip=one.tool_tip or one.tooltip or None,
+                id=label.id.lower(),
+                display_name=label.display_name or label.name,
+                description=label.description or None,
+                color=label.color or None,
+                sensitivity=_first_known(label.sensitivity, label.priority, default=0),
+                tool_tip=label.tool_tip or label.tooltip or None,
                 is_active=active,
-                is_appliable=_first(one.is_appliable, default=active and not one.sublabels),
+                is_appliable=_first_known(
+                    label.is_appliable, default=active and not label.sublabels
+                ),
             )
-        if one.sublabels and depth < 3:
-            yield from _walk(one.sublabels, depth=depth + 1)
+        if label.sublabels and depth < 3:
+            yield from _with_sublabels(label.sublabels, depth=depth + 1)
 
 
-def _first(*told: bool | None, default: bool) -> bool:
-    return next((one for one in told if one is not None), default)
-
-
-def _number(*told: int | None) -> int:
-    return next((one for one in told if one is not None), 0)
+def _first_known(*values: T | None, default: T) -> T:
+    return next((value for value in values if value is not None), default)

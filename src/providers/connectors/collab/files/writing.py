@@ -1,4 +1,8 @@
-"""Changing files and folders of one connection. Source: wire report 1D.4; reliability F4."""
+"""
+Changes of files, folders and permissions.
+
+See docs/spec/upstream/microsoft-files.md#file-operations and docs/spec/collab.md#lost-answers.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +19,9 @@ from providers.ports.collab import InvalidDestination, Share
 from providers.records import collab as records
 
 CONFLICT = "@microsoft.graph.conflictBehavior"
-_ROLE_WORDS = {"reader": "read", "writer": "write"}
-_LINKS = {"anyone": "anonymous", "domain": "organization"}
-_BRIEF = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
+_UPSTREAM_ROLES = {"reader": "read", "writer": "write"}
+_LINK_SCOPES = {"anyone": "anonymous", "domain": "organization"}
+_RETURNED_ATTRIBUTES = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
 
 
 class FileWriter:
@@ -30,27 +34,27 @@ class FileWriter:
     async def create_folder(
         self, parent: ItemKey, name: str, *, description: str | None
     ) -> records.File:
-        """Make a folder; see `FileWritePort.create_folder`."""
+        """Create a folder; see `FileWritePort.create_folder`."""
         body: dict[str, Any] = {"name": name, "folder": {}, CONFLICT: "fail"}
-        if description:  # upstream keeps it in some libraries only; wire report 6, 30
+        if description:  # upstream stores it in some libraries only
             body["description"] = description
         with unknown_if_ambiguous():
-            answer = await self._call("POST", parent, "children", json=body)
-            return self._told(answer, within=parent.drive)
+            response = await self._call("POST", parent, "children", json=body)
+            return self._written_file(response, within=parent.drive)
 
     async def rename(self, key: ItemKey, name: str, *, etag: str | None) -> records.File:
-        """Give a new name; see `FileWritePort.rename`."""
+        """Rename a file; see `FileWritePort.rename`."""
         body = {"name": name, CONFLICT: "fail"}
-        answer = await self._call("PATCH", key, json=body, headers=_if_match(etag))
-        return self._same(answer, key)
+        response = await self._call("PATCH", key, json=body, headers=if_match(etag))
+        return self._changed_file(response, key)
 
     async def move(self, key: ItemKey, folder: ItemKey, *, etag: str | None) -> records.File:
-        """Move within a library; see `FileWritePort.move`."""
+        """Move a file within its library; see `FileWritePort.move`."""
         if folder.drive != key.drive:
             raise InvalidDestination("The destination is in another library.")
         await self._sites.admit_drive(key.drive)
         target = folder.item
-        if target == ROOT:  # here upstream takes its id alone
+        if target == ROOT:  # upstream takes no "root" here, only an id
             select = (("$select", "id"),)
             root = await self._context.read(
                 response_types.Item, "drives", key.drive, "root", params=select
@@ -58,24 +62,24 @@ class FileWriter:
             target = root.id
         body = {"parentReference": {"id": target}, CONFLICT: "fail"}
         try:
-            answer = await self._call("PATCH", key, json=body, headers=_if_match(etag))
+            response = await self._call("PATCH", key, json=body, headers=if_match(etag))
         except Refused as refusal:
             if refusal.status == 400:
                 raise InvalidDestination("The provider cannot move it there.") from refusal
             raise
-        return self._same(answer, key)
+        return self._changed_file(response, key)
 
     async def delete(self, key: ItemKey, *, etag: str | None) -> None:
-        """Put into the recycle bin; see `FileWritePort.delete`."""
-        await self._call("DELETE", key, headers=_if_match(etag))
+        """Move a file to the recycle bin; see `FileWritePort.delete`."""
+        await self._call("DELETE", key, headers=if_match(etag))
 
     async def share(self, key: ItemKey, share: Share) -> str | None:
-        """Give a permission; see `FileWritePort.share`."""
-        role = _ROLE_WORDS.get(share.role)
+        """Add a permission; see `FileWritePort.share`."""
+        role = _UPSTREAM_ROLES.get(share.role)
         if role is None:
             raise Refused("The provider knows no commenters.", status=400, word="notSupported")
-        if share.type in _LINKS:
-            body = {"type": "view" if role == "read" else "edit", "scope": _LINKS[share.type]}
+        if share.type in _LINK_SCOPES:
+            body = {"type": "view" if role == "read" else "edit", "scope": _LINK_SCOPES[share.type]}
             with unknown_if_ambiguous():
                 link = await self._call("POST", key, "createLink", json=body)
                 return link.decode(response_types.Permission).id or None
@@ -87,23 +91,23 @@ class FileWriter:
             **({"message": share.message} if share.message else {}),
         }
         with unknown_if_ambiguous():
-            answer = await self._call("POST", key, "invite", json=invitation)
-            given = answer.decode(ODataPage[response_types.Permission]).value
-        if any(one.error is not None for one in given):  # told inside of a success; 1D.4
+            response = await self._call("POST", key, "invite", json=invitation)
+            permissions = response.decode(ODataPage[response_types.Permission]).value
+        if any(permission.error is not None for permission in permissions):  # in a 2xx response
             raise Refused(status=400, word="sharingFailed")
-        return next((one.id for one in given if one.id), None)
+        return next((permission.id for permission in permissions if permission.id), None)
 
-    async def update_permission(self, key: ItemKey, permission: str, role: str) -> None:
+    async def update_permission(self, key: ItemKey, permission_id: str, role: str) -> None:
         """Change a permission's role; see `FileWritePort.update_permission`."""
-        word = _ROLE_WORDS.get(role)
-        if word is None:
+        upstream_role = _UPSTREAM_ROLES.get(role)
+        if upstream_role is None:
             raise Refused("The provider knows no commenters.", status=400, word="notSupported")
-        body = {"roles": [word]}
-        await self._call("PATCH", key, "permissions", permission, json=body)
+        body = {"roles": [upstream_role]}
+        await self._call("PATCH", key, "permissions", permission_id, json=body)
 
-    async def delete_permission(self, key: ItemKey, permission: str) -> None:
-        """Take a permission away; see `FileWritePort.delete_permission`."""
-        await self._call("DELETE", key, "permissions", permission)
+    async def delete_permission(self, key: ItemKey, permission_id: str) -> None:
+        """Remove a permission; see `FileWritePort.delete_permission`."""
+        await self._call("DELETE", key, "permissions", permission_id)
 
     async def _call(
         self,
@@ -114,30 +118,33 @@ class FileWriter:
         headers: Mapping[str, str] | None = None,
     ) -> Response:
         """
-        Make a change once; an answer that cannot be read is for the caller to judge.
+        Make a change without retries; the caller interprets an unreadable response.
 
         Raises:
-            OutcomeUnknown: The answer was lost.
+            OutcomeUnknown: The response was lost.
         """
         await self._sites.admit_drive(key.drive)
-        where = ("root",) if key.item == ROOT else ("items", key.item)
+        address = ("root",) if key.item == ROOT else ("items", key.item)
         with unknown_if_ambiguous():
             return await self._context.upstream.call(
-                method, V1, "drives", key.drive, *where, *rest, json=json, headers=headers or {}
+                method, V1, "drives", key.drive, *address, *rest, json=json, headers=headers or {}
             )
 
-    def _told(self, answer: Response, *, within: str) -> records.File:
-        found = mapping.file(answer.decode(response_types.Item), _BRIEF, within=within)
-        if found is None:
+    def _written_file(self, response: Response, *, within: str) -> records.File:
+        file = mapping.file(
+            response.decode(response_types.Item), _RETURNED_ATTRIBUTES, within=within
+        )
+        if file is None:
             raise Broken
-        return found
+        return file
 
-    def _same(self, answer: Response, key: ItemKey) -> records.File:
-        found = self._told(answer, within=key.drive)
-        if found.key != key:
+    def _changed_file(self, response: Response, key: ItemKey) -> records.File:
+        file = self._written_file(response, within=key.drive)
+        if file.key != key:
             raise Missing
-        return found
+        return file
 
 
-def _if_match(etag: str | None) -> Mapping[str, str]:
+def if_match(etag: str | None) -> Mapping[str, str]:
+    """Return the header that makes a change conditional on *etag*."""
     return {"if-match": etag} if etag else {}
