@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from content_world import column
 
-from providers.connectors.collab.lists.lists import column as read_column
+from providers.connectors.collab.lists.lists import to_column
 
 MANY = {"allowMultipleValues": True}
 SELECTED = "Fee,Berth,BerthLookupId,Others,Berth_x003a_State"
@@ -308,6 +308,6 @@ async def answers(content, token):
     ],
 )
 async def test_the_source_list_of_a_look_up_is_read_from_its_column(told, source):
-    read = read_column({"name": "Berth", "lookup": {"columnName": "Title", "listId": told}})
+    read = to_column({"name": "Berth", "lookup": {"columnName": "Title", "listId": told}})
 
     assert (read.column_type, read.looks_up, read.source) == ("lookup", "Title", source)

@@ -1,6 +1,6 @@
 """The context that all parts of a connection share, and the reads they have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -72,3 +72,8 @@ def batched_read_failure(answer: Response) -> ProviderFailure | None:
     if isinstance(failure, Refused):
         return translate_refused_read(failure)
     return failure or Broken()
+
+
+def if_match(etag: str | None) -> Mapping[str, str]:
+    """Return the header that makes a change conditional on *etag*."""
+    return {"if-match": etag} if etag else {}

@@ -9,7 +9,7 @@ from providers.connectors.collab.lists.item_filters import Both, Comparison, Eit
 from providers.ports.collab import InvalidFilter
 from providers.records.collab import Column
 
-COLUMNS = item_filters.kinds(
+COLUMNS = item_filters.filter_columns(
     (
         Column(name="Title", column_type="text"),
         Column(name="Length", column_type="number", indexed=True),
@@ -117,13 +117,13 @@ def test_a_comparison_with_a_missing_value_is_false(column, op, literal):
         pytest.param("Title eq '" + "x" * 2000 + "'", id="too long"),
     ],
 )
-def test_what_is_no_filter_is_refused(text):
+def test_malformed_filters_are_invalid(text):
     with pytest.raises(InvalidFilter):
         item_filters.parse(text, COLUMNS)
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "upstream_text"),
     [
         ("State eq 'Let'", "fields/State eq 'Let'"),
         ("Title eq 'O''Neil'", "fields/Title eq 'O''Neil'"),
@@ -138,8 +138,10 @@ def test_what_is_no_filter_is_refused(text):
         ("startswith(Title,'a')", "startswith(fields/Title,'a')"),
     ],
 )
-def test_upstream_is_asked_for_what_it_can_tell(text, asked):
-    assert odata_filters.push(item_filters.parse(text, COLUMNS), COLUMNS).text == asked
+def test_conditions_that_upstream_evaluates(text, upstream_text):
+    assert (
+        odata_filters.to_upstream(item_filters.parse(text, COLUMNS), COLUMNS).text == upstream_text
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,16 +158,16 @@ def test_upstream_is_asked_for_what_it_can_tell(text, asked):
         "Until eq '2026-03-01T00:00:00.5Z'",
     ],
 )
-def test_upstream_is_not_asked_for_what_it_tells_otherwise(text):
-    assert odata_filters.push(item_filters.parse(text, COLUMNS), COLUMNS) is None
+def test_conditions_that_upstream_evaluates_differently_are_left_out(text):
+    assert odata_filters.to_upstream(item_filters.parse(text, COLUMNS), COLUMNS) is None
 
 
-def test_upstream_is_told_whether_columns_have_no_index():
-    pushed = odata_filters.push(
+def test_an_upstream_filter_tells_whether_all_columns_are_indexed():
+    upstream_filter = odata_filters.to_upstream(
         item_filters.parse("Paid eq true and Length gt 3", COLUMNS), COLUMNS
     )
 
-    assert (pushed.indexed, pushed.narrow) == (False, True)
+    assert upstream_filter.indexed is False
 
 
 TEXTS = st.sampled_from(["", "a", "B", "ab", "o'n"])
@@ -200,44 +202,44 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-def written(node):
+def to_text(node):
     match node:
         case Comparison(column, op, literal):
             if op in item_filters.FUNCTIONS:
-                return f"{op}({column},{odata_filters._quoted(literal)})"
+                return f"{op}({column},{odata_filters.quote_literal(literal)})"
             if literal is None:
                 return f"{column} {op} null"
-            text = odata_filters._quoted(literal) if isinstance(literal, str) else literal
+            text = odata_filters.quote_literal(literal) if isinstance(literal, str) else literal
             return f"{column} {op} {text}"
         case Not(part):
-            return f"not ({written(part)})"
+            return f"not ({to_text(part)})"
         case Both(parts):
-            return "(" + " and ".join(written(part) for part in parts) + ")"
+            return "(" + " and ".join(to_text(part) for part in parts) + ")"
         case Either(parts):
-            return "(" + " or ".join(written(part) for part in parts) + ")"
+            return "(" + " or ".join(to_text(part) for part in parts) + ")"
 
 
 @settings(max_examples=200, deadline=None)
 @given(NODES, ROWS)
-def test_what_is_written_is_read_back_with_the_same_meaning(node, row):
-    again = item_filters.parse(written(node), COLUMNS)
+def test_a_serialized_filter_parses_to_the_same_meaning(node, row):
+    parsed = item_filters.parse(to_text(node), COLUMNS)
 
-    assert item_filters.matches(again, row, COLUMNS) is item_filters.matches(node, row, COLUMNS)
+    assert item_filters.matches(parsed, row, COLUMNS) is item_filters.matches(node, row, COLUMNS)
 
 
 def upstream_passes(text, row):
-    """What the narrow part of the language that is pushed means to upstream."""
+    """Evaluate an upstream filter, whose language is a part of ours."""
     node = item_filters.parse(text, COLUMNS)
     return item_filters.matches(node, row, COLUMNS)
 
 
 @settings(max_examples=200, deadline=None)
 @given(NODES, ROWS)
-def test_upstream_is_never_asked_for_less_than_passes(node, row):
-    pushed = odata_filters.push(node, COLUMNS)
+def test_the_upstream_filter_never_excludes_an_item_that_passes(node, row):
+    upstream_filter = odata_filters.to_upstream(node, COLUMNS)
 
-    if pushed is not None and item_filters.matches(node, row, COLUMNS):
-        assert upstream_passes(pushed.text, row)
+    if upstream_filter is not None and item_filters.matches(node, row, COLUMNS):
+        assert upstream_passes(upstream_filter.text, row)
 
 
 def test_the_operators_are_those_of_the_contract():

@@ -1,10 +1,10 @@
 import pytest
 
 from providers.connectors.collab.search import keyword_query
-from providers.connectors.collab.search.keyword_query import Known, Said
+from providers.connectors.collab.search.keyword_query import Phrase, SearchDocument
 from providers.ports.collab import InvalidSearch
 
-PLAN = Known(
+PLAN = SearchDocument(
     fields={
         "title": "Keel plan of the Meridian",
         "filename": "Keel plan of the Meridian.docx",
@@ -49,8 +49,8 @@ PLAN = Known(
         pytest.param("+keel", id="with, by a sign"),
     ],
 )
-def test_a_thing_is_found(text):
-    assert keyword_query.found(keyword_query.parse(text), PLAN)
+def test_matching_searches(text):
+    assert keyword_query.matches(keyword_query.parse(text), PLAN)
 
 
 @pytest.mark.parametrize(
@@ -66,56 +66,61 @@ def test_a_thing_is_found(text):
         pytest.param("lastmodifiedtime>2026-03-05", id="after the day"),
         pytest.param("lastmodifiedtime<2026-03-05", id="before the day"),
         pytest.param("lastmodifiedtime<>2026-03-05", id="not on the day"),
-        pytest.param("colour:red", id="a field that is not known"),
+        pytest.param("colour:red", id="a field that is not document"),
         pytest.param("keel or plan", id="a small or is a word"),
         pytest.param("sail OR plan mast", id="and binds tighter than or"),
     ],
 )
-def test_a_thing_is_not_found(text):
-    assert not keyword_query.found(keyword_query.parse(text), PLAN)
+def test_searches_without_a_match(text):
+    assert not keyword_query.matches(keyword_query.parse(text), PLAN)
 
 
 @pytest.mark.parametrize(
     "text",
     ['"keel', 'title:"keel', "(keel", "keel)", "a) OR (b", "OR", "keel OR", "()", "NOT", "(" * 30],
 )
-def test_what_does_not_parse_is_refused(text):
+def test_unbalanced_or_incomplete_searches_are_invalid(text):
     with pytest.raises(InvalidSearch):
         keyword_query.parse(text)
 
 
-def test_a_search_of_too_many_terms_is_refused():
+def test_searches_of_more_than_fifty_terms_are_invalid():
     with pytest.raises(InvalidSearch):
         keyword_query.parse(" ".join(["word"] * 51))
 
 
-def test_the_fields_that_are_looked_at_are_named_without_aliases():
-    assert keyword_query.selectors("a title : keel") == {"title"}
+def test_condition_fields_are_returned_without_aliases():
+    assert keyword_query.condition_fields("a title : keel") == {"title"}
     text = 'keel -author:ann (write>2026-01-01 OR NOT FileExtension:pdf) title:"a b"'
 
-    assert keyword_query.selectors(text) == {"author", "lastmodifiedtime", "filetype", "title"}
+    assert keyword_query.condition_fields(text) == {
+        "author",
+        "lastmodifiedtime",
+        "filetype",
+        "title",
+    }
 
 
-def test_words_alone_look_at_no_field():
-    assert keyword_query.selectors('keel "http://x.test/a" 10:30') == frozenset()
+def test_plain_words_have_no_condition_field():
+    assert keyword_query.condition_fields('keel "http://x.test/a" 10:30') == frozenset()
 
 
-def test_one_of_several_sets_of_words_is_said_by_whatever_matches():
+def test_alternatives_are_sets_of_phrases_that_a_match_contains():
     term = keyword_query.parse("(keel OR mast) -sail title:boat filetype:docx")
 
-    assert set(keyword_query.probes(term)) == {
-        frozenset({Said(("keel",)), Said(("boat",))}),
-        frozenset({Said(("mast",)), Said(("boat",))}),
+    assert set(keyword_query.alternatives(term)) == {
+        frozenset({Phrase(("keel",)), Phrase(("boat",))}),
+        frozenset({Phrase(("mast",)), Phrase(("boat",))}),
     }
 
 
 def test_too_many_alternatives_are_refused():
     with pytest.raises(InvalidSearch):
-        keyword_query.probes(keyword_query.parse("(a OR b OR c) (d OR e OR f)"))
+        keyword_query.alternatives(keyword_query.parse("(a OR b OR c) (d OR e OR f)"))
 
 
-def test_what_upstream_found_needs_no_second_look():
-    known = Known(fields={"title": "x"}, trusted=frozenset({Said(("keel",))}))
+def test_phrases_found_by_upstream_are_not_checked_again():
+    document = SearchDocument(fields={"title": "x"}, trusted=frozenset({Phrase(("keel",))}))
 
-    assert keyword_query.found(keyword_query.parse("keel"), known)
-    assert not keyword_query.found(keyword_query.parse("keel sail"), known)
+    assert keyword_query.matches(keyword_query.parse("keel"), document)
+    assert not keyword_query.matches(keyword_query.parse("keel sail"), document)

@@ -1,9 +1,9 @@
 """
-Storing files with flat memory: small ones at once, others slice by slice.
+Uploads in constant memory: small files in one call, others slice by slice.
 
-Nothing is begun upstream before the bytes of the first slice are there, and whatever goes wrong,
-a session that was begun is cancelled: then nothing is left. Source: wire report 1D.4;
-reliability C4.
+Nothing is started upstream before the bytes of the first slice have arrived, and a session is
+cancelled on any failure, so that nothing is left. The protocol is
+docs/spec/upstream/microsoft-files.md#upload.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ from providers.outcomes import may_have_happened
 from providers.ports.collab import MAX_UPLOAD, Upload, UploadTooLarge, UploadTruncated
 from providers.records import collab as records
 
-SLICE = 10 * 320 * 1024  # bytes; a multiple of 320 KiB, wire report 1D.4
-SMALL = 4 * 1024 * 1024  # bytes that go in one call
-_BRIEF = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
-_LOOKED_UP = "id,name,size,eTag,file,parentReference,sharepointIds"
-_SLICE_SECONDS = 120.0  # for one slice
+SLICE = 10 * 320 * 1024  # bytes; upstream wants a multiple of 320 KiB
+SMALL = 4 * 1024 * 1024  # bytes of the largest file that is sent in one call
+_RETURNED_ATTRIBUTES = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
+_LOOKUP_MEMBERS = "id,name,size,eTag,file,parentReference,sharepointIds"
+_SLICE_TIMEOUT_SECONDS = 120.0
 T = TypeVar("T")
 
 
@@ -57,27 +57,27 @@ class FileUploader:
         if upload.size is not None and upload.size > MAX_UPLOAD:
             raise UploadTooLarge
         source = _Source(upload)
-        if await source.filled(SMALL + 1) <= SMALL:
+        if await source.fill(SMALL + 1) <= SMALL:
             body = await source.take(SMALL)
             await source.check_end(len(body))
-            found = await self._small(parent, upload, body)
+            file = await self._upload_small(parent, upload, body)
         elif upload.size is not None:
-            found = await self._large(parent, upload, source, upload.size)
+            file = await self._upload_large(parent, upload, source, upload.size)
         else:
-            # The protocol wants the size beforehand: it is counted before anything is sent.
+            # The protocol needs the size first: the bytes are counted before any is sent.
             with TemporaryFile() as spool:
-                size = await _spooled(spool, source)
+                size = await _spool(spool, source)
                 spool.seek(0)
-                found = await self._large(parent, upload, _File(spool), size)
+                file = await self._upload_large(parent, upload, _SpooledSource(spool), size)
         if upload.description:
-            await self._describe(found, upload.description)
-        return found
+            await self._describe(file, upload.description)
+        return file
 
-    # -- at once
+    # -- in one call
 
-    async def _small(self, parent: ItemKey, upload: Upload, body: bytes) -> records.File:
+    async def _upload_small(self, parent: ItemKey, upload: Upload, body: bytes) -> records.File:
         try:
-            answer = await self._context.upstream.call(
+            response = await self._context.upstream.call(
                 "PUT",
                 V1,
                 *by_name(parent, upload.name),
@@ -86,81 +86,83 @@ class FileUploader:
                 content=body,
                 headers={"content-type": upload.mime_type},
             )
-            return self._stored(answer, parent)
+            return self._stored_file(response, parent)
         except ProviderFailure as failure:
             if not may_have_happened(failure):
                 raise
-            # Another's file of this name may have been there before: that one is not ours.
-            if upload.conflict == "fail" and await self._surely_absent(parent, upload.name):
+            # With another conflict mode a file of this name may be an older one.
+            if upload.conflict == "fail" and await self._is_absent(parent, upload.name):
                 raise Unreachable(sent=False) from failure
             raise OutcomeUnknown from failure
 
     # -- in slices
 
-    async def _large(
-        self, parent: ItemKey, upload: Upload, source: "_Source | _File", size: int
+    async def _upload_large(
+        self, parent: ItemKey, upload: Upload, source: "_Source | _SpooledSource", size: int
     ) -> records.File:
-        if upload.conflict == "fail" and await self._there(parent, upload.name):
+        if upload.conflict == "fail" and await self._find(parent, upload.name):
             raise Conflicted(status=409, word="nameAlreadyExists")
-        session = await self._session(parent, upload)
+        session = await self._start_session(parent, upload)
         start = 0
         try:
             while True:
-                piece = await _slice(source, min(SLICE, size - start))
-                if start + len(piece) == size:  # the last slice makes it a file
+                piece = await _take_slice(source, min(SLICE, size - start))
+                if start + len(piece) == size:  # the last slice creates the file
                     await source.check_end(size)
-                answer = await session.put(piece, start, size)
+                response = await session.put(piece, start, size)
                 start += len(piece)
                 if start == size:
                     break
-            if answer.status != 202:
-                return self._stored(answer, parent)
+            if response.status != 202:
+                return self._stored_file(response, parent)
         except (Unreachable, TimedOut, Broken) as failure:
-            await _undisturbed(session.cancel())
-            unsent = not isinstance(failure, Broken) and not failure.sent
-            if unsent or start + SLICE < size:  # what is missing never arrived
+            await _shielded(session.cancel())
+            not_sent = not isinstance(failure, Broken) and not failure.sent
+            if not_sent or start + SLICE < size:  # upstream never got the last slice
                 raise
-            return await _undisturbed(self._look_up(parent, upload, size, failure))
+            return await _shielded(self._look_up(parent, upload, size, failure))
         except BaseException:
-            await _undisturbed(session.cancel())
+            await _shielded(session.cancel())
             raise
-        await _undisturbed(session.cancel())
-        raise Broken  # it says that bytes are missing
+        await _shielded(session.cancel())
+        raise Broken  # upstream says that bytes are missing
 
-    async def _session(self, parent: ItemKey, upload: Upload) -> "_Session":
+    async def _start_session(self, parent: ItemKey, upload: Upload) -> "_Session":
         item = {CONFLICT: upload.conflict, "name": upload.name}
-        answer = await self._context.upstream.call(
+        response = await self._context.upstream.call(
             "POST",
             V1,
             *by_name(parent, upload.name),
             "createUploadSession",
             json={"item": item},
         )
-        url = answer.decode(response_types.UploadSession).upload_url
+        url = response.decode(response_types.UploadSession).upload_url
         if not url:
             raise Broken
         return _Session(self._context, url)
 
-    # -- what came of it
+    # -- outcome
 
-    def _stored(self, answer: Response, parent: ItemKey) -> records.File:
-        found = mapping.file(answer.decode(response_types.Item), _BRIEF, within=parent.drive)
-        if found is None:
+    def _stored_file(self, response: Response, parent: ItemKey) -> records.File:
+        file = mapping.file(
+            response.decode(response_types.Item), _RETURNED_ATTRIBUTES, within=parent.drive
+        )
+        if file is None:
             raise Broken
-        return found
+        return file
 
-    async def _there(self, parent: ItemKey, name: str) -> response_types.Item | None:
+    async def _find(self, parent: ItemKey, name: str) -> response_types.Item | None:
         try:
-            answer = await self._context.upstream.call(
-                "GET", V1, *by_name(parent, name), params=(("$select", _LOOKED_UP),)
+            response = await self._context.upstream.call(
+                "GET", V1, *by_name(parent, name), params=(("$select", _LOOKUP_MEMBERS),)
             )
         except Missing:
             return None
-        return answer.decode(response_types.Item)
+        return response.decode(response_types.Item)
 
-    async def _surely_absent(self, parent: ItemKey, name: str) -> bool:
+    async def _is_absent(self, parent: ItemKey, name: str) -> bool:
         try:
-            return await self._there(parent, name) is None
+            return await self._find(parent, name) is None
         except ProviderFailure:
             return False
 
@@ -168,19 +170,19 @@ class FileUploader:
         self, parent: ItemKey, upload: Upload, size: int, failure: ProviderFailure
     ) -> records.File:
         """
-        See whether a file was stored although the answer was lost.
+        Look for a file that may be stored although the response was lost.
 
         Raises:
-            OutcomeUnknown: That cannot be told.
-            Unreachable: It surely was not.
+            OutcomeUnknown: It may or may not be stored.
+            Unreachable: It surely is not stored.
         """
-        if upload.conflict == "fail":  # then nothing of this name was there before
+        if upload.conflict == "fail":  # then no file had this name before
             with suppress(ProviderFailure):
-                found = await self._there(parent, upload.name)
-                if found is None:
+                item = await self._find(parent, upload.name)
+                if item is None:
                     failure = Unreachable(sent=False)
                     raise failure
-                file = mapping.file(found, _BRIEF, within=parent.drive)
+                file = mapping.file(item, _RETURNED_ATTRIBUTES, within=parent.drive)
                 if file is not None and file.size == size:
                     return file
         if isinstance(failure, Unreachable) and not failure.sent:
@@ -188,7 +190,7 @@ class FileUploader:
         raise OutcomeUnknown from failure
 
     async def _describe(self, file: records.File, description: str) -> None:
-        """Describe a file where upstream keeps descriptions; wire report 6, 30."""
+        """Set a description; some libraries do not keep any."""
         with suppress(ProviderFailure):
             await self._context.upstream.call(
                 "PATCH",
@@ -201,7 +203,7 @@ class FileUploader:
             )
 
 
-async def _slice(source: "_Source | _File", size: int) -> bytes:
+async def _take_slice(source: "_Source | _SpooledSource", size: int) -> bytes:
     piece = await source.take(size)
     if len(piece) < size:
         raise UploadTruncated
@@ -210,23 +212,23 @@ async def _slice(source: "_Source | _File", size: int) -> bytes:
 
 @dataclass(slots=True)
 class _Session:
-    """An upload session: its address carries its own authority, so our credentials stay out."""
+    """An upload session; its address authorizes by itself, so credentials are not sent."""
 
     context: ConnectionContext
     url: str
 
     async def put(self, piece: bytes, start: int, size: int) -> Response:
-        """Send a slice, and once more what upstream says it lacks of it."""
+        """Send a slice, and once more the part of it that upstream says is missing."""
         try:
             return await self._put(piece, start, size)
         except (Unreachable, TimedOut, Broken):
-            expected = await self._expected()
+            expected = await self._next_offset()
             if expected is None or not start <= expected < start + len(piece):
                 raise
             return await self._put(piece[expected - start :], expected, size)
 
     async def cancel(self) -> None:
-        """End it; nothing of it stays."""
+        """Cancel the session; nothing of it is left."""
         with suppress(ProviderFailure):
             await self._send("DELETE")
 
@@ -237,15 +239,14 @@ class _Session:
         }
         return await self._send("PUT", content=piece, headers=headers)
 
-    async def _expected(self) -> int | None:
+    async def _next_offset(self) -> int | None:
         try:
-            told = (
-                (await self._send("GET")).decode(response_types.UploadSession).next_expected_ranges
-            )
+            session = (await self._send("GET")).decode(response_types.UploadSession)
         except ProviderFailure:
             return None
-        begin = (told or ("",))[0].partition("-")[0]
-        return int(begin) if begin.isascii() and begin.isdigit() else None
+        first, *_ = session.next_expected_ranges or ("",)
+        offset = first.partition("-")[0]
+        return int(offset) if offset.isascii() and offset.isdigit() else None
 
     async def _send(
         self, method: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
@@ -256,78 +257,78 @@ class _Session:
                 self.url,
                 content=content,
                 headers=headers or {},
-                deadline=_SLICE_SECONDS,
+                deadline=_SLICE_TIMEOUT_SECONDS,
                 max_bytes=1024 * 1024,
-            ) as answer:
-                body = b"".join([piece async for piece in answer.chunks])
-                return Response(answer.status, answer.headers, body)
+            ) as response:
+                body = b"".join([piece async for piece in response.chunks])
+                return Response(response.status, response.headers, body)
         except (NeedsReauth, Missing) as failure:  # of the session, not of the connection
             raise Broken from failure
 
 
 class _Source:
-    """The bytes of an upload, cut anew, and never more than may be stored."""
+    """The bytes of an upload, cut into slices; never more than may be stored."""
 
     def __init__(self, upload: Upload) -> None:
         self._chunks = upload.chunks
         self._size = upload.size
-        self._rest = bytearray()
-        self._seen = 0
+        self._buffer = bytearray()
+        self._received = 0
         self._ended = False
 
-    async def filled(self, most: int) -> int:
+    async def fill(self, size: int) -> int:
         """
-        Wait for the next *most* bytes; return how many there are, fewer at the end only.
+        Buffer the next *size* bytes; return how many there are, fewer only at the end.
 
         Raises:
-            UploadTooLarge: More came than may.
+            UploadTooLarge: More bytes came than allowed.
         """
-        while len(self._rest) < most and not self._ended:
+        while len(self._buffer) < size and not self._ended:
             try:
                 chunk = await anext(self._chunks)
             except StopAsyncIteration:
                 self._ended = True
                 break
-            self._seen += len(chunk)
-            if self._seen > MAX_UPLOAD:
+            self._received += len(chunk)
+            if self._received > MAX_UPLOAD:
                 raise UploadTooLarge
-            self._rest += chunk
-        return min(most, len(self._rest))
+            self._buffer += chunk
+        return min(size, len(self._buffer))
 
-    async def take(self, most: int) -> bytes:
-        """Return the next *most* bytes, fewer at the end only; raises as `filled`."""
-        await self.filled(most)
-        with memoryview(self._rest) as view:
-            piece = bytes(view[:most])
-        del self._rest[:most]
+    async def take(self, size: int) -> bytes:
+        """Return the next *size* bytes, fewer only at the end; raises as `fill`."""
+        await self.fill(size)
+        with memoryview(self._buffer) as view:
+            piece = bytes(view[:size])
+        del self._buffer[:size]
         return piece
 
     async def check_end(self, size: int) -> None:
         """
-        Hold what came against what was announced.
+        Check that as many bytes came as were announced.
 
         Raises:
-            UploadCut: It is not as much as was announced, or more.
+            UploadTruncated: Fewer or more came.
         """
         announced = size if self._size is None else self._size
-        if await self.filled(1) or announced != size or self._seen != size:
+        if await self.fill(1) or announced != size or self._received != size:
             raise UploadTruncated
 
 
 @dataclass(slots=True)
-class _File:
-    """The bytes of an upload, counted already."""
+class _SpooledSource:
+    """The bytes of an upload, counted and written to a file."""
 
     spool: IO[bytes]
 
-    async def take(self, most: int) -> bytes:
-        return self.spool.read(most)
+    async def take(self, size: int) -> bytes:
+        return self.spool.read(size)
 
     async def check_end(self, size: int) -> None:
-        """Nothing: they were counted."""
+        """Do nothing: the bytes were counted."""
 
 
-async def _spooled(spool: IO[bytes], source: _Source) -> int:
+async def _spool(spool: IO[bytes], source: _Source) -> int:
     size = 0
     while piece := await source.take(SLICE):
         spool.write(piece)
@@ -335,11 +336,11 @@ async def _spooled(spool: IO[bytes], source: _Source) -> int:
     return size
 
 
-async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Finish *work* although the caller is being cancelled, or its time is over."""
-    unhurried = copy_context()
-    unhurried.run(deadline.set, None)
-    task = asyncio.create_task(work, context=unhurried)
+async def _shielded(work: Coroutine[Any, Any, T]) -> T:
+    """Finish *work* even when the caller is cancelled or its deadline has passed."""
+    without_deadline = copy_context()
+    without_deadline.run(deadline.set, None)
+    task = asyncio.create_task(work, context=without_deadline)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from providers.connectors.collab import mapping, response_types
-from providers.connectors.collab.connection_context import V1, ConnectionContext
+from providers.connectors.collab.connection_context import V1, ConnectionContext, if_match
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
 from providers.content.ids import ROOT, ItemKey
@@ -143,8 +143,3 @@ class FileWriter:
         if file.key != key:
             raise Missing
         return file
-
-
-def if_match(etag: str | None) -> Mapping[str, str]:
-    """Return the header that makes a change conditional on *etag*."""
-    return {"if-match": etag} if etag else {}

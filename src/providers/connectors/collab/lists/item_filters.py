@@ -1,5 +1,5 @@
 """
-The filter language of list items: parsed, checked against columns, decided on values.
+The filter language of list items: parsed, checked against columns, evaluated on values.
 
     or    := and ("or" and)*
     and   := not ("and" not)*
@@ -11,23 +11,27 @@ The filter language of list items: parsed, checked against columns, decided on v
     lit   := 'string' ('' = quote) | number | true | false | null
 
 Texts are compared without regard to case. A comparison with a missing value is false, except
-``eq null`` and ``ne null``; on date columns, texts are ISO times. Source: decisions 8.10 and 16.
+``eq null`` and ``ne null``; on date columns, texts are ISO times. The language is documented in
+docs/spec/collab.md#filter-language.
 """
 
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from providers.ports.collab import InvalidFilter
 from providers.records import collab as records
+from providers.timestamps import parse_utc
 
-MOST_TEXT = 2000  # characters
-MOST_COMPARISONS = 20
-_MOST_DEPTH = 20
+if TYPE_CHECKING:
+    from datetime import datetime
+
+MAX_LENGTH = 2000  # characters
+MAX_COMPARISONS = 20
+_MAX_DEPTH = 20
 
 Literal: TypeAlias = "str | float | bool | datetime | None"
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
@@ -51,7 +55,7 @@ FUNCTIONS: Mapping[str, Callable[[str, str], bool]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A column held against a literal; *op* is an operator's or a function's word."""
+    """A comparison of a column with a literal; *op* is an operator or the name of a function."""
 
     column: str
     op: str
@@ -77,23 +81,23 @@ Node: TypeAlias = Comparison | Both | Either | Not
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FilterColumn:
     """
     A column as filters see it.
 
     Attributes:
-        sort: "text", "number", "date", "boolean" or "other" (compared with null alone).
-        key: Where its value stands in `fields`.
-        indexed: Whether upstream can look it up.
+        kind: "text", "number", "date", "boolean" or "other" (compared with null alone).
+        key: The key of its value in `fields`.
+        indexed: Whether upstream has an index on it.
     """
 
     name: str
-    sort: str
+    kind: str
     key: str
     indexed: bool
 
 
-_SORTS: Mapping[str, str] = MappingProxyType(
+_KINDS: Mapping[str, str] = MappingProxyType(
     {
         "text": "text",
         "note": "text",
@@ -110,21 +114,23 @@ _SORTS: Mapping[str, str] = MappingProxyType(
 _LOOKUPS = ("lookup", "person")
 
 
-def kinds(columns: tuple[records.Column, ...]) -> Mapping[str, Kind]:
-    """Return the columns that can be named: lookups by the number of what they point to, too."""
-    found = {"id": Kind("id", "number", "id", indexed=True)}
-    for one in columns:
-        if not one.name:
+def filter_columns(columns: tuple[records.Column, ...]) -> Mapping[str, FilterColumn]:
+    """Return the columns that a filter can name; look-ups also by the number of their target."""
+    by_name = {"id": FilterColumn("id", "number", "id", indexed=True)}
+    for column in columns:
+        if not column.name:
             continue
-        if one.column_type in _LOOKUPS:
-            key = f"{one.name}LookupId"
-            found[key] = Kind(key, "number", key, indexed=one.indexed)
-            found[one.name] = Kind(one.name, "other", key, indexed=one.indexed)
+        if column.column_type in _LOOKUPS:
+            key = f"{column.name}LookupId"
+            by_name[key] = FilterColumn(key, "number", key, indexed=column.indexed)
+            by_name[column.name] = FilterColumn(column.name, "other", key, indexed=column.indexed)
         else:
-            key = "id" if one.name == "ID" else one.name
-            sort = _SORTS.get(one.column_type, "other")
-            found[one.name] = Kind(one.name, sort, key, indexed=one.indexed or key == "id")
-    return MappingProxyType(found)
+            key = "id" if column.name == "ID" else column.name
+            kind = _KINDS.get(column.column_type, "other")
+            by_name[column.name] = FilterColumn(
+                column.name, kind, key, indexed=column.indexed or key == "id"
+            )
+    return MappingProxyType(by_name)
 
 
 # -- parsing
@@ -142,26 +148,26 @@ _WORDS: Mapping[str, bool | None] = MappingProxyType({"true": True, "false": Fal
 _KEYWORDS = frozenset({"and", "or", "not"})
 
 
-def parse(text: str, columns: Mapping[str, Kind]) -> Node:
+def parse(text: str, columns: Mapping[str, FilterColumn]) -> Node:
     """
-    Read a filter.
+    Parse a filter.
 
     Raises:
         InvalidFilter: It does not parse, or does not fit the columns.
     """
-    if len(text) > MOST_TEXT:
-        raise InvalidFilter(f"A filter has at most {MOST_TEXT} characters.")
-    reader = _Reader(text, columns)
-    node = reader.alternatives()
-    reader.end()
+    if len(text) > MAX_LENGTH:
+        raise InvalidFilter(f"A filter has at most {MAX_LENGTH} characters.")
+    parser = _Parser(text, columns)
+    node = parser.alternatives()
+    parser.end()
     return node
 
 
-class _Reader:
-    def __init__(self, text: str, columns: Mapping[str, Kind]) -> None:
+class _Parser:
+    def __init__(self, text: str, columns: Mapping[str, FilterColumn]) -> None:
         self._tokens = [*_tokens(text), ("end", "")]
         self._columns = columns
-        self._at = 0
+        self._position = 0
         self._depth = 0
         self._comparisons = 0
 
@@ -172,7 +178,7 @@ class _Reader:
         return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
     def end(self) -> None:
-        if self._tokens[self._at][0] != "end":
+        if self._tokens[self._position][0] != "end":
             raise InvalidFilter("The filter goes on where it should end.")
 
     def _conjunction(self) -> Node:
@@ -189,68 +195,68 @@ class _Reader:
     def _primary(self) -> Node:
         if self._mark("("):
             self._depth += 1
-            if self._depth > _MOST_DEPTH:
+            if self._depth > _MAX_DEPTH:
                 raise InvalidFilter("The filter is nested too deep.")
             node = self.alternatives()
             self._expect(")")
             self._depth -= 1
             return node
-        sort, name = self._next()
-        if sort != "name" or name in _KEYWORDS:
+        group, name = self._next()
+        if group != "name" or name in _KEYWORDS:
             raise InvalidFilter("A condition begins with a column, a function, or a parenthesis.")
         self._comparisons += 1
-        if self._comparisons > MOST_COMPARISONS:
-            raise InvalidFilter(f"A filter has at most {MOST_COMPARISONS} comparisons.")
+        if self._comparisons > MAX_COMPARISONS:
+            raise InvalidFilter(f"A filter has at most {MAX_COMPARISONS} comparisons.")
         if name in FUNCTIONS and self._mark("("):
             return self._function(name)
         return self._comparison(self._column(name))
 
-    def _function(self, name: str) -> Node:
-        sort, column = self._next()
-        if sort != "name":
-            raise InvalidFilter(f"{name} takes a column first.")
-        kind = self._column(column)
+    def _function(self, function: str) -> Node:
+        group, name = self._next()
+        if group != "name":
+            raise InvalidFilter(f"{function} takes a column first.")
+        column = self._column(name)
         self._expect(",")
-        sort, text = self._next()
-        if sort != "text":
-            raise InvalidFilter(f"{name} takes a text in single quotes.")
+        group, text = self._next()
+        if group != "text":
+            raise InvalidFilter(f"{function} takes a text in single quotes.")
         self._expect(")")
-        if kind.sort != "text":
-            raise InvalidFilter(f"{name} needs a column of text; {kind.name} is none.")
-        return Comparison(kind.name, name, text)
+        if column.kind != "text":
+            raise InvalidFilter(f"{function} needs a column of text; {column.name} is none.")
+        return Comparison(column.name, function, text)
 
-    def _comparison(self, kind: Kind) -> Node:
-        sort, op = self._next()
-        if sort != "name" or op not in OPERATORS:
-            raise InvalidFilter(f"After {kind.name} comes one of eq, ne, gt, ge, lt and le.")
+    def _comparison(self, column: FilterColumn) -> Node:
+        group, op = self._next()
+        if group != "name" or op not in OPERATORS:
+            raise InvalidFilter(f"After {column.name} comes one of eq, ne, gt, ge, lt and le.")
         literal = self._literal()
         if literal is None:
             if op not in ("eq", "ne"):
                 raise InvalidFilter("null is compared by eq and ne alone.")
-            return Comparison(kind.name, op, None)
-        return Comparison(kind.name, op, _fitting(kind, op, literal))
+            return Comparison(column.name, op, None)
+        return Comparison(column.name, op, _convert(column, op, literal))
 
     def _literal(self) -> Literal:
-        sort, text = self._next()
-        if sort == "text":
+        group, text = self._next()
+        if group == "text":
             return text
-        if sort == "number":
+        if group == "number":
             return float(text)
-        if sort == "name" and text in _WORDS:
+        if group == "name" and text in _WORDS:
             return _WORDS[text]
         raise InvalidFilter("A literal is a text in single quotes, a number, true, false or null.")
 
-    def _column(self, name: str) -> Kind:
-        kind = self._columns.get(name.removeprefix("fields/"))
-        if kind is None:
+    def _column(self, name: str) -> FilterColumn:
+        column = self._columns.get(name.removeprefix("fields/"))
+        if column is None:
             raise InvalidFilter("The filter names a column that the list does not have.")
-        return kind
+        return column
 
     def _next(self) -> tuple[str, str]:
-        token = self._tokens[self._at]
+        token = self._tokens[self._position]
         if token[0] == "end":
             raise InvalidFilter("The filter ends where it should go on.")
-        self._at += 1
+        self._position += 1
         return token
 
     def _word(self, word: str) -> bool:
@@ -260,9 +266,9 @@ class _Reader:
         return self._accept(("mark", mark))
 
     def _accept(self, token: tuple[str, str]) -> bool:
-        if self._tokens[self._at] != token:
+        if self._tokens[self._position] != token:
             return False
-        self._at += 1
+        self._position += 1
         return True
 
     def _expect(self, mark: str) -> None:
@@ -271,63 +277,47 @@ class _Reader:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    at, end = 0, len(text.rstrip())
+    position, end = 0, len(text.rstrip())
     if end == 0:
         raise InvalidFilter("The filter is empty.")
-    while at < end:
-        match = _TOKEN.match(text, at)
+    while position < end:
+        match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
             raise InvalidFilter("The filter holds something that does not belong there.")
-        found = match[match.lastgroup]
-        yield match.lastgroup, found.replace("''", "'") if match.lastgroup == "text" else found
-        at = match.end()
+        token = match[match.lastgroup]
+        yield match.lastgroup, token.replace("''", "'") if match.lastgroup == "text" else token
+        position = match.end()
 
 
-def _fitting(kind: Kind, op: str, literal: Literal) -> Literal:
+def _convert(column: FilterColumn, op: str, literal: Literal) -> Literal:
     """
-    Return a literal as the column's values are compared.
+    Convert a literal to the type of the column's values.
 
     Raises:
         InvalidFilter: It is of another kind.
     """
-    match kind.sort, literal:
+    match column.kind, literal:
         case "text", str():
             return literal
         case "date", str():
-            return _time(kind, literal)
+            time = parse_utc(literal)
+            if time is None:
+                raise InvalidFilter(f"{column.name} holds times; the literal is no ISO time.")
+            return time
         case "boolean", bool() if op in ("eq", "ne"):
             return literal
         case "boolean", float() if op in ("eq", "ne") and literal in (0.0, 1.0):
             return bool(literal)
         case "number", float():
             return literal
-    raise InvalidFilter(f"{kind.name} cannot be compared with this literal by {op}.")
+    raise InvalidFilter(f"{column.name} cannot be compared with this literal by {op}.")
 
 
-def _time(kind: Kind, text: str) -> datetime:
-    found = moment(text)
-    if found is None:
-        raise InvalidFilter(f"{kind.name} holds times; the literal is no ISO time.")
-    return found
+# -- evaluation
 
 
-def moment(text: str) -> datetime | None:
-    """Read an ISO time as UTC; None when it is none. Without an offset it is UTC already."""
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    try:
-        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-    except OverflowError:
-        return None
-
-
-# -- deciding
-
-
-def matches(node: Node, fields: Mapping[str, Any], columns: Mapping[str, Kind]) -> bool:
-    """Say whether a list item with these values passes."""
+def matches(node: Node, fields: Mapping[str, Any], columns: Mapping[str, FilterColumn]) -> bool:
+    """Tell whether a list item with these values passes."""
     match node:
         case Both(parts):
             return all(matches(part, fields, columns) for part in parts)
@@ -335,45 +325,43 @@ def matches(node: Node, fields: Mapping[str, Any], columns: Mapping[str, Kind]) 
             return any(matches(part, fields, columns) for part in parts)
         case Not(part):
             return not matches(part, fields, columns)
-        case Comparison(column, op, literal):
-            return _holds(columns[column], op, literal, fields)
+        case Comparison(name, op, literal):
+            return _compare(columns[name], op, literal, fields)
 
 
-def _holds(kind: Kind, op: str, literal: Literal, fields: Mapping[str, Any]) -> bool:
-    found = fields.get(kind.key)
-    absent = found is None or found in ("", [])
+def _compare(column: FilterColumn, op: str, literal: Literal, fields: Mapping[str, Any]) -> bool:
+    value = fields.get(column.key)
+    absent = value is None or value in ("", [])
     if literal is None:
         return absent if op == "eq" else not absent
-    if absent:
+    comparable = None if absent else to_comparable(column, value)
+    if comparable is None:
         return False
-    value = comparable(kind, found)
-    if value is None:
-        return False
-    wanted = literal.casefold() if isinstance(literal, str) else literal
+    operand = literal.casefold() if isinstance(literal, str) else literal
     if op in FUNCTIONS:
-        return FUNCTIONS[op](value, wanted)  # type: ignore[arg-type]  # functions compare texts
-    return OPERATORS[op](value, wanted)
+        return FUNCTIONS[op](comparable, operand)  # type: ignore[arg-type]  # functions compare texts
+    return OPERATORS[op](comparable, operand)
 
 
-def comparable(kind: Kind, found: Any) -> Any:
-    """Return a value as it is compared and ordered; None when it is not of the column's kind."""
-    match kind.sort:
+def to_comparable(column: FilterColumn, value: Any) -> Any:
+    """Convert a value for comparing and ordering; None when it is not of the column's kind."""
+    match column.kind:
         case "text":
-            return found.casefold() if isinstance(found, str) else str(found).casefold()
+            return value.casefold() if isinstance(value, str) else str(value).casefold()
         case "date":
-            return moment(found) if isinstance(found, str) else None
+            return parse_utc(value) if isinstance(value, str) else None
         case "boolean":
-            return found if isinstance(found, bool) else None
+            return value if isinstance(value, bool) else None
         case "number":
             try:
-                return None if isinstance(found, bool) else float(found)
+                return None if isinstance(value, bool) else float(value)
             except (TypeError, ValueError):
                 return None
     return None
 
 
 def columns_of(node: Node) -> Iterator[str]:
-    """Yield the names of the columns that a filter looks at, each as often as it does."""
+    """Yield the name of the column of every comparison; names may repeat."""
     match node:
         case Both(parts) | Either(parts):
             for part in parts:

@@ -1,11 +1,11 @@
-"""Changing list items of one connection. Source: wire report 1D.5; decisions 8.11."""
+"""Changes of list items; docs/spec/collab.md#list-item-writes."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from providers.connectors.collab import mapping, response_types
-from providers.connectors.collab.connection_context import V1, ConnectionContext
+from providers.connectors.collab.connection_context import V1, ConnectionContext, if_match
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists.items import RowReader
 from providers.connectors.collab.lists.lists import ListReader
@@ -41,16 +41,20 @@ class RowWriter:
         """Add a list item; see `RowWritePort.create`."""
         self._sites.admit_site(key.site)
         columns = await self._lists.columns(key)
-        check(columns, fields, creating=True)
-        body = {"fields": _typed({name: one for name, one in fields.items() if one is not None})}
+        check_fields(columns, fields, creating=True)
+        body = {
+            "fields": _with_types(
+                {name: value for name, value in fields.items() if value is not None}
+            )
+        }
         selection = await self._rows.field_selection(key, wanted, hidden)
         with unknown_if_ambiguous():
-            answer = await self._call("POST", *_address(key), json=body)
-            made = answer.decode(response_types.ListItem)
-            if not is_number(made.id):
+            response = await self._call("POST", *_address(key), json=body)
+            created = response.decode(response_types.ListItem)
+            if not is_number(created.id):
                 raise Broken
-        told = mapping.row(made, key, wanted, selection=selection)
-        return await self._again(RowKey(*key, made.id), told, wanted, hidden)
+        row = mapping.row(created, key, wanted, selection=selection)
+        return await self._reread(RowKey(*key, created.id), row, wanted, hidden)
 
     async def update(
         self,
@@ -63,35 +67,35 @@ class RowWriter:
     ) -> records.Row:
         """Change some columns; see `RowWritePort.update`."""
         self._sites.admit_site(key.site)
-        check(await self._lists.columns(key.of), fields, creating=False)
-        where = (*_address(key.of), "items", key.item, "fields")
-        answer = await self._call(
-            "PATCH", *where, json=_typed(fields), headers=_if_match(etag), item=True
+        check_fields(await self._lists.columns(key.of), fields, creating=False)
+        address = (*_address(key.of), "items", key.item, "fields")
+        response = await self._call(
+            "PATCH", *address, json=_with_types(fields), headers=if_match(etag), item=True
         )
-        changed = response_types.ListItem(id=key.item, fields=answer.decode(dict[str, Any]))
+        changed = response_types.ListItem(id=key.item, fields=response.decode(dict[str, Any]))
         selection = await self._rows.field_selection(key.of, wanted, hidden)
-        return await self._again(
+        return await self._reread(
             key, mapping.row(changed, key.of, wanted, selection=selection), wanted, hidden
         )
 
     async def delete(self, key: RowKey, *, etag: str | None) -> None:
         """Delete a list item; see `RowWritePort.delete`."""
         self._sites.admit_site(key.site)
-        where = (*_address(key.of), "items", key.item)
-        await self._call("DELETE", *where, headers=_if_match(etag), item=True)
+        address = (*_address(key.of), "items", key.item)
+        await self._call("DELETE", *address, headers=if_match(etag), item=True)
 
-    async def _again(
+    async def _reread(
         self,
         key: RowKey,
-        told: records.Row,
+        written: records.Row,
         wanted: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
-        """Read what was just written as a whole; what the write told is better than nothing."""
+        """Read a written row whole; return what the write returned when that fails."""
         try:
             return await self._rows.get(key, wanted=wanted, hidden=hidden)
         except ProviderFailure:
-            return told
+            return written
 
     async def _call(
         self,
@@ -102,17 +106,17 @@ class RowWriter:
         item: bool = False,
     ) -> Response:
         """
-        Make a change once; an answer that cannot be read is for the caller to judge.
+        Make a change without retries; the caller interprets an unreadable response.
 
         Raises:
             InvalidFields: Upstream does not take the values.
-            OutcomeUnknown: The answer was lost.
+            OutcomeUnknown: The response was lost.
         """
-        where = segments if item else (*segments, "items")
+        address = segments if item else (*segments, "items")
         try:
             with unknown_if_ambiguous():
                 return await self._context.upstream.call(
-                    method, V1, *where, json=json, headers=headers or {}
+                    method, V1, *address, json=json, headers=headers or {}
                 )
         except Refused as refusal:
             if type(refusal) is Refused and refusal.status == 400 and json is not None:
@@ -120,50 +124,48 @@ class RowWriter:
             raise
 
 
-def check(
+def check_fields(
     columns: tuple[records.Column, ...], fields: Mapping[str, Any], *, creating: bool
 ) -> None:
     """
-    Hold values against the columns of a list.
+    Check values against the columns of a list.
 
     Raises:
         InvalidFields: Columns are unknown or read-only, or a required one has no value.
     """
-    known = {one.name: one for one in columns}
-    known |= {f"{one.name}LookupId": one for one in columns if one.column_type in _LOOKUPS}
+    by_key = {column.name: column for column in columns}
+    by_key |= {
+        f"{column.name}LookupId": column for column in columns if column.column_type in _LOOKUPS
+    }
     details = []
     for name in fields:
-        column = known.get(name)
-        if column is None:
+        written_column = by_key.get(name)
+        if written_column is None:
             details.append((name, "The list has no such column."))
-        elif column.read_only or column.column_type == "calculated":
+        elif written_column.read_only or written_column.column_type == "calculated":
             details.append((name, "The column is read-only."))
     for column in columns:
-        needed = column.required and not column.read_only and not column.hidden
-        if not needed or (creating and column.has_default):
+        is_required = column.required and not column.read_only and not column.hidden
+        if not is_required or (creating and column.has_default):
             continue
         keys = (column.name, f"{column.name}LookupId")
-        given = [fields[key] for key in keys if key in fields]
-        if (creating and not given) or any(value in (None, "", []) for value in given):
+        values = [fields[key] for key in keys if key in fields]
+        if (creating and not values) or any(value in (None, "", []) for value in values):
             details.append((column.name, "The column is required."))
     if details:
         raise InvalidFields(details)
 
 
-def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Say of several values what they are several of, as upstream wants it."""
+def _with_types(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the OData type of every list of values, which upstream requires."""
     typed: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, list):
-            numbers = bool(value) and all(isinstance(one, int) for one in value)
-            typed[f"{name}@odata.type"] = f"Collection(Edm.{'Int32' if numbers else 'String'})"
+            are_numbers = bool(value) and all(isinstance(item, int) for item in value)
+            typed[f"{name}@odata.type"] = f"Collection(Edm.{'Int32' if are_numbers else 'String'})"
         typed[name] = value
     return typed
 
 
 def _address(key: ListKey) -> tuple[str, ...]:
     return ("sites", key.site, "lists", key.list)
-
-
-def _if_match(etag: str | None) -> Mapping[str, str]:
-    return {"if-match": etag} if etag else {}

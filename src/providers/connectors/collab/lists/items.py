@@ -1,19 +1,18 @@
 """
-Reading list items of one connection. Source: wire report 1D.5; decisions 8.10.
+Pages of list items of one connection; docs/spec/collab.md#list-items.
 
-Three ways lead through a list, each with its own cursors:
+The first letter of a cursor names one of three strategies:
 
-    d  upstream's pages, filtered by upstream as far as it can, and looked at again
-    s  upstream's pages without the columns that only the caller wants; what passes is read by id
-    o  the whole list by what orders it, sorted here; one page of it is read by id
+    d  direct: upstream's pages, filtered by upstream as far as it can, and checked again here
+    s  scan: upstream's pages with the filter's columns alone; items that pass are read by id
+    o  order: the columns that order the whole list, sorted here; one page of it is read by id
 
-The first is enough unless something is to be ordered by a column, or upstream refuses the filter.
+Direct is enough unless items are ordered by a column, or upstream refuses the filter.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any
 
 from providers.connectors.collab import batch, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
@@ -25,11 +24,11 @@ from providers.connectors.collab.connection_context import (
 )
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists import item_filters, item_order, odata_filters
-from providers.connectors.collab.lists.item_filters import Kind, Node
-from providers.connectors.collab.lists.item_order import Order
+from providers.connectors.collab.lists.item_filters import FilterColumn, Node
+from providers.connectors.collab.lists.item_order import ColumnOrder
 from providers.connectors.collab.lists.lists import ListReader
-from providers.connectors.collab.lists.odata_filters import Pushed
-from providers.connectors.collab.mapping import row as to_record
+from providers.connectors.collab.lists.odata_filters import UpstreamFilter
+from providers.connectors.collab.mapping import row as to_row
 from providers.connectors.collab.paging import ODataPage
 from providers.content.field_selection import ALL_FIELDS, FieldSelection, select_fields
 from providers.content.ids import ListKey, RowKey, is_number
@@ -38,49 +37,53 @@ from providers.ports.collab import InvalidCursor, InvalidFilter, Page, RowQuery
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
-MOST_ORDERED = 20_000  # rows that are sorted here
-MOST_SCANNED = 5  # upstream pages for one of ours; decisions 0
-_LIGHT_PAGE = 2000
-_FEWEST = 20  # rows per page, so that a filter by rules finds something
-_LIGHT = frozenset({"id"})
+MAX_ORDERED = 20_000  # items that are sorted here
+MAX_SCANNED_PAGES = 5  # upstream pages for one page; docs/spec/paging.md#page-filling
+_SCAN_PAGE = 2000
+_MIN_PAGE = 20  # items per upstream page, so that enough of them pass a filter by rules
+_ID = frozenset({"id"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class QueryPlan:
     """
-    A query, held against the list's columns.
+    A query, resolved against the list's columns.
 
     Attributes:
-        columns: None when the query does not ask for any.
-        part: What `fields` shall have.
+        columns: Empty when the query names none.
+        upstream_filter: The part of *filter* that upstream evaluates; None: nothing.
+        selection: The values that `fields` shall have.
     """
 
-    columns: Mapping[str, Kind]
-    node: Node | None
-    pushed: Pushed | None
-    orders: tuple[Order, ...]
+    columns: Mapping[str, FilterColumn]
+    filter: Node | None
+    upstream_filter: UpstreamFilter | None
+    orders: tuple[ColumnOrder, ...]
     selection: FieldSelection
     limit: int
 
     @property
-    def looked_at(self) -> tuple[str, ...]:
+    def evaluated_keys(self) -> tuple[str, ...]:
         """The keys of `fields` that filter and order need."""
-        named = [*(item_filters.columns_of(self.node) if self.node else ())]
-        keys = [self.columns[name].key for name in (*named, *(one.column for one in self.orders))]
+        names = [*(item_filters.columns_of(self.filter) if self.filter else ())]
+        names += [order.column for order in self.orders]
+        keys = [self.columns[name].key for name in names]
         return tuple(dict.fromkeys(key for key in keys if key != "id"))
 
-    def passes(self, one: response_types.ListItem) -> bool:
-        """Whether an item passes the filter."""
-        return self.node is None or item_filters.matches(self.node, values(one), self.columns)
+    def passes(self, item: response_types.ListItem) -> bool:
+        """Tell whether an item has a well-formed id and passes the filter."""
+        if not is_number(item.id):
+            return False
+        values = {**(item.fields or {}), "id": item.id}
+        return self.filter is None or item_filters.matches(self.filter, values, self.columns)
 
     def warnings(self) -> tuple[str, ...]:
-        """Say which columns of the filter have no index."""
-        named = dict.fromkeys(item_filters.columns_of(self.node)) if self.node else ()
-        slow = [name for name in named if not self.columns[name].indexed]
-        if not slow:
+        """Return the warning that names the columns of the filter without an index."""
+        names = dict.fromkeys(item_filters.columns_of(self.filter)) if self.filter else ()
+        unindexed = ", ".join(name for name in names if not self.columns[name].indexed)
+        if not unindexed:
             return ()
-        names = ", ".join(slow)
-        return (f"The filter looks at columns without an index, which may be slow: {names}.",)
+        return (f"The filter looks at columns without an index, which may be slow: {unindexed}.",)
 
 
 class RowReader:
@@ -97,16 +100,16 @@ class RowReader:
         """Return a page of a list; see `RowPort.page`."""
         self._sites.admit_site(key.site)
         plan = await self._plan(key, query, wanted)
-        way, rest = _way(cursor)
+        strategy, position = _split_cursor(cursor)
         try:
             if plan.orders:
-                if way not in ("", "o"):
+                if strategy not in ("", "o"):
                     raise InvalidCursor
-                page = await self._ordered(key, plan, rest, wanted)
-            elif way == "s" or (way != "d" and self._must_scan(key, plan)):
-                page = await self._scanned(key, plan, rest, wanted)
+                page = await self._ordered_page(key, plan, position, wanted)
+            elif strategy == "s" or (strategy != "d" and self._must_scan(key, plan)):
+                page = await self._scanned_page(key, plan, position, wanted)
             else:
-                page = await self._direct(key, plan, rest, wanted)
+                page = await self._direct_page(key, plan, position, wanted)
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal
         return replace(page, warnings=(*plan.warnings(), *page.warnings))
@@ -118,10 +121,10 @@ class RowReader:
         self._sites.admit_site(key.site)
         selection = await self.field_selection(key.of, wanted, hidden)
         params = selected_fields.row(frozenset(wanted), selection.requested)
-        one = await self._context.read(response_types.ListItem, *_address(key), params=params)
-        if one.id != key.item:
+        item = await self._context.read(response_types.ListItem, *_address(key), params=params)
+        if item.id != key.item:
             raise Missing
-        return to_record(one, key.of, wanted, selection=selection)
+        return to_row(item, key.of, wanted, selection=selection)
 
     async def get_many(
         self,
@@ -131,20 +134,22 @@ class RowReader:
         selection: FieldSelection = ALL_FIELDS,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
         """Read list items by their ids; see `RowPort.get_many`."""
-        found: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
         params = selected_fields.row(frozenset(wanted), selection.requested)
-        asks = {
-            key: BatchRequest(_address(key), params) for key in found if self._sites.sees(key.site)
+        requests = {
+            key: BatchRequest(_address(key), params)
+            for key in dict.fromkeys(keys)
+            if self._sites.sees(key.site)
         }
-        for key, answer in (await batch.read_all(self._context.upstream, asks)).items():
-            failure = batched_read_failure(answer)
+        rows: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
+        for key, response in (await batch.read_all(self._context.upstream, requests)).items():
+            failure = batched_read_failure(response)
             if failure is not None:
-                found[key] = None if isinstance(failure, Missing) else UNKNOWN
+                rows[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
-            one = answer.decode(response_types.ListItem)
-            same = one.id == key.item
-            found[key] = to_record(one, key.of, wanted, selection=selection) if same else None
-        return found
+            item = response.decode(response_types.ListItem)
+            if item.id == key.item:
+                rows[key] = to_row(item, key.of, wanted, selection=selection)
+        return rows
 
     async def field_selection(
         self,
@@ -153,63 +158,71 @@ class RowReader:
         hidden: AbstractSet[str],
         select: tuple[str, ...] | None = None,
     ) -> FieldSelection:
-        """Say what is asked for of the values of a list's items; *select*: None: all."""
+        """Return the values to request of a list's items; *select* None: all."""
         if "fields" not in wanted or (not hidden and select is None):
             return ALL_FIELDS
         if not hidden:
             return FieldSelection(select, ())
         return select_fields(await self._lists.columns(key), hidden, select)
 
-    async def _plan(self, key: ListKey, query: RowQuery, wanted: AbstractSet[str]) -> Plan:
+    async def _plan(self, key: ListKey, query: RowQuery, wanted: AbstractSet[str]) -> QueryPlan:
         """
-        Hold a query against the columns, which are read only when it needs some.
+        Resolve a query against the columns, which are read only when it names some.
 
         Raises:
-            InvalidFilter: It does not fit.
+            InvalidFilter: It does not fit the columns.
         """
-        asks = query.filter is not None or query.order_by is not None or query.select is not None
-        columns = item_filters.kinds(await self._lists.columns(key)) if asks else {}
+        names_columns = any(
+            part is not None for part in (query.filter, query.order_by, query.select)
+        )
+        columns = (
+            item_filters.filter_columns(await self._lists.columns(key)) if names_columns else {}
+        )
         for name in query.select or ():
             if name not in columns:
                 raise InvalidFilter("The selection names a column that the list does not have.")
         node = None if query.filter is None else item_filters.parse(query.filter, columns)
-        return Plan(
+        return QueryPlan(
             columns=columns,
-            node=node,
-            pushed=None if node is None else odata_filters.push(node, columns),
+            filter=node,
+            upstream_filter=None if node is None else odata_filters.to_upstream(node, columns),
             orders=item_order.parse(query.order_by, columns),
             selection=await self.field_selection(key, wanted, query.hidden, query.select),
             limit=query.limit,
         )
 
-    def _must_scan(self, key: ListKey, plan: Plan) -> bool:
-        if plan.node is None:
-            return False
-        return plan.pushed is None or self._context.cache.unfilterable_lists.get(key) is not None
+    def _must_scan(self, key: ListKey, plan: QueryPlan) -> bool:
+        return plan.filter is not None and (
+            plan.upstream_filter is None or self._is_unfilterable(key)
+        )
 
-    # -- d
+    def _is_unfilterable(self, key: ListKey) -> bool:
+        return self._context.cache.unfilterable_lists.get(key) is not None
 
-    async def _direct(
-        self, key: ListKey, plan: Plan, cursor: str | None, wanted: AbstractSet[str]
+    def _remember_unfilterable(self, key: ListKey) -> None:
+        self._context.cache.unfilterable_lists.put(key, value=True)
+
+    # -- direct
+
+    async def _direct_page(
+        self, key: ListKey, plan: QueryPlan, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:
-        columns = plan.looked_at
+        columns: tuple[str, ...] | None = plan.evaluated_keys
         if "fields" in wanted:
-            columns = (
-                () if plan.selection.requested is None else (*plan.selection.requested, *columns)
-            )
-        whole = "fields" in wanted and plan.selection.requested is None
+            requested = plan.selection.requested
+            columns = None if requested is None else (*requested, *plan.evaluated_keys)
         params = [
-            ("$top", str(max(plan.limit, _FEWEST))),
-            *selected_fields.row(frozenset(wanted), None if whole else columns),
+            ("$top", str(max(plan.limit, _MIN_PAGE))),
+            *selected_fields.row(frozenset(wanted), columns),
         ]
-        pushed = plan.pushed
-        if pushed is not None:
-            params.append(("$filter", pushed.text))
+        upstream_filter = plan.upstream_filter
+        if upstream_filter is not None:
+            params.append(("$filter", upstream_filter.text))
 
-        def keep(one: response_types.ListItem) -> records.Row | None:
-            if not is_number(one.id) or not plan.passes(one):
+        def to_record(item: response_types.ListItem) -> records.Row | None:
+            if not plan.passes(item):
                 return None
-            return to_record(one, key, wanted, selection=plan.selection)
+            return to_row(item, key, wanted, selection=plan.selection)
 
         try:
             page = await self._context.pages.page(
@@ -217,120 +230,126 @@ class RowReader:
                 params,
                 ODataPage[response_types.ListItem],
                 cursor=cursor,
-                to_record=keep,
-                headers={} if pushed is None or pushed.indexed else odata_filters.HONOR,
+                to_record=to_record,
+                headers=_headers(upstream_filter),
             )
         except (Refused, InvalidCursor) as refusal:
-            if pushed is None or cursor is not None:
+            if upstream_filter is None or cursor is not None:
                 raise
             if isinstance(refusal, Refused) and refusal.status != 400:
                 raise
-            self._context.cache.unfilterable_lists.put(key, value=True)
-            return await self._scanned(key, plan, None, wanted)
+            self._remember_unfilterable(key)
+            return await self._scanned_page(key, plan, None, wanted)
         except Throttled:
-            if pushed is not None:  # it may have been too wide; wire report 1D.5
-                self._context.cache.unfilterable_lists.put(key, value=True)
+            # Too many matching items may be the reason:
+            # docs/spec/upstream/microsoft-files.md#list-view-threshold
+            if upstream_filter is not None:
+                self._remember_unfilterable(key)
             raise
-        return _marked(page, "d")
+        return _with_strategy(page, "d")
 
-    # -- s
+    # -- scan
 
-    async def _scanned(
-        self, key: ListKey, plan: Plan, cursor: str | None, wanted: AbstractSet[str]
+    async def _scanned_page(
+        self, key: ListKey, plan: QueryPlan, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:
-        """Look through the list by id until enough passes, then read that."""
-        params = [("$top", str(_LIGHT_PAGE)), *selected_fields.row(_LIGHT, plan.looked_at)]
+        """Scan the list until enough items pass, then read these."""
+        params = [("$top", str(_SCAN_PAGE)), *selected_fields.row(_ID, plan.evaluated_keys)]
         passing: list[tuple[str, str]] = []
-        place, calls, more = cursor, 0, True
-        while more and calls < MOST_SCANNED and len(passing) < plan.limit:
+        end, pages, more = cursor, 0, True
+        while more and pages < MAX_SCANNED_PAGES and len(passing) < plan.limit:
             page = await self._context.pages.page(
                 (V1, *_list_address(key), "items"),
                 params,
                 ODataPage[response_types.ListItem],
-                cursor=place,
-                to_record=lambda one: one.id if is_number(one.id) and plan.passes(one) else None,
+                cursor=end,
+                to_record=lambda item: item.id if plan.passes(item) else None,
             )
             passing += zip(page.items, page.cursors, strict=True)
-            calls += 1
-            place, more = page.next, page.next is not None
-        end = place
+            pages += 1
+            end, more = page.next, page.next is not None
         if len(passing) > plan.limit:
             passing = passing[: plan.limit]
             end = passing[-1][1]
-        found = await self._read(key, [number for number, _ in passing], plan, wanted)
-        kept = [(found[number], at) for number, at in passing if number in found]
-        rows = Page(
-            items=tuple(row for row, _ in kept),
-            cursors=tuple(at for _, at in kept),
+        rows = await self._read(key, [number for number, _ in passing], plan, wanted)
+        read = [(rows[number], position) for number, position in passing if number in rows]
+        page_of_rows = Page(
+            items=tuple(row for row, _ in read),
+            cursors=tuple(position for _, position in read),
             next=end,
-            upstream_pages=calls,
-            warnings=_lost(len(passing) - len(kept)),
+            upstream_pages=pages,
+            warnings=_unread_warning(len(passing) - len(read)),
         )
-        return _marked(rows, "s")
+        return _with_strategy(page_of_rows, "s")
 
-    # -- o
+    # -- order
 
-    async def _ordered(
-        self, key: ListKey, plan: Plan, cursor: str | None, wanted: AbstractSet[str]
+    async def _ordered_page(
+        self, key: ListKey, plan: QueryPlan, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:
         """Sort the whole list here, and read one page of it."""
-        rows, complete = await self._all(key, plan)
+        items, complete = await self._read_list(key, plan)
         ordered = item_order.sort(
-            [one for one in rows if is_number(one.id) and plan.passes(one)],
-            plan.orders,
-            plan.columns,
+            [item for item in items if plan.passes(item)], plan.orders, plan.columns
         )
-        numbers = [one.id for one in ordered]
+        numbers = [item.id for item in ordered]
         start = _resume(cursor, numbers)
         chosen = numbers[start : start + plan.limit]
-        found = await self._read(key, chosen, plan, wanted)
-        kept = [
-            (found[number], at) for at, number in enumerate(chosen, start + 1) if number in found
+        rows = await self._read(key, chosen, plan, wanted)
+        read = [
+            (rows[number], position)
+            for position, number in enumerate(chosen, start + 1)
+            if number in rows
         ]
         end = start + len(chosen)
-        warnings = () if complete else (f"Only the first {MOST_ORDERED} items were ordered.",)
+        warnings = () if complete else (f"Only the first {MAX_ORDERED} items were ordered.",)
         return Page(
-            items=tuple(row for row, _ in kept),
-            cursors=tuple(f"o{at}:{row.number}" for row, at in kept),
+            items=tuple(row for row, _ in read),
+            cursors=tuple(f"o{position}:{row.number}" for row, position in read),
             next=f"o{end}:{numbers[end - 1]}" if end < len(numbers) else None,
-            warnings=(*warnings, *_lost(len(chosen) - len(kept))),
+            warnings=(*warnings, *_unread_warning(len(chosen) - len(read))),
         )
 
-    async def _all(self, key: ListKey, plan: Plan) -> tuple[list[response_types.ListItem], bool]:
-        where = (V1, *_list_address(key), "items")
-        params = [("$top", str(_LIGHT_PAGE)), *selected_fields.row(_LIGHT, plan.looked_at)]
-        pushed = plan.pushed
-        if pushed is not None and self._context.cache.unfilterable_lists.get(key) is None:
+    async def _read_list(
+        self, key: ListKey, plan: QueryPlan
+    ) -> tuple[list[response_types.ListItem], bool]:
+        address = (V1, *_list_address(key), "items")
+        params = [("$top", str(_SCAN_PAGE)), *selected_fields.row(_ID, plan.evaluated_keys)]
+        upstream_filter = plan.upstream_filter
+        if upstream_filter is not None and not self._is_unfilterable(key):
             try:
                 return await self._context.pages.read_all(
-                    where,
-                    [*params, ("$filter", pushed.text)],
+                    address,
+                    [*params, ("$filter", upstream_filter.text)],
                     ODataPage[response_types.ListItem],
-                    limit=MOST_ORDERED,
-                    headers={} if pushed.indexed else odata_filters.HONOR,
+                    limit=MAX_ORDERED,
+                    headers=_headers(upstream_filter),
                 )
             except Refused as refusal:
                 if refusal.status != 400:
                     raise
-                self._context.cache.unfilterable_lists.put(key, value=True)
+                self._remember_unfilterable(key)
         return await self._context.pages.read_all(
-            where, params, ODataPage[response_types.ListItem], limit=MOST_ORDERED
+            address, params, ODataPage[response_types.ListItem], limit=MAX_ORDERED
         )
 
     async def _read(
-        self, key: ListKey, numbers: Sequence[str], plan: Plan, wanted: AbstractSet[str]
+        self, key: ListKey, numbers: Sequence[str], plan: QueryPlan, wanted: AbstractSet[str]
     ) -> dict[str, records.Row]:
+        """Read items by their ids in the list; those that cannot be read are left out."""
         keys = [RowKey(*key, number) for number in numbers]
-        found = await self.get_many(keys, wanted=wanted, selection=plan.selection)
-        return {one.item: row for one, row in found.items() if isinstance(row, records.Row)}
+        rows = await self.get_many(keys, wanted=wanted, selection=plan.selection)
+        return {row_key.item: row for row_key, row in rows.items() if isinstance(row, records.Row)}
 
 
-def values(one: response_types.ListItem) -> Mapping[str, Any]:
-    """Return an item's values as filters see them."""
-    return {**(one.fields or {}), "id": one.id}
+def _headers(upstream_filter: UpstreamFilter | None) -> Mapping[str, str]:
+    if upstream_filter is None or upstream_filter.indexed:
+        return {}
+    return odata_filters.ALLOW_UNINDEXED
 
 
-def _way(cursor: str | None) -> tuple[str, str | None]:
+def _split_cursor(cursor: str | None) -> tuple[str, str | None]:
+    """Return the strategy and the rest of a cursor; "" and None for the first page."""
     if cursor is None:
         return "", None
     if cursor[:1] not in ("d", "s", "o"):
@@ -338,31 +357,31 @@ def _way(cursor: str | None) -> tuple[str, str | None]:
     return cursor[0], cursor[1:]
 
 
-def _marked(page: Page[records.Row], way: str) -> Page[records.Row]:
+def _with_strategy(page: Page[records.Row], strategy: str) -> Page[records.Row]:
     return replace(
         page,
-        cursors=tuple(way + place for place in page.cursors),
-        next=None if page.next is None else way + page.next,
+        cursors=tuple(strategy + cursor for cursor in page.cursors),
+        next=None if page.next is None else strategy + page.next,
     )
 
 
 def _resume(cursor: str | None, numbers: Sequence[str]) -> int:
-    """Return where to go on in an order that may have changed since."""
+    """Return the position to continue at in an order that may have changed since."""
     if cursor is None:
         return 0
-    offset, colon, last = cursor.partition(":")
+    offset, colon, last_number = cursor.partition(":")
     if not colon or not (offset.isascii() and offset.isdigit()) or len(offset) > 6:
         raise InvalidCursor
-    at = int(offset)
-    if 0 < at <= len(numbers) and numbers[at - 1] == last:
-        return at
+    position = int(offset)
+    if 0 < position <= len(numbers) and numbers[position - 1] == last_number:
+        return position
     try:
-        return numbers.index(last) + 1
+        return numbers.index(last_number) + 1
     except ValueError:
-        return min(at, len(numbers))
+        return min(position, len(numbers))
 
 
-def _lost(count: int) -> tuple[str, ...]:
+def _unread_warning(count: int) -> tuple[str, ...]:
     return ("Some items could not be read.",) if count else ()
 
 

@@ -1,4 +1,4 @@
-"""Lists of a site and their columns. Source: wire report 1D.5; decisions 8.9 and 8.13."""
+"""Lists of a site and their columns; docs/spec/upstream/microsoft-files.md#lists."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Fact, Unknown
 from providers.timestamps import parse_utc
 
-MOST_LISTS = 5000
+MAX_LISTS = 5000
 _DRIVE = ("$expand", "drive($select=id)")
 _PAGE = ("$top", "200")
 _TEMPLATES = frozenset(
@@ -40,10 +40,10 @@ _TEMPLATES = frozenset(
         "webPageLibrary",
     }
 )
-_RENAMED: Mapping[str, str] = MappingProxyType(
+_TEMPLATE_ALIASES: Mapping[str, str] = MappingProxyType(
     {"mySiteDocumentLibrary": "documentLibrary", "tasksWithTimelineAndHierarchy": "tasks"}
 )
-_FACETS: Mapping[str, str] = MappingProxyType(
+_COLUMN_TYPES: Mapping[str, str] = MappingProxyType(
     {
         "boolean": "boolean",
         "calculated": "calculated",
@@ -69,23 +69,27 @@ class ListReader:
         self._context = context
         self._sites = sites
 
-    async def of_site(self, site: str, *, include_hidden: bool) -> tuple[records.SiteList, ...]:
+    async def of_site(self, site_id: str, *, include_hidden: bool) -> tuple[records.SiteList, ...]:
         """Return a site's lists; see `ListPort.of_site`."""
-        self._sites.admit_site(site)
+        self._sites.admit_site(site_id)
         name, members = selected_fields.LIST
         select = (name, f"{members},system") if include_hidden else selected_fields.LIST
         try:
-            found, _ = await self._context.pages.read_all(
-                (V1, "sites", site, "lists"),
+            responses, _ = await self._context.pages.read_all(
+                (V1, "sites", site_id, "lists"),
                 (select, _DRIVE, _PAGE),
                 ODataPage[response_types.SiteList],
-                limit=MOST_LISTS,
+                limit=MAX_LISTS,
             )
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal
-        lists = [one for each in found if (one := site_list(each, site)) is not None]
-        shown = [one for one in lists if include_hidden or not one.hidden]
-        return tuple({one.list: one for one in shown}.values())
+        lists = [to_list(response, site_id) for response in responses]
+        visible = [
+            site_list
+            for site_list in lists
+            if site_list and (include_hidden or not site_list.hidden)
+        ]
+        return tuple({site_list.list: site_list for site_list in visible}.values())
 
     async def get(self, key: ListKey) -> records.SiteList:
         """Read one list with its columns; see `ListPort.get`."""
@@ -93,116 +97,114 @@ class ListReader:
         expand = ("$expand", f"columns($select={selected_fields.COLUMN_MEMBERS}),drive($select=id)")
         name, members = selected_fields.LIST
         select = (name, f"{members},system")
-        one = await self._context.read(
+        response = await self._context.read(
             response_types.SiteList, "sites", key.site, "lists", key.list, params=(select, expand)
         )
-        found = site_list(one, key.site)
-        if found is None or found.key != key:
+        site_list = to_list(response, key.site)
+        if site_list is None or site_list.key != key:
             raise Missing
-        self._context.cache.lists.put(key, found)
-        return found
+        self._context.cache.lists.put(key, site_list)
+        return site_list
 
     async def get_many(
         self, keys: Collection[ListKey]
     ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
         """Read lists by their ids; see `ListPort.get_many`."""
-        found: dict[ListKey, records.SiteList | Unknown | None] = dict.fromkeys(keys)
-        asks = {
+        requests = {
             key: BatchRequest(
                 ("sites", key.site, "lists", key.list), (selected_fields.LIST, _DRIVE)
             )
-            for key in found
+            for key in dict.fromkeys(keys)
             if self._sites.sees(key.site)
         }
-        for key, answer in (await batch.read_all(self._context.upstream, asks)).items():
-            failure = batched_read_failure(answer)
+        lists: dict[ListKey, records.SiteList | Unknown | None] = dict.fromkeys(keys)
+        for key, response in (await batch.read_all(self._context.upstream, requests)).items():
+            failure = batched_read_failure(response)
             if failure is not None:
-                found[key] = None if isinstance(failure, Missing) else UNKNOWN
+                lists[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
-            one = site_list(answer.decode(response_types.SiteList), key.site)
-            found[key] = one if one is not None and one.key == key else None
-        return found
+            site_list = to_list(response.decode(response_types.SiteList), key.site)
+            lists[key] = site_list if site_list is not None and site_list.key == key else None
+        return lists
 
     async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
         """Return the columns of a list; see `ListPort.columns`."""
         self._sites.admit_site(key.site)
-        known = self._context.cache.lists.get(key)
-        found = known if known is not None else await self.get(key)
-        return found.columns or ()
+        site_list = self._context.cache.lists.get(key) or await self.get(key)
+        return site_list.columns or ()
 
 
-def site_list(one: response_types.SiteList, site: str) -> records.SiteList | None:
-    """Make a record of a list; None when upstream gives it no proper id, or another site's."""
-    reference = one.parent_reference
-    told = reference.site_id if reference is not None else None
-    if not collab_ids.is_guid(one.id):
+def to_list(response: response_types.SiteList, site_id: str) -> records.SiteList | None:
+    """Map a list; None when its id is malformed, or it is of another site."""
+    reference = response.parent_reference
+    told_id = reference.site_id if reference is not None else None
+    if not collab_ids.is_guid(response.id):
         return None
-    if told and collab_ids.is_site(told) and told.lower() != site:
+    if told_id and collab_ids.is_site(told_id) and told_id.lower() != site_id:
         return None
-    info = one.list or response_types.ListInfo()
-    template = _RENAMED.get(info.template or "", info.template or "")
+    info = response.list or response_types.ListInfo()
+    template = _TEMPLATE_ALIASES.get(info.template or "", info.template or "")
     return records.SiteList(
-        site=site,
-        list=one.id.lower(),
-        display_name=one.display_name,
-        name=one.name,
-        description=one.description or None,
-        web_url=one.web_url,
+        site=site_id,
+        list=response.id.lower(),
+        display_name=response.display_name,
+        name=response.name,
+        description=response.description or None,
+        web_url=response.web_url,
         template=template if template in _TEMPLATES else "other",
-        hidden=bool(info.hidden) or one.system is not None,
-        created_date_time=parse_utc(one.created_date_time),
-        last_modified_date_time=parse_utc(one.last_modified_date_time),
-        columns=None if one.columns is None else tuple(map(column, one.columns)),
-        drive=_drive(one, template),
+        hidden=bool(info.hidden) or response.system is not None,
+        created_date_time=parse_utc(response.created_date_time),
+        last_modified_date_time=parse_utc(response.last_modified_date_time),
+        columns=None if response.columns is None else tuple(map(to_column, response.columns)),
+        drive=_drive(response, template),
     )
 
 
-def column(one: response_types.Facet) -> records.Column:
-    """Make a record of a column: its type is the facet that it has."""
+def to_column(facets: response_types.Facet) -> records.Column:
+    """Map a column; its type is the facet that it has."""
     return records.Column(
-        name=_text(one.get("name")),
-        display_name=_text(one.get("displayName")) or None,
-        column_type=_type(one),
-        hidden=one.get("hidden") is True,
-        read_only=one.get("readOnly") is True,
-        required=one.get("required") is True,
-        indexed=one.get("indexed") is True,
-        has_default=bool(one.get("defaultValue")),
-        multiple=_facet(one, "lookup").get("allowMultipleValues") is True
-        or _facet(one, "personOrGroup").get("allowMultipleSelection") is True,
-        formula=_text(_facet(one, "calculated").get("formula")) or None,
-        looks_up=_text(_facet(one, "lookup").get("columnName")) or None,
-        source=_source(_facet(one, "lookup")),
+        name=_text(facets.get("name")),
+        display_name=_text(facets.get("displayName")) or None,
+        column_type=_type(facets),
+        hidden=facets.get("hidden") is True,
+        read_only=facets.get("readOnly") is True,
+        required=facets.get("required") is True,
+        indexed=facets.get("indexed") is True,
+        has_default=bool(facets.get("defaultValue")),
+        multiple=_facet(facets, "lookup").get("allowMultipleValues") is True
+        or _facet(facets, "personOrGroup").get("allowMultipleSelection") is True,
+        formula=_text(_facet(facets, "calculated").get("formula")) or None,
+        looks_up=_text(_facet(facets, "lookup").get("columnName")) or None,
+        source=_source(_facet(facets, "lookup")),
     )
 
 
 def _source(lookup: Mapping[str, Any]) -> str | None:
-    told = _text(lookup.get("listId")).strip("{}").lower()
-    return told if collab_ids.is_guid(told) else None
+    list_id = _text(lookup.get("listId")).strip("{}").lower()
+    return list_id if collab_ids.is_guid(list_id) else None
 
 
-def _facet(one: response_types.Facet, name: str) -> Mapping[str, Any]:
-    found = one.get(name)
-    return found if isinstance(found, dict) else {}
+def _facet(facets: response_types.Facet, name: str) -> Mapping[str, Any]:
+    facet = facets.get(name)
+    return facet if isinstance(facet, dict) else {}
 
 
-def _type(one: response_types.Facet) -> str:
-    if one.get("name") == "ContentType":
+def _type(facets: response_types.Facet) -> str:
+    if facets.get("name") == "ContentType":
         return "contentType"
-    facet = next((name for name in _FACETS if isinstance(one.get(name), dict)), "")
-    more = one.get(facet) or {}
-    if facet == "text" and more.get("allowMultipleLines") is True:
+    facet = next((name for name in _COLUMN_TYPES if isinstance(facets.get(name), dict)), "")
+    settings = facets.get(facet) or {}
+    if facet == "text" and settings.get("allowMultipleLines") is True:
         return "note"
-    if facet == "choice" and more.get("displayAs") == "checkBoxes":
+    if facet == "choice" and settings.get("displayAs") == "checkBoxes":
         return "multiChoice"
-    return _FACETS.get(facet, "unknown")
+    return _COLUMN_TYPES.get(facet, "unknown")
 
 
-def _drive(one: response_types.SiteList, template: str) -> Fact:
-    if one.drive is not None and collab_ids.is_part(one.drive.id):
-        return one.drive.id
-    library = template.endswith("Library")
-    return UNKNOWN if library else None
+def _drive(response: response_types.SiteList, template: str) -> Fact:
+    if response.drive is not None and collab_ids.is_part(response.drive.id):
+        return response.drive.id
+    return UNKNOWN if template.endswith("Library") else None
 
 
 def _text(value: object) -> str:

@@ -1,9 +1,10 @@
 """
-What of a filter upstream may be asked: never less than passes, so what comes is looked at again.
+The part of a filter that upstream evaluates.
 
-Conditions that upstream decides otherwise than we do (null, ``not``, substrings, texts by order)
-stay with us. Of what is joined by ``and`` the rest is asked, indexed columns first, because
-upstream looks at the first one only. Source: wire report 1D.5; decisions 8.10.
+It never excludes an item that passes, and every item is checked again here. Conditions that
+upstream evaluates differently (null, ``not``, substrings, order of texts) are left out. Indexed
+columns come first, because upstream looks at the first condition only. See
+docs/spec/upstream/microsoft-files.md#filters.
 """
 
 from collections.abc import Mapping
@@ -14,55 +15,54 @@ from providers.connectors.collab.lists.item_filters import (
     Both,
     Comparison,
     Either,
-    Kind,
+    FilterColumn,
     Node,
     columns_of,
 )
 
-HONOR = {"prefer": "HonorNonIndexedQueriesWarningMayFailRandomly"}
+ALLOW_UNINDEXED = {"prefer": "HonorNonIndexedQueriesWarningMayFailRandomly"}
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
+class UpstreamFilter:
     """
-    A filter in upstream's words.
+    A filter in upstream's language.
 
     Attributes:
-        indexed: Whether every column in it is.
-        narrow: Whether its first condition is on indexed columns alone.
+        indexed: Whether every column in it is indexed.
     """
 
     text: str
     indexed: bool
-    narrow: bool
 
 
-def push(node: Node, columns: Mapping[str, Kind]) -> Pushed | None:
-    """Return what upstream may be asked of *node*; None when it is nothing."""
+def to_upstream(node: Node, columns: Mapping[str, FilterColumn]) -> UpstreamFilter | None:
+    """Return the part of *node* that upstream may evaluate; None when there is none."""
     parts = node.parts if isinstance(node, Both) else (node,)
-    asked = [(part, text) for part in parts if (text := _written(part, columns)) is not None]
-    if not asked:
+    conditions = [(part, text) for part in parts if (text := _to_text(part, columns)) is not None]
+    if not conditions:
         return None
-    asked.sort(key=lambda pair: not _is_indexed(pair[0], columns))
-    several = len(asked) > 1
-    texts = [f"({text})" if several and isinstance(one, Either) else text for one, text in asked]
-    return Pushed(
+    conditions.sort(key=lambda pair: not _is_indexed(pair[0], columns))
+    several = len(conditions) > 1
+    texts = [
+        f"({text})" if several and isinstance(part, Either) else text for part, text in conditions
+    ]
+    return UpstreamFilter(
         text=" and ".join(texts),
-        indexed=all(_is_indexed(part, columns) for part, _ in asked),
-        narrow=_is_indexed(asked[0][0], columns),
+        indexed=all(_is_indexed(part, columns) for part, _ in conditions),
     )
 
 
-def _is_indexed(node: Node, columns: Mapping[str, Kind]) -> bool:
+def _is_indexed(node: Node, columns: Mapping[str, FilterColumn]) -> bool:
     return all(columns[name].indexed for name in columns_of(node))
 
 
-def _written(node: Node, columns: Mapping[str, Kind]) -> str | None:
+def _to_text(node: Node, columns: Mapping[str, FilterColumn]) -> str | None:
     match node:
         case Comparison():
             return _comparison(node, columns[node.column])
         case Both(parts) | Either(parts):
-            texts = [_written(part, columns) for part in parts]
+            texts = [_to_text(part, columns) for part in parts]
             if any(text is None for text in texts):
                 return None
             word = " and " if isinstance(node, Both) else " or "
@@ -70,30 +70,30 @@ def _written(node: Node, columns: Mapping[str, Kind]) -> str | None:
     return None
 
 
-def _comparison(node: Comparison, kind: Kind) -> str | None:
-    if kind.key == "id" or kind.key.endswith("LookupId") or node.literal is None:
+def _comparison(node: Comparison, column: FilterColumn) -> str | None:
+    if column.key == "id" or column.key.endswith("LookupId") or node.literal is None:
         return None
-    column = f"fields/{kind.key}"
+    member = f"fields/{column.key}"
     literal = node.literal
     if node.op == "startswith":
-        return f"startswith({column},{_quoted(str(literal))})" if literal else None
+        return f"startswith({member},{quote_literal(str(literal))})" if literal else None
     if node.op in ("contains", "endswith"):
         return None
     match literal:
         case bool():
-            # Upstream may keep an empty one apart from "no"; so do we.
-            return f"{column} {node.op} {'true' if literal else 'false'}"
+            # Upstream may tell an empty value from "no"; so does the evaluation here.
+            return f"{member} {node.op} {'true' if literal else 'false'}"
         case datetime():
-            return _time(column, node.op, literal)
+            return _time(member, node.op, literal)
         case float():
-            return f"{column} {node.op} {_number(literal)}"
+            return f"{member} {node.op} {_number(literal)}"
         case str():
-            # Which text comes first is a matter of collation, and ours is not upstream's.
-            return f"{column} eq {_quoted(literal)}" if node.op == "eq" and literal else None
+            # The order of texts depends on the collation, which differs from upstream's.
+            return f"{member} eq {quote_literal(literal)}" if node.op == "eq" and literal else None
     return None
 
 
-def _time(column: str, op: str, literal: datetime) -> str | None:
+def _time(member: str, op: str, literal: datetime) -> str | None:
     """Write a time in whole seconds, as upstream keeps them."""
     if literal.microsecond:
         if op in ("eq", "ne"):
@@ -103,10 +103,11 @@ def _time(column: str, op: str, literal: datetime) -> str | None:
             op, literal = "le", literal + timedelta(seconds=1)
         else:
             op = "ge"
-    return f"{column} {op} '{literal.strftime('%Y-%m-%dT%H:%M:%SZ')}'"
+    return f"{member} {op} '{literal.strftime('%Y-%m-%dT%H:%M:%SZ')}'"
 
 
-def _quoted(text: str) -> str:
+def quote_literal(text: str) -> str:
+    """Return a text as an OData literal."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -1,5 +1,5 @@
 """
-The keyword language of search: parsed, and decided on what is known of a thing.
+The keyword language of search: parsed, and evaluated on what is known of an object.
 
     or     := and ("OR" and)*
     and    := not (["AND"] not)*
@@ -7,8 +7,9 @@ The keyword language of search: parsed, and decided on what is known of a thing.
     prim   := "(" or ")" | field op value | word | "phrase"
     op     := : = <> < > <= >=
 
-A trailing ``*`` makes a word a beginning. Words are in any case; ``AND OR NOT`` in capitals alone.
-Source: decisions 8.12; wire report 1D.6.
+A trailing ``*`` makes a word a prefix. Words match in any case; ``AND OR NOT`` are in capitals. The
+language is documented in docs/spec/collab.md#search-language. The sandbox parses it on its own: a
+fake that shared this parser could not reveal its mistakes.
 """
 
 import operator
@@ -17,15 +18,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import product
+from math import prod
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from providers.connectors.collab.lists.item_filters import moment
 from providers.ports.collab import InvalidSearch
+from providers.timestamps import parse_utc
 
-MOST_TERMS = 50
-MOST_DEPTH = 20
-MOST_BRANCHES = 8
+MAX_TERMS = 50
+MAX_DEPTH = 20
+MAX_ALTERNATIVES = 8
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -49,27 +51,27 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "name": "filename",
     }
 )
-_FREE = ("title", "filename", "description", "author")  # where words alone are looked for
+_TEXT_FIELDS = ("title", "filename", "description", "author")  # searched for plain words
 _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Words beside each other; *open_ended*: the last is a beginning."""
+class Phrase:
+    """Adjacent words; *is_prefix*: the last may be the beginning of a word."""
 
     words: tuple[str, ...]
-    open_ended: bool = False
+    is_prefix: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """A condition on a field, named without aliases, in lower case."""
+class Condition:
+    """A condition on a field; *name* is in lower case, aliases resolved."""
 
     name: str
     op: str
-    said: Said
+    phrase: Phrase
     text: str
 
 
@@ -84,267 +86,261 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class Not:
     part: "Term"
 
 
-Term: TypeAlias = Said | Where | All | Either | Without
+Term: TypeAlias = Phrase | Condition | All | Either | Not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class SearchDocument:
     """
-    What is known of a thing that may be found.
+    What is known of an object that may match.
 
     Attributes:
         fields: Texts by field name in lower case; times in ISO.
-        trusted: Terms that upstream found already, in whatever it looks at.
+        trusted: Phrases that upstream has already found in it.
     """
 
     fields: Mapping[str, str]
-    trusted: frozenset[Said] = field(default_factory=frozenset)
+    trusted: frozenset[Phrase] = field(default_factory=frozenset)
 
 
-def split(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     """Return the words of a text, in lower case."""
     return tuple(re.findall(r"\w+", text.casefold()))
 
 
 def parse(text: str) -> Term:
     """
-    Read a search text.
+    Parse a search text.
 
     Raises:
-        InvalidSearch: A quote or a parenthesis stands alone, or it is too much.
+        InvalidSearch: A quote or a parenthesis is unbalanced, or there are too many terms.
     """
     if text.count('"') % 2:
         raise InvalidSearch("A quotation mark is not closed.")
-    reader = _Reader(text)
-    term = reader.alternatives()
-    reader.end()
+    parser = _Parser(text)
+    term = parser.alternatives()
+    parser.end()
     return term
 
 
-def selectors(text: str) -> frozenset[str]:
+def condition_fields(text: str) -> frozenset[str]:
     """
-    Return the fields that a search text looks at, without aliases, in lower case.
+    Return the fields of all conditions of a search text, in lower case, aliases resolved.
 
     Raises:
         InvalidSearch: It does not parse.
     """
-    return frozenset(one.name for one in _leaves(parse(text)) if isinstance(one, Where))
+    return frozenset(leaf.name for leaf in _leaves(parse(text)) if isinstance(leaf, Condition))
 
 
-class _Reader:
+class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens = [match for match in _TOKEN.finditer(text) if match[0].strip()]
-        if len(self._tokens) > MOST_TERMS:
-            raise InvalidSearch(f"A search has at most {MOST_TERMS} terms.")
-        self._at = 0
+        if len(self._tokens) > MAX_TERMS:
+            raise InvalidSearch(f"A search has at most {MAX_TERMS} terms.")
+        self._position = 0
         self._depth = 0
 
     def alternatives(self) -> Term:
-        parts = [self._together()]
-        while self._says("OR"):
-            parts.append(self._together())
+        parts = [self._conjunction()]
+        while self._accept("OR"):
+            parts.append(self._conjunction())
         return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
     def end(self) -> None:
         if self._peek() is not None:
             raise InvalidSearch("A parenthesis is not open.")
 
-    def _together(self) -> Term:
-        parts = [self._signed()]
+    def _conjunction(self) -> Term:
+        parts = [self._negation()]
         while True:
-            self._says("AND")
+            self._accept("AND")
             token = self._peek()
             if token is None or token["close"] or token["word"] == "OR":
                 return parts[0] if len(parts) == 1 else All(tuple(parts))
-            parts.append(self._signed())
+            parts.append(self._negation())
 
-    def _signed(self) -> Term:
-        if self._says("NOT"):
-            return Without(self._signed())
+    def _negation(self) -> Term:
+        if self._accept("NOT"):
+            return Not(self._negation())
         token = self._peek()
         if token is not None and token["word"] in ("-", "+"):
-            self._at += 1
-            return Without(self._primary()) if token["word"] == "-" else self._primary()
+            self._position += 1
+            return Not(self._primary()) if token["word"] == "-" else self._primary()
         return self._primary()
 
     def _primary(self) -> Term:
         token = self._peek()
         if token is None or token["close"] or token["word"] in ("OR", "AND"):
             raise InvalidSearch("The search lacks a word where one should stand.")
-        self._at += 1
+        self._position += 1
         if token["open"]:
-            return self._inner()
+            return self._group()
         if token["field"]:
-            return _where(token)
+            return _condition(token)
         if token["phrase"] is not None:
-            said = _said(token["phrase"], starred=bool(token["pstar"]))
-            return Without(said) if token["sign"] == "-" else said
+            phrase = _phrase(token["phrase"], is_prefix=bool(token["pstar"]))
+            return Not(phrase) if token["sign"] == "-" else phrase
         return _word(token["word"])
 
-    def _inner(self) -> Term:
+    def _group(self) -> Term:
         self._depth += 1
-        if self._depth > MOST_DEPTH:
+        if self._depth > MAX_DEPTH:
             raise InvalidSearch("The search is nested too deep.")
         term = self.alternatives()
         token = self._peek()
         if token is None or not token["close"]:
             raise InvalidSearch("A parenthesis is not closed.")
-        self._at += 1
+        self._position += 1
         self._depth -= 1
         return term
 
-    def _says(self, word: str) -> bool:
+    def _accept(self, word: str) -> bool:
         token = self._peek()
         if token is None or token["word"] != word:
             return False
-        self._at += 1
+        self._position += 1
         return True
 
     def _peek(self) -> re.Match[str] | None:
-        return self._tokens[self._at] if self._at < len(self._tokens) else None
+        return self._tokens[self._position] if self._position < len(self._tokens) else None
 
 
 def _word(text: str) -> Term:
     bare = text.lstrip("+-")
-    # "-field:value" comes as a word, because a field begins with a letter.
+    # "-field:value" is read as a word, because a field begins with a letter.
     condition = _TOKEN.fullmatch(bare) if bare != text else None
-    term = _where(condition) if condition is not None and condition["field"] else _starred(bare)
-    return Without(term) if text.startswith("-") else term
+    term = (
+        _condition(condition)
+        if condition is not None and condition["field"]
+        else _phrase(bare, is_prefix=bare.endswith("*"))
+    )
+    return Not(term) if text.startswith("-") else term
 
 
-def _starred(text: str) -> Said:
-    return _said(text, starred=text.endswith("*"))
+def _phrase(text: str, *, is_prefix: bool) -> Phrase:
+    return Phrase(split_words(text), is_prefix=is_prefix)
 
 
-def _said(text: str, *, starred: bool) -> Said:
-    return Said(split(text), open_ended=starred)
-
-
-def _where(token: re.Match[str]) -> Where:
+def _condition(token: re.Match[str]) -> Condition:
     name = token["field"].lower()
     quoted = token["quoted"]
     text = quoted if quoted is not None else token["value"]
-    starred = bool(token["qstar"]) if quoted is not None else text.endswith("*")
-    return Where(ALIASES.get(name, name), token["op"], _said(text, starred=starred), text)
+    is_prefix = bool(token["qstar"]) if quoted is not None else text.endswith("*")
+    return Condition(ALIASES.get(name, name), token["op"], _phrase(text, is_prefix=is_prefix), text)
 
 
-def _leaves(term: Term) -> Iterator[Said | Where]:
+def _leaves(term: Term) -> Iterator[Phrase | Condition]:
     match term:
         case All(parts) | Either(parts):
             for part in parts:
                 yield from _leaves(part)
-        case Without(part):
+        case Not(part):
             yield from _leaves(part)
-        case Said() | Where():
+        case Phrase() | Condition():
             yield term
 
 
-# -- asking something that understands words alone
+# -- queries for an index that matches words alone
 
 
-def probes(term: Term) -> tuple[frozenset[Said], ...]:
+def alternatives(term: Term) -> tuple[frozenset[Phrase], ...]:
     """
-    Return sets of terms, of which one must all be said by whatever matches.
+    Return sets of phrases; whatever matches the term contains all phrases of one set.
 
     Raises:
         InvalidSearch: There are too many alternatives.
     """
-    return tuple(dict.fromkeys(_branches(term)))
+    return tuple(dict.fromkeys(_alternatives(term)))
 
 
-def _branches(term: Term) -> list[frozenset[Said]]:
+def _alternatives(term: Term) -> list[frozenset[Phrase]]:
     match term:
-        case Said():
+        case Phrase():
             return [frozenset({term}) if term.words else frozenset()]
-        case Where(name, op, said) if name in ("title", "filename") and op in (":", "="):
+        case Condition(name, op, said) if name in ("title", "filename") and op in (":", "="):
             return [frozenset({said})]
         case Either(parts):
-            found = [branch for part in parts for branch in _branches(part)]
+            sets = [phrases for part in parts for phrases in _alternatives(part)]
         case All(parts):
-            inner = [_branches(part) for part in parts]
-            if _size(inner) > MOST_BRANCHES:
+            choices = [_alternatives(part) for part in parts]
+            if prod(map(len, choices)) > MAX_ALTERNATIVES:
                 raise InvalidSearch("The search has too many alternatives for selected sites.")
-            found = [frozenset().union(*choice) for choice in product(*inner)]
+            sets = [frozenset().union(*choice) for choice in product(*choices)]
         case _:
             return [frozenset()]
-    if len(found) > MOST_BRANCHES:
+    if len(sets) > MAX_ALTERNATIVES:
         raise InvalidSearch("The search has too many alternatives for selected sites.")
-    return found
+    return sets
 
 
-def _size(inner: list[list[frozenset[Said]]]) -> int:
-    size = 1
-    for one in inner:
-        size *= len(one)
-    return size
+# -- evaluation
 
 
-# -- deciding
-
-
-def found(term: Term, known: Known) -> bool:
-    """Say whether a thing matches, as far as it is known."""
+def matches(term: Term, document: SearchDocument) -> bool:
+    """Tell whether an object matches, as far as it is known."""
     match term:
         case All(parts):
-            return all(found(part, known) for part in parts)
+            return all(matches(part, document) for part in parts)
         case Either(parts):
-            return any(found(part, known) for part in parts)
-        case Without(part):
-            return not found(part, known)
-        case Where():
-            return _holds(term, known)
-        case Said():
-            if term in known.trusted or not term.words:
+            return any(matches(part, document) for part in parts)
+        case Not(part):
+            return not matches(part, document)
+        case Condition():
+            return _condition_holds(term, document)
+        case Phrase():
+            if term in document.trusted or not term.words:
                 return True
-            told = (known.fields.get(name) for name in _FREE)
-            return any(_says(text, term) for text in told if text)
+            texts = (document.fields.get(name) for name in _TEXT_FIELDS)
+            return any(_contains(text, term) for text in texts if text)
 
 
-def _says(text: str, said: Said) -> bool:
-    words = split(text)
-    for at in range(len(words) - len(said.words) + 1):
-        beside = words[at : at + len(said.words)]
-        if beside[:-1] != said.words[:-1]:
+def _contains(text: str, phrase: Phrase) -> bool:
+    words = split_words(text)
+    length = len(phrase.words)
+    for start in range(len(words) - length + 1):
+        *first, last = words[start : start + length]
+        if tuple(first) != phrase.words[:-1]:
             continue
-        last, wanted = beside[-1], said.words[-1]
-        if last == wanted or (said.open_ended and last.startswith(wanted)):
+        wanted = phrase.words[-1]
+        if last == wanted or (phrase.is_prefix and last.startswith(wanted)):
             return True
     return False
 
 
-def _holds(where: Where, known: Known) -> bool:
-    text = known.fields.get(where.name)
+def _condition_holds(condition: Condition, document: SearchDocument) -> bool:
+    text = document.fields.get(condition.name)
     if text is None:
         return False
-    if where.name in ("lastmodifiedtime", "created"):
-        return _at_time(where, text)
-    if where.op == "<>":
-        return not _says(text, where.said)
-    if where.op not in (":", "="):
+    if condition.name in ("lastmodifiedtime", "created"):
+        return _time_matches(condition, text)
+    if condition.op == "<>":
+        return not _contains(text, condition.phrase)
+    if condition.op not in (":", "="):
         return False
-    if where.name == "path":
-        wanted = where.text.rstrip("*").casefold()
+    if condition.name == "path":
+        wanted = condition.text.rstrip("*").casefold()
         return text.casefold().startswith(wanted)
-    if where.name == "filetype":
-        return text.casefold() == where.text.strip(".").casefold()
-    return not where.said.words or _says(text, where.said)
+    if condition.name == "filetype":
+        return text.casefold() == condition.text.strip(".").casefold()
+    return not condition.phrase.words or _contains(text, condition.phrase)
 
 
-def _at_time(where: Where, text: str) -> bool:
+def _time_matches(condition: Condition, text: str) -> bool:
     """Compare by whole days where the search names days."""
-    value = moment(text)
-    low_text, _, high_text = where.text.partition("..")
-    low, high = moment(low_text), moment(high_text or low_text)
+    value = parse_utc(text)
+    low_text, _, high_text = condition.text.partition("..")
+    low, high = parse_utc(low_text), parse_utc(high_text or low_text)
     if value is None or low is None or high is None:
         return False
     end = high if "T" in (high_text or low_text) else high + timedelta(days=1)
-    if where.op in (":", "=", "<>"):
-        inside = low <= value < max(end, low + timedelta(seconds=1))
-        return inside is (where.op != "<>")
-    bound: datetime = end if where.op in (">", "<=") and "T" not in where.text else low
-    order = {">": ">=", "<=": "<"}.get(where.op, where.op) if bound is end else where.op
+    if condition.op in (":", "=", "<>"):
+        is_inside = low <= value < max(end, low + timedelta(seconds=1))
+        return is_inside is (condition.op != "<>")
+    bound: datetime = end if condition.op in (">", "<=") and "T" not in condition.text else low
+    order = {">": ">=", "<=": "<"}.get(condition.op, condition.op) if bound is end else condition.op
     return _ORDERS[order](value, bound)

@@ -1,4 +1,4 @@
-"""Search over everything a user sees. Source: wire report 1D.6; decisions 8.12."""
+"""Search over everything a user sees; docs/spec/upstream/microsoft-files.md#search."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import msgspec
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
-from providers.connectors.collab.lists.lists import site_list
+from providers.connectors.collab.lists.lists import to_list
 from providers.connectors.collab.search import keyword_query
 from providers.content import ids as collab_ids
 from providers.content.ids import ListKey
@@ -17,12 +17,12 @@ from providers.ports.collab import InvalidSearch, SearchPage, SearchQuery
 from providers.records import collab as records
 from providers.timestamps import parse_utc
 
-_MARKS = re.compile(r"</?c0>|<ddd\s*/>")
-_OF_HITS = frozenset({"name", "size", "web_view_link", "modified_time"})
+_HIGHLIGHTS = re.compile(r"</?c0>|<ddd\s*/>")
+_HIT_ATTRIBUTES = frozenset({"name", "size", "web_view_link", "modified_time"})
 
 
 class IndexSearch:
-    """Asks upstream's own search."""
+    """Searches with upstream's search index."""
 
     def __init__(self, context: ConnectionContext, sites: SiteReader) -> None:
         self._context = context
@@ -44,7 +44,7 @@ class IndexSearch:
             "size": query.limit,
         }
         try:
-            answer = await self._context.upstream.call(
+            response = await self._context.upstream.call(
                 "POST",
                 V1,
                 "search",
@@ -57,147 +57,148 @@ class IndexSearch:
             if refusal.status == 400:
                 raise InvalidSearch("The provider does not understand this search.") from refusal
             raise
-        except Missing as missing:  # the search itself, and not what is searched for
+        except Missing as missing:  # the search endpoint is missing
             raise Broken from missing
         containers = [
             container
-            for one in answer.decode(response_types.SearchAnswers).value
-            for container in one.hits_containers
+            for result in response.decode(response_types.SearchAnswers).value
+            for container in result.hits_containers
         ]
         if not containers:
             raise Broken
         container = containers[0]
-        hits = unique(map(hit, container.hits or ()))
+        hits = _unique(map(_to_hit, container.hits or ()))
         return SearchPage(
-            hits=tuple(one for one in hits if in_site(one, query.site)),
+            hits=tuple(hit for hit in hits if _is_in_site(hit, query.site)),
             total=max(0, container.total),
             more=container.more_results_available,
         )
 
 
-def unique(hits: Iterable[records.SearchHit | None]) -> tuple[records.SearchHit, ...]:
-    """Drop what is no hit, and what was there already, perhaps with its other face."""
-    found: dict[object, records.SearchHit] = {}
-    for one in hits:
-        if one is not None:
-            found.setdefault(_face(one), one)
-    return tuple(found.values())
+def _unique(hits: Iterable[records.SearchHit | None]) -> tuple[records.SearchHit, ...]:
+    """Drop None, and the later hit of a file and its list item."""
+    by_identity: dict[object, records.SearchHit] = {}
+    for hit in hits:
+        if hit is not None:
+            by_identity.setdefault(_identity(hit), hit)
+    return tuple(by_identity.values())
 
 
-def in_site(one: records.SearchHit, site: str | None) -> bool:
-    """Whether a hit surely lies in *site*; None: anywhere."""
-    if site is None:
+def _identity(hit: records.SearchHit) -> object:
+    """Return a key that a file and its list item share."""
+    if hit.file is not None and isinstance(hit.file.list_id, str):
+        return (hit.file.list_id, hit.file.list_item_id)
+    if hit.row is not None:
+        return (hit.row.list, hit.row.number)
+    return hit.id
+
+
+def _is_in_site(hit: records.SearchHit, site_id: str | None) -> bool:
+    """Tell whether a hit surely is in a site; None: anywhere."""
+    if site_id is None:
         return True
-    thing = one.file or one.row or one.list or one.site
-    return thing is not None and thing.site == site
+    record = hit.file or hit.row or hit.list or hit.site
+    return record is not None and record.site == site_id
 
 
-def hit(one: response_types.Hit) -> records.SearchHit | None:
-    """Make a record of a hit; None when upstream tells too little of it."""
+def _to_hit(hit: response_types.Hit) -> records.SearchHit | None:
+    """Map a hit; None when upstream tells too little of it."""
     try:
-        kind = msgspec.json.decode(one.resource, type=response_types.Kind).odata_type.rpartition(
-            "."
-        )[2]
-        match kind:
+        kind = msgspec.json.decode(hit.resource, type=response_types.Kind)
+        match kind.odata_type.rpartition(".")[2]:
             case "driveItem":
-                return _of_file(one, msgspec.json.decode(one.resource, type=response_types.Item))
+                return _file_hit(hit, msgspec.json.decode(hit.resource, type=response_types.Item))
             case "listItem":
-                return _of_row(one, msgspec.json.decode(one.resource, type=response_types.ListItem))
+                item = msgspec.json.decode(hit.resource, type=response_types.ListItem)
+                return _row_hit(hit, item)
             case "list":
-                return _of_list(
-                    one, msgspec.json.decode(one.resource, type=response_types.SiteList)
-                )
+                site_list = msgspec.json.decode(hit.resource, type=response_types.SiteList)
+                return _list_hit(hit, site_list)
             case "site":
-                return _of_site(one, msgspec.json.decode(one.resource, type=response_types.Site))
+                return _site_hit(hit, msgspec.json.decode(hit.resource, type=response_types.Site))
     except (msgspec.DecodeError, UnicodeDecodeError, ProviderFailure):
         return None
     return None
 
 
-def _of_file(one: response_types.Hit, item: response_types.Item) -> records.SearchHit | None:
+def _file_hit(hit: response_types.Hit, item: response_types.Item) -> records.SearchHit | None:
     reference = item.parent_reference
     if reference is None or not reference.drive_id or not collab_ids.is_part(reference.drive_id):
         return None
     if item.sharepoint_ids is None:
         item.sharepoint_ids = reference.sharepoint_ids
-    file = mapping.file(item, _OF_HITS, within=reference.drive_id)
+    file = mapping.file(item, _HIT_ATTRIBUTES, within=reference.drive_id)
     if file is None:
         return None
     return records.SearchHit(
         entity_type="driveItem",
         title=item.name,
-        summary=plain(one.summary),
+        summary=_without_highlights(hit.summary),
         web_url=item.web_url,
         last_modified_date_time=file.modified_time,
         file=file,
     )
 
 
-def _of_row(one: response_types.Hit, item: response_types.ListItem) -> records.SearchHit | None:
+def _row_hit(hit: response_types.Hit, item: response_types.ListItem) -> records.SearchHit | None:
     reference, ids = item.parent_reference, item.sharepoint_ids
-    inner = reference.sharepoint_ids if reference is not None else None
-    site = mapping.site_of(reference, ids) or mapping.site_of(None, inner)
-    list_id = (ids.list_id if ids else None) or (inner.list_id if inner else None)
-    number = (ids.list_item_id if ids else None) or (inner.list_item_id if inner else None)
-    if site is None or not list_id or not number:
+    parent_ids = reference.sharepoint_ids if reference is not None else None
+    site_id = mapping.site_of(reference, ids) or mapping.site_of(None, parent_ids)
+    list_id = (ids.list_id if ids else None) or (parent_ids.list_id if parent_ids else None)
+    number = (ids.list_item_id if ids else None) or (
+        parent_ids.list_item_id if parent_ids else None
+    )
+    if site_id is None or not list_id or not number:
         return None
     if not collab_ids.is_guid(list_id) or not collab_ids.is_number(number):
         return None
     item.id = number
-    told = item.fields or {}
-    title = next(
-        (told[name] for name in ("title", "Title") if isinstance(told.get(name), str)), None
-    )
+    fields = item.fields or {}
+    titles = (fields.get("title"), fields.get("Title"))
+    title = next((text for text in titles if isinstance(text, str)), None)
     return records.SearchHit(
         entity_type="listItem",
         title=title or item.name,
-        summary=plain(one.summary),
+        summary=_without_highlights(hit.summary),
         web_url=item.web_url,
         last_modified_date_time=parse_utc(item.last_modified_date_time),
-        row=mapping.row(item, ListKey(site, list_id.lower()), frozenset()),
+        row=mapping.row(item, ListKey(site_id, list_id.lower()), frozenset()),
     )
 
 
-def _of_list(one: response_types.Hit, found: response_types.SiteList) -> records.SearchHit | None:
-    site = mapping.site_of(found.parent_reference, None)
-    record = None if site is None else site_list(found, site)
+def _list_hit(
+    hit: response_types.Hit, site_list: response_types.SiteList
+) -> records.SearchHit | None:
+    site_id = mapping.site_of(site_list.parent_reference, None)
+    record = None if site_id is None else to_list(site_list, site_id)
     if record is None:
         return None
     return records.SearchHit(
         entity_type="list",
-        title=found.display_name or found.name,
-        summary=plain(one.summary),
-        web_url=found.web_url,
+        title=site_list.display_name or site_list.name,
+        summary=_without_highlights(hit.summary),
+        web_url=site_list.web_url,
         last_modified_date_time=record.last_modified_date_time,
-        list=msgspec.structs.replace(record, drive=records.UNKNOWN),  # a hit does not tell
+        list=msgspec.structs.replace(record, drive=records.UNKNOWN),  # a hit does not tell it
     )
 
 
-def _of_site(one: response_types.Hit, found: response_types.Site) -> records.SearchHit | None:
-    record = mapping.site(found)
+def _site_hit(hit: response_types.Hit, site: response_types.Site) -> records.SearchHit | None:
+    record = mapping.site(site)
     if record is None:
         return None
     return records.SearchHit(
         entity_type="site",
-        title=found.display_name or found.name,
-        summary=plain(one.summary),
-        web_url=found.web_url,
+        title=site.display_name or site.name,
+        summary=_without_highlights(hit.summary),
+        web_url=site.web_url,
         last_modified_date_time=record.last_modified_date_time,
         site=record,
     )
 
 
-def plain(summary: str | None) -> str | None:
+def _without_highlights(summary: str | None) -> str | None:
     """Return a summary without upstream's highlights."""
     if summary is None:
         return None
-    return _MARKS.sub(lambda mark: " … " if "ddd" in mark[0] else "", summary).strip() or None
-
-
-def _face(one: records.SearchHit) -> object:
-    """Return what a file and its list item have in common."""
-    if one.file is not None and isinstance(one.file.list_id, str):
-        return (one.file.list_id, one.file.list_item_id)
-    if one.row is not None:
-        return (one.row.list, one.row.number)
-    return one.id
+    return _HIGHLIGHTS.sub(lambda mark: " … " if "ddd" in mark[0] else "", summary).strip() or None

@@ -1,8 +1,8 @@
 """
-Search in selected sites, where upstream offers none: asked of each site, merged here.
+Search in selected sites, where upstream has no search index: each site is searched, merged here.
 
-Libraries are asked by their own search; sites and lists are found by their names, list items by
-their titles. Source: wire report 1D.6; decisions 8.15.
+Files are found by the search of their library, sites and lists by their names, list items by their
+titles; docs/spec/collab.md#search-in-selected-sites.
 """
 
 import asyncio
@@ -17,39 +17,41 @@ from providers.connectors.collab.lists.lists import ListReader
 from providers.connectors.collab.mapping import row as to_row
 from providers.connectors.collab.paging import ODataPage
 from providers.connectors.collab.search import keyword_query
-from providers.connectors.collab.search.keyword_query import Known, Said, Term
+from providers.connectors.collab.search.keyword_query import Phrase, SearchDocument, Term
 from providers.content.ids import ROOT, ItemKey, is_number
 from providers.failures import Broken, Missing
 from providers.ports.collab import SearchPage, SearchQuery
 from providers.records import collab as records
 
-MOST_FILES = 500  # hits of one library and one alternative
-MOST_ROWS = 2000  # items looked at per list
-MOST_LISTS = 20  # lists looked into per site
-_OF_FILES = frozenset(
+MAX_FILES = 500  # hits of one library and one alternative
+MAX_ROWS = 2000  # items read per list
+MAX_LISTS = 20  # lists searched per site
+_FILE_ATTRIBUTES = frozenset(
     {"name", "size", "modified_time", "web_view_link", "owners", "description"}
     | {"site", "list_id", "list_item_id"}
 )
-_OF_ROWS = frozenset(
+_ROW_ATTRIBUTES = frozenset(
     {"name", "web_url", "last_modified_date_time", "created_by", "content_type", "fields"}
 )
-_LIMITS = "In selected sites, lists are found by their names and list items by their titles."
+_LIMITS_WARNING = (
+    "In selected sites, lists are found by their names and list items by their titles."
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
-    """A hit, and how good it is: by title first, then by name."""
+class _RankedHit:
+    """A hit; those whose titles match come first, then all by title."""
 
     hit: records.SearchHit
-    titled: bool
+    title_matches: bool
 
     @property
     def rank(self) -> tuple[bool, str, str]:
-        return (not self.titled, (self.hit.title or "").casefold(), self.hit.id)
+        return (not self.title_matches, (self.hit.title or "").casefold(), self.hit.id)
 
 
 class SelectedSiteSearch:
-    """Searches the chosen sites."""
+    """Searches the selected sites."""
 
     def __init__(
         self, context: ConnectionContext, sites: SiteReader, files: FileReader, lists: ListReader
@@ -60,43 +62,46 @@ class SelectedSiteSearch:
         self._lists = lists
 
     async def search(self, query: SearchQuery) -> SearchPage:
-        """Search; see `CollabPort.search`. *total* is what was found within our bounds."""
+        """Search; see `CollabPort.search`. *total* counts the hits within the bounds above."""
         term = keyword_query.parse(query.text)
         if query.site is not None:
             self._sites.admit_site(query.site)
-        sites = [one for one in await self._sites.visible() if query.site in (None, one.site)]
+        sites = [site for site in await self._sites.visible() if query.site in (None, site.site)]
         if query.site is not None and not sites:
             raise Missing
-        found = await asyncio.gather(*(self._of_site(one, query, term) for one in sites))
-        hits = {one.hit.id: one for several in found for one in several}
-        ordered = [one.hit for one in sorted(hits.values(), key=lambda one: one.rank)]
+        hits_by_site = await asyncio.gather(
+            *(self._search_site(site, query, term) for site in sites)
+        )
+        hits = {ranked.hit.id: ranked for hits in hits_by_site for ranked in hits}
+        ordered = [ranked.hit for ranked in sorted(hits.values(), key=lambda ranked: ranked.rank)]
         end = query.start + query.limit
         return SearchPage(
             hits=tuple(ordered[query.start : end]),
             total=len(ordered),
             more=end < len(ordered),
-            warnings=(_LIMITS,),
+            warnings=(_LIMITS_WARNING,),
         )
 
-    async def _of_site(
+    async def _search_site(
         self, site: records.Site, query: SearchQuery, term: Term
-    ) -> Sequence[_Ranked]:
-        found: list[_Ranked] = []
+    ) -> Sequence[_RankedHit]:
+        hits: list[_RankedHit] = []
         if "site" in query.entity_types:
-            found += self._itself(site, term)
+            hits += self._site_hits(site, term)
         if "driveItem" in query.entity_types:
-            found += await self._in_libraries(site, term)
+            hits += await self._search_libraries(site, term)
         if query.entity_types & {"list", "listItem"}:
             lists = await self._lists.of_site(site.site, include_hidden=False)
-            plain = [one for one in lists if one.template != "documentLibrary"]
             if "list" in query.entity_types:
-                found += [hit for one in lists for hit in self._list(one, term)]
+                for site_list in lists:
+                    hits += self._list_hits(site_list, term)
             if "listItem" in query.entity_types:
-                for one in plain[:MOST_LISTS]:
-                    found += await self._in_list(one, term)
-        return found
+                others = [item for item in lists if item.template != "documentLibrary"]
+                for site_list in others[:MAX_LISTS]:
+                    hits += await self._search_list(site_list, term)
+        return hits
 
-    def _itself(self, site: records.Site, term: Term) -> list[_Ranked]:
+    def _site_hits(self, site: records.Site, term: Term) -> list[_RankedHit]:
         hit = records.SearchHit(
             entity_type="site",
             title=site.display_name,
@@ -106,57 +111,58 @@ class SelectedSiteSearch:
         )
         return _hits(hit, term, {"description": site.description})
 
-    def _list(self, one: records.SiteList, term: Term) -> list[_Ranked]:
+    def _list_hits(self, site_list: records.SiteList, term: Term) -> list[_RankedHit]:
         hit = records.SearchHit(
             entity_type="list",
-            title=one.display_name,
-            web_url=one.web_url,
-            last_modified_date_time=one.last_modified_date_time,
-            list=one,
+            title=site_list.display_name,
+            web_url=site_list.web_url,
+            last_modified_date_time=site_list.last_modified_date_time,
+            list=site_list,
         )
-        return _hits(hit, term, {"description": one.description})
+        return _hits(hit, term, {"description": site_list.description})
 
-    async def _in_libraries(self, site: records.Site, term: Term) -> list[_Ranked]:
+    async def _search_libraries(self, site: records.Site, term: Term) -> list[_RankedHit]:
         drives = (await self._sites.drives((site.site,)))[site.site]
         if not isinstance(drives, tuple):
             raise Broken
-        found: list[_Ranked] = []
-        for branch in keyword_query.probes(term):
-            words = " ".join(" ".join(said.words) for said in sorted(branch, key=_words))
+        hits: list[_RankedHit] = []
+        for phrases in keyword_query.alternatives(term):
+            ordered = sorted(phrase.words for phrase in phrases)
+            text = " ".join(word for words in ordered for word in words)
             for drive in drives:
-                found += await self._in_library(drive, words, branch, term)
-        return found
+                hits += await self._search_library(drive, text, phrases, term)
+        return hits
 
-    async def _in_library(
-        self, drive: records.Drive, words: str, branch: frozenset[Said], term: Term
-    ) -> list[_Ranked]:
-        found: list[_Ranked] = []
+    async def _search_library(
+        self, drive: records.Drive, text: str, phrases: frozenset[Phrase], term: Term
+    ) -> list[_RankedHit]:
+        hits: list[_RankedHit] = []
         cursor: str | None = None
-        seen = 0
+        read = 0
         while True:
             page = await self._files.search(
-                ItemKey(drive.drive, ROOT), words, cursor=cursor, top=200, wanted=_OF_FILES
+                ItemKey(drive.drive, ROOT), text, cursor=cursor, top=200, wanted=_FILE_ATTRIBUTES
             )
             for file in page.items:
-                found += _file_hits(file, branch, term)
-            seen += len(page.items)
+                hits += _file_hits(file, phrases, term)
+            read += len(page.items)
             cursor = page.next
-            if cursor is None or seen >= MOST_FILES:
-                return found
+            if cursor is None or read >= MAX_FILES:
+                return hits
 
-    async def _in_list(self, one: records.SiteList, term: Term) -> list[_Ranked]:
-        params = [("$top", "1000"), *selected_fields.row(_OF_ROWS, ("Title",))]
-        rows, _ = await self._context.pages.read_all(
-            (V1, "sites", one.site, "lists", one.list, "items"),
+    async def _search_list(self, site_list: records.SiteList, term: Term) -> list[_RankedHit]:
+        params = [("$top", "1000"), *selected_fields.row(_ROW_ATTRIBUTES, ("Title",))]
+        items, _ = await self._context.pages.read_all(
+            (V1, "sites", site_list.site, "lists", site_list.list, "items"),
             params,
             ODataPage[response_types.ListItem],
-            limit=MOST_ROWS,
+            limit=MAX_ROWS,
         )
-        found: list[_Ranked] = []
-        for each in rows:
-            if not is_number(each.id):
+        hits: list[_RankedHit] = []
+        for item in items:
+            if not is_number(item.id):
                 continue
-            row = to_row(each, one.key, _OF_ROWS)
+            row = to_row(item, site_list.key, _ROW_ATTRIBUTES)
             hit = records.SearchHit(
                 entity_type="listItem",
                 title=row.name,
@@ -164,14 +170,14 @@ class SelectedSiteSearch:
                 last_modified_date_time=row.last_modified_date_time,
                 row=row,
             )
-            found += _hits(hit, term, {"author": row.created_by, "contenttype": row.content_type})
-        return found
+            hits += _hits(hit, term, {"author": row.created_by, "contenttype": row.content_type})
+        return hits
 
 
-def _file_hits(file: records.File, branch: frozenset[Said], term: Term) -> list[_Ranked]:
+def _file_hits(file: records.File, phrases: frozenset[Phrase], term: Term) -> list[_RankedHit]:
     owner = file.owners[0] if file.owners else None
     name = file.name or ""
-    more = {
+    fields = {
         "title": name.rpartition(".")[0] or name,
         "filename": name,
         "filetype": name.rpartition(".")[2] if "." in name else "",
@@ -185,30 +191,26 @@ def _file_hits(file: records.File, branch: frozenset[Said], term: Term) -> list[
         last_modified_date_time=file.modified_time,
         file=file,
     )
-    return _hits(hit, term, more, trusted=branch)
+    return _hits(hit, term, fields, trusted=phrases)
 
 
 def _hits(
     hit: records.SearchHit,
     term: Term,
-    more: Mapping[str, str | None],
+    fields: Mapping[str, str | None],
     *,
-    trusted: frozenset[Said] = frozenset(),
-) -> list[_Ranked]:
-    """Return *hit* if *term* finds it by what it tells, and *more* that is known of it."""
-    changed = hit.last_modified_date_time
-    told = {
+    trusted: frozenset[Phrase] = frozenset(),
+) -> list[_RankedHit]:
+    """Return *hit*, ranked, if its title, address, time or *fields* match; else nothing."""
+    modified_time = hit.last_modified_date_time
+    known = {
         "title": hit.title,
         "path": hit.web_url,
-        "lastmodifiedtime": None if changed is None else str(changed),
-        **more,
+        "lastmodifiedtime": None if modified_time is None else str(modified_time),
+        **fields,
     }
-    texts = {name: text for name, text in told.items() if text}
-    if not keyword_query.found(term, Known(fields=texts, trusted=trusted)):
+    texts = {name: text for name, text in known.items() if text}
+    if not keyword_query.matches(term, SearchDocument(fields=texts, trusted=trusted)):
         return []
-    title = {"title": hit.title or ""}
-    return [_Ranked(hit, keyword_query.found(term, Known(fields=title)))]
-
-
-def _words(said: Said) -> tuple[str, ...]:
-    return said.words
+    title = SearchDocument(fields={"title": hit.title or ""})
+    return [_RankedHit(hit, keyword_query.matches(term, title))]
