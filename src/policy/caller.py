@@ -47,7 +47,7 @@ class Caller:
         Raises:
             Refusal: The first gate refuses (docs/spec/requests.md#order-of-checks).
         """
-        gates.admit(gates.AccessRequest(surface, operations), self.grant, self.connections)
+        gates.admit(surface, operations, self.grant, self.connections)
 
     def allows(self, operation: Operation) -> bool:
         """Say whether the token has the flag of *operation*."""

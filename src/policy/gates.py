@@ -10,7 +10,7 @@ The first refusal wins, so a token without the flag learns nothing about paramet
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from policy.grants import Grant
 from policy.refusals import AccessDenied, NoSuchProvider, OperationNotAllowed, SurfaceNotEnabled
@@ -45,13 +45,6 @@ class Connection(Protocol):
     def reconnect_url(self) -> str | None: ...
 
 
-class AccessRequest(NamedTuple):
-    """*operations* are alternatives, one suffices; empty when the surface alone is needed."""
-
-    surface: Surface
-    operations: tuple[Operation, ...]
-
-
 def allows(grant: Grant, operation: Operation) -> bool:
     """Say whether *grant* has the flag (on the calendar: the access level) of *operation*."""
     match operation:
@@ -67,48 +60,29 @@ def allows(grant: Grant, operation: Operation) -> bool:
             return True
 
 
-def admit(request: AccessRequest, grant: Grant, connections: Sequence[Connection]) -> None:
+def admit(
+    surface: Surface,
+    operations: Sequence[Operation],
+    grant: Grant,
+    connections: Sequence[Connection],
+) -> None:
     """
-    Run the gates in order.
+    Run the gates in order; *operations* are alternatives, none when the surface is enough.
 
     Raises:
         Refusal: The first gate that refuses.
     """
-    for gate in GATES:
-        gate(request, grant, connections)
+    if not _SWITCH[surface](grant):
+        raise SurfaceNotEnabled(surface)
+    if not any(connection.kind == surface for connection in connections):
+        raise NoSuchProvider(surface)
+    if operations and not any(allows(grant, operation) for operation in operations):
+        if surface is Surface.CALENDAR:
+            raise AccessDenied(
+                "This token may see free and busy times only.", layer=Layer.OPERATION
+            )
+        raise OperationNotAllowed(*operations)
 
-
-def require_surface(request: AccessRequest, grant: Grant, _: Sequence[Connection]) -> None:
-    """Require the surface's switch (docs/spec/requests.md#surface-switches)."""
-    if not _SWITCH[request.surface](grant):
-        raise SurfaceNotEnabled(request.surface)
-
-
-def require_connection(request: AccessRequest, _: Grant, connections: Sequence[Connection]) -> None:
-    """Require a connection of the surface's kind, whatever its state."""
-    for connection in connections:
-        if connection.kind == request.surface:
-            return
-    raise NoSuchProvider(request.surface)
-
-
-def require_operation(request: AccessRequest, grant: Grant, _: Sequence[Connection]) -> None:
-    """Require the flag or access level of one of the operations."""
-    if not request.operations:
-        return
-    for operation in request.operations:
-        if allows(grant, operation):
-            return
-    if request.surface is Surface.CALENDAR:
-        raise AccessDenied("This token may see free and busy times only.", layer=Layer.OPERATION)
-    raise OperationNotAllowed(*request.operations)
-
-
-GATES: tuple[Callable[[AccessRequest, Grant, Sequence[Connection]], None], ...] = (
-    require_surface,
-    require_connection,
-    require_operation,
-)
 
 _SWITCH: Mapping[Surface, Callable[[Grant], bool]] = MappingProxyType(
     {

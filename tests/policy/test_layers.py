@@ -1,6 +1,7 @@
 """Layers of error codes, and their order (docs/spec/errors.md#layers-of-codes)."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,10 +80,10 @@ def test_a_refusal_carries_the_layer_that_raised_it(refusal, layer):
 
 def test_a_calendar_token_whose_level_is_too_low_is_refused_by_the_flags():
     grant = Grant.read({"calendarAccessEnabled": True, "calendarAccessLevel": "free_busy_only"})
-    call = gates.AccessRequest(surface=Surface.CALENDAR, operations=(CalendarOp.VIEW_EVENTS,))
+    calendar = SimpleNamespace(kind="calendar")
 
     with pytest.raises(AccessDenied) as caught:
-        gates.require_operation(call, grant, ())
+        gates.admit(Surface.CALENDAR, [CalendarOp.VIEW_EVENTS], grant, [calendar])
 
     assert (caught.value.code, caught.value.layer) == (Code.ACCESS_DENIED, Layer.OPERATION)
 
