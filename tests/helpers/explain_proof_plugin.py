@@ -3,11 +3,11 @@ A pytest plugin that proves `explain` on every call that a test saw refused.
 
     PYTHONPATH=src:tests/helpers python -m pytest -p explain_proof_plugin tests/rest_compat/collab
 
-When a test is over, its refused calls (403, 404, 422) are asked about once more, while its world
-still stands. `explain` must tell the status, the word and the layer that the caller is told; its
-change, applied to a copy of the token, must let the call pass; and with any part of the change left
-out the copy must be refused. Reads are repeated really, writes are rehearsed. What was proved and
-what could not be is written to the file that REFUSAL_REPORT names, a JSON line each.
+At the end of a test, before its world is closed, the plugin explains its refused calls (403, 404,
+422). `explain` must return the status, code and layer of the response; its change, applied to a
+copy of the token, must let the call pass; and with any part of the change left out the copy must be
+refused. Reads are really repeated, writes run dry. The results are written to the file that
+REFUSAL_REPORT names, one JSON line per call.
 """
 
 import copy
@@ -101,9 +101,9 @@ def stops(response):
     if not response.headers.get("content-type", "").endswith("json"):
         return []
     return [
-        one
-        for one in response.json().get("errors") or ()
-        if one.get("extensions", {}).get("httpStatus") in REFUSED
+        error
+        for error in response.json().get("errors") or ()
+        if error.get("extensions", {}).get("httpStatus") in REFUSED
     ]
 
 
@@ -219,17 +219,17 @@ def smaller(change, settings):
     """Yield the change without each of its parts in turn."""
     for name, value in change["settings"].items():
         before = settings.get(name)
-        rest = {key: one for key, one in change["settings"].items() if key != name}
+        rest = {key: other for key, other in change["settings"].items() if key != name}
         if isinstance(value, list):
-            for added in [one for one in value if one not in (before or [])]:
-                left = [one for one in value if one != added]
+            for added in [entry for entry in value if entry not in (before or [])]:
+                left = [entry for entry in value if entry != added]
                 yield {**change, "settings": {**rest, name: left}}
         else:
             yield {**change, "settings": rest}
     for member in ("addRules", "removeRules"):
-        for one in change[member]:
+        for entry in change[member]:
             less = copy.deepcopy(change)
-            less[member].remove(one)
+            less[member].remove(entry)
             yield less
 
 
@@ -265,7 +265,7 @@ async def proved(call):
         assert "It would be sent now" in str(found["layers"]), found
         return "upstream refuses the change itself, which a rehearsal does not send"
     assert (found["status"], found["error"]) == told(response, call), (found, response.text)
-    layer = next(one["layer"] for one in found["layers"] if one["outcome"] == "refused")
+    layer = next(step["layer"] for step in found["layers"] if step["outcome"] == "refused")
     code = Code(found["error"] or Code.NOT_FOUND)
     assert layer == expected_layer(code, call, found), (layer, code)
     if found["change"] is None:

@@ -30,36 +30,39 @@ def test_the_accounts_renew_their_tokens(client, demo):
     calls = client.get("/sandbox/calls/oauth").json()["calls"]
 
     assert (read.status_code, read.json().get("authWarnings")) == (200, None)
-    renewed = {one["path"].split("/")[1] for one in calls if one["path"].endswith("/token")}
+    renewed = {call["path"].split("/")[1] for call in calls if call["path"].endswith("/token")}
     assert renewed >= {"provider-a", "provider-b"}
 
 
 def test_every_account_answers(client, admin):
     listed = client.get("/api/connections", headers=admin).json()["connections"]
-    told = {
-        one["id"]: client.post(f"/api/connections/{one['id']}/test", headers=admin).json()
-        for one in listed
+    results = {
+        connection["id"]: client.post(
+            f"/api/connections/{connection['id']}/test", headers=admin
+        ).json()
+        for connection in listed
     }
 
-    assert len(told) == 10
-    assert {key: one["detail"] for key, one in told.items() if not one["ok"]} == {}
+    assert len(results) == 10
+    failed = {key: result["detail"] for key, result in results.items() if not result["ok"]}
+    assert failed == {}
 
 
 def test_every_account_is_reconnected_by_consent(client, admin):
     listed = client.get("/api/connections", headers=admin).json()["connections"]
-    able = [one for one in listed if one["mode"] != "selected_sites"]
-    for one in able:
-        path = f"/api/connections/{one['id']}"
+    able = [connection for connection in listed if connection["mode"] != "selected_sites"]
+    for connection in able:
+        path = f"/api/connections/{connection['id']}"
         began = client.post(f"{path}/reconnect", headers=admin).json()["authorizeUrl"]
-        hint = {"auto_approve": "true", "login_hint": one["accountEmail"]}
+        hint = {"auto_approve": "true", "login_hint": connection["accountEmail"]}
         asked = {name: values[0] for name, values in parse_qs(urlsplit(began).query).items()}
         agreed = client.get(began, params={**asked, **hint})
         page = client.get(agreed.headers["location"])
 
-        assert page.status_code == 200, (one["provider"], page.text)
+        assert page.status_code == 200, (connection["provider"], page.text)
         assert client.post(f"{path}/test", headers=admin).json()["ok"] is True
         now = client.get(path, headers=admin).json()
         assert (now["status"], now["canWrite"]) == (
             "active",
-            now["kind"] != "calendar" and one["canWrite"],
+            now["kind"] != "calendar" and connection["canWrite"],
         )

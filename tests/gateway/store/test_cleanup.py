@@ -1,4 +1,4 @@
-"""Rows whose time is over are taken out once an hour, by one process."""
+"""Expired rows are deleted once an hour, by one process."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The ids of calendars and events that callers know: stable for ever, in every process."""
+"""Public ids of calendars and events are permanent and the same in every process."""
 
 import asyncio
 from uuid import UUID

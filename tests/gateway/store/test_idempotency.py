@@ -1,4 +1,4 @@
-"""An intent is run by one call at a time, and never again while it may still be at work."""
+"""One request at a time runs an intent, and no other one while it may still be running."""
 
 import asyncio
 import os
