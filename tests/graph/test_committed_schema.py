@@ -22,7 +22,7 @@ def test_the_committed_schema_is_the_one_in_the_code():
     assert COMMITTED.read_text() == schema.sdl()
 
 
-def test_nothing_breaks_clients_of_the_committed_schema():
+def test_the_schema_has_no_breaking_change_against_the_committed_one():
     assert find_breaking_changes(build_schema(COMMITTED.read_text()), schema.build()) == []
 
 
@@ -87,7 +87,7 @@ def test_every_root_field_is_nullable():
         ("modifyEmail", [EmailOp.MARK_AS_READ, EmailOp.APPLY_LABELS]),
     ],
 )
-def test_the_schema_says_what_a_field_requires(field, operations):
+def test_the_sdl_has_the_requirement_of_each_field(field, operations):
     requirement = requirements(schema.build())[field]
 
     assert requirement.surface is Surface.EMAIL

@@ -83,7 +83,7 @@ def test_a_refusal_is_described_with_all_it_knows():
         ),
     ],
 )
-def test_what_a_problem_tells(problem, more):
+def test_extensions_of_each_problem(problem, more):
     assert errors.extensions(problem, **WHERE) == {"requestId": "req-1", **more}
 
 
@@ -108,9 +108,7 @@ async def test_an_unexpected_exception_shows_and_logs_nothing_of_itself(ask, wor
     assert all("hunter2" not in str(value) for value in vars(record).values())
 
 
-async def test_a_record_that_breaks_its_promise_is_our_bug_and_quotes_nothing(
-    ask, world, email, caplog
-):
+async def test_an_invalid_record_is_an_internal_error_without_its_text(ask, world, email, caplog):
     world.shelves[1].emails = [email("a1", 1, importance="CANARY-urgent")]
 
     with caplog.at_level(logging.DEBUG):

@@ -44,7 +44,7 @@ def test_it_reads_a_time(text, moment):
         "２０２６-11-20",
     ],
 )
-def test_what_is_no_time_is_refused(text):
+def test_an_invalid_time_is_refused(text):
     with pytest.raises(ValueError):
         parse_datetime(text)
 
@@ -70,7 +70,7 @@ def test_a_long_has_64_bits(value):
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, True, "5", 5.5, None])
-def test_nothing_else_is_a_long(value):
+def test_an_invalid_long_is_refused(value):
     with pytest.raises(Exception, match="A Long is a whole number of 64 bits"):
         SCALARS[Long].parse_value(value)
 

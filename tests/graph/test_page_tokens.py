@@ -76,14 +76,14 @@ async def test_it_lives_a_day(ask, world, age, works):
 
 
 @pytest.mark.parametrize("token", ["x", "AAAA", "x" * 5000, "\x00", "é"])
-async def test_what_is_no_token_is_refused(ask, token):
+async def test_a_malformed_page_token_is_refused(ask, token):
     _, body = await ask(LIST, {"token": token})
 
     assert body["errors"][0]["extensions"]["code"] == "INVALID_PAGE_TOKEN"
     assert body["errors"][0]["message"] == "The pageToken is not valid for this request."
 
 
-async def test_mail_that_arrives_between_pages_moves_nothing(ask, world, email):
+async def test_mail_that_arrives_between_pages_does_not_shift_the_next_page(ask, world, email):
     token = await first_token(ask)
     world.shelves[1].emails.append(email("a0", 0))
 

@@ -124,7 +124,7 @@ async def test_a_request_that_cannot_be_run_is_400(post, world, body, code, mess
     assert world.shelves[1].calls == []
 
 
-async def test_of_many_errors_ten_are_told_and_none_at_length(post):
+async def test_at_most_ten_validation_errors_are_listed_and_long_ones_are_cut(post):
     """Each of them may quote the whole input object: telling all would take seconds."""
     members = " ".join(f"a{number}: 1" for number in range(600))
 
@@ -148,7 +148,7 @@ async def test_a_body_over_64_kib_is_413(post, world):
     assert world.costs == [{"graphql": 1}]
 
 
-async def test_a_bad_token_is_401_before_anything_is_said_of_the_document(post):
+async def test_an_invalid_token_is_401_before_the_document_is_parsed(post):
     refusal = Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
 
     broken = await post({"query": "{ emails {"}, refusal=refusal)

@@ -28,7 +28,7 @@ def stopped(layer, code, status):
     return Denial(layer=layer, code=code, status=status)
 
 
-async def test_every_root_field_is_told_with_the_id_that_the_caller_named(left):
+async def test_each_root_field_is_logged_with_its_resource_id(left):
     document = """query ($id: String!) {
         emails { hasMore }
         ...rest
@@ -73,7 +73,7 @@ async def test_the_id_is_the_narrowest_that_is_given(left, variables, resource):
     assert [one.resource(request_log.variables) for one in request_log.root_fields] == [resource]
 
 
-async def test_what_is_skipped_was_not_asked(left):
+async def test_skipped_root_fields_are_not_logged(left):
     _, request_log = await left(
         "query ($no: Boolean!) { emails @include(if: $no) { hasMore } accessToken { id } }",
         {"no": False},
@@ -103,7 +103,7 @@ async def test_each_field_has_the_ruling_that_stopped_it(left, world):
     }
 
 
-async def test_a_failure_upstream_is_upstreams_even_when_it_says_what_our_limits_say(left, world):
+async def test_an_upstream_throttle_is_logged_in_the_upstream_layer(left, world):
     for shelf in world.shelves.values():
         shelf.failure = Throttled(7)
 
@@ -131,7 +131,7 @@ async def test_a_failure_upstream_is_upstreams_even_when_it_says_what_our_limits
     ],
     ids=["no document", "an unknown field", "a wrong variable", "two mutations"],
 )
-async def test_a_request_that_cannot_run_is_stopped_as_a_whole(left, query, variables, code):
+async def test_a_request_that_cannot_run_is_denied_as_a_whole(left, query, variables, code):
     status, request_log = await left(query, variables)
 
     assert (status, request_log.denials) == (400, {WHOLE_REQUEST: stopped(Layer.INPUT, code, 400)})
@@ -141,7 +141,7 @@ class NobodyWatches(Refusal):
     code = Code.OVERLOADED
 
 
-async def test_nothing_is_changed_unless_somebody_can_write_it_down(left, world):
+async def test_a_mutation_does_not_run_without_log_capacity(left, world):
     asked = []
 
     async def overloaded():

@@ -153,7 +153,9 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
             "This token has no email connection with this id.", code=Code.CONNECTION_NOT_FOUND
         )
     candidates = [
-        one for one in caller.usable_connections(Surface.EMAIL) if connection_id in {None, one.id}
+        connection
+        for connection in caller.usable_connections(Surface.EMAIL)
+        if connection_id in {None, connection.id}
     ]
     if not candidates:
         raise NoUsableConnection(Surface.EMAIL)

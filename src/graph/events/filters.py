@@ -36,79 +36,79 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.I
 _LONG = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
-def offset(given: int | None) -> int:
+def offset(value: int | None) -> int:
     """
     Read an offset; 0 without one.
 
     Raises:
         InvalidInput: It is below 0.
     """
-    if (given or 0) < 0:
+    if (value or 0) < 0:
         raise InvalidInput("offset must be at least 0.")
-    return given or 0
+    return value or 0
 
 
-def text(given: str | None, name: str, *, least: int = 1) -> str | None:
+def text(value: str | None, name: str, *, min_length: int = 1) -> str | None:
     """
-    Trim a text to look for; a blank one is none.
+    Trim a search text; None when it is blank.
 
     Raises:
-        InvalidInput: It is too short or too long.
+        InvalidInput: The text is too short or too long.
     """
-    found = (given or "").strip()
-    if not found:
+    trimmed = (value or "").strip()
+    if not trimmed:
         return None
-    if not least <= len(found) <= MAX_TEXT:
-        raise InvalidInput(f"{name} must have {least} to {MAX_TEXT} characters.")
-    return found
+    if not min_length <= len(trimmed) <= MAX_TEXT:
+        raise InvalidInput(f"{name} must have {min_length} to {MAX_TEXT} characters.")
+    return trimmed
 
 
-def addresses(given: str | None) -> tuple[str, ...]:
+def addresses(value: str | None) -> tuple[str, ...]:
     """
     Read comma-separated addresses.
 
     Raises:
         InvalidInput: There are none between the commas, or more than 50.
     """
-    if not given:
+    if not value:
         return ()
-    found = [one.strip() for one in given.split(",")]
-    listed = tuple(dict.fromkeys(one for one in found if one))
-    if not listed:
+    addresses = (address.strip() for address in value.split(","))
+    distinct = tuple(dict.fromkeys(address for address in addresses if address))
+    if not distinct:
         raise InvalidInput("attendees must name at least one address.")
-    if len(listed) > MAX_ADDRESSES:
+    if len(distinct) > MAX_ADDRESSES:
         raise InvalidInput(f"attendees may name at most {MAX_ADDRESSES} addresses.")
-    return listed
+    return distinct
 
 
-def calendar_ids(given: str | None) -> tuple[int, ...] | None:
+def calendar_ids(value: str | None) -> tuple[int, ...] | None:
     """
     Read comma-separated calendar ids; None without any.
 
     Raises:
         InvalidInput: One of them is no whole number, or there are too many.
     """
-    if not given:
+    if not value:
         return None
-    texts = [one.strip() for one in given.split(",")]
+    texts = [text.strip() for text in value.split(",")]
     if not all(map(_LONG.fullmatch, texts)):
         raise InvalidInput("calendars must be whole numbers, separated by commas.")
-    found = tuple(dict.fromkeys(map(int, texts)))
-    if len(found) > MAX_CALENDARS:
+    calendar_ids = tuple(dict.fromkeys(map(int, texts)))
+    if len(calendar_ids) > MAX_CALENDARS:
         raise InvalidInput(f"calendars may name at most {MAX_CALENDARS} ids.")
-    return found
+    return calendar_ids
 
 
-def event_id(given: str) -> str:
+def event_id(value: str) -> str:
     """
-    Return an UUID in its usual form.
+    Return a UUID in lower case.
 
     Raises:
-        InvalidInput: `INVALID_ID`, it is none.
+        InvalidInput: `INVALID_ID`: the value is not a UUID.
     """
-    if not _UUID.fullmatch(given):
+    if not _UUID.fullmatch(value):
         raise InvalidInput("The event id is not a UUID.", code=Code.INVALID_ID)
-    return given.lower()
+    return value.lower()
 
 
 def listed_range(start: datetime | None, end: datetime | None, context: Context) -> TimeRange:
@@ -121,21 +121,23 @@ def listed_range(start: datetime | None, end: datetime | None, context: Context)
         InvalidInput: `INVALID_RANGE`.
     """
     now = context.now()
-    meant = _near(timeframe.requested_range(start, end, grant=context.caller.grant, now=now), now)
-    return meant if _sees_times(context) else _coarse(meant, context)
+    requested = _near(
+        timeframe.requested_range(start, end, grant=context.caller.grant, now=now), now
+    )
+    return requested if _sees_times(context) else _coarse(requested, context)
 
 
 def free_busy_range(start: datetime, end: datetime, context: Context) -> Span:
     """
-    Return the range to tell of, within the token's window.
+    Return the requested range within the token's window.
 
     Raises:
         InvalidInput: `INVALID_RANGE`, also for more than 366 days.
     """
     if end - start > MAX_FREE_BUSY:
         raise InvalidInput("The range may have at most 366 days.", code=Code.INVALID_RANGE)
-    found = timeframe.requested_range(start, end, grant=context.caller.grant, now=context.now())
-    return Span(found.start, found.end)
+    requested = timeframe.requested_range(start, end, grant=context.caller.grant, now=context.now())
+    return Span(requested.start, requested.end)
 
 
 def contact_range(context: Context) -> TimeRange:
@@ -168,7 +170,7 @@ def searched(context: Context) -> frozenset[str]:
 
 
 def organizer_counts(context: Context) -> bool:
-    """Say whether a search for people may look at the organiser (decisions 16)."""
+    """Say if people filters match the organiser (docs/spec/masks.md#calendar-filters)."""
     return not (context.caller.strict and context.caller.hides(CalendarField.ORGANIZER))
 
 
@@ -181,15 +183,15 @@ def _sees_times(context: Context) -> bool:
     return not (context.caller.strict and context.caller.hides(CalendarField.TIMES))
 
 
-def _near(meant: TimeRange, now: datetime) -> TimeRange:
-    if meant.end - meant.start <= LONGEST_RANGE:
-        return meant
-    return meant.clamp(TimeRange(now - FAR_BACK, now + FAR_AHEAD).whole_days())
+def _near(requested: TimeRange, now: datetime) -> TimeRange:
+    if requested.end - requested.start <= LONGEST_RANGE:
+        return requested
+    return requested.clamp(TimeRange(now - FAR_BACK, now + FAR_AHEAD).whole_days())
 
 
-def _coarse(meant: TimeRange, context: Context) -> TimeRange:
+def _coarse(requested: TimeRange, context: Context) -> TimeRange:
     """Widen to whole days, but never beyond the token's window; what is empty stays so."""
-    if meant.empty:
-        return meant
+    if requested.empty:
+        return requested
     bounds = timeframe.allowed_range(context.caller.grant, context.now())
-    return meant.whole_days().clamp(bounds)
+    return requested.whole_days().clamp(bounds)

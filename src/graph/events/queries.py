@@ -140,10 +140,10 @@ async def events_by_contact(
     bound reaches 180 days from today.
     """
     context = info.context
-    least = filters.MIN_CONTACT
+    min_length = filters.MIN_CONTACT
     address, known_as = (
-        filters.text(email, "email", least=least),
-        filters.text(name, "name", least=least),
+        filters.text(email, "email", min_length=min_length),
+        filters.text(name, "name", min_length=min_length),
     )
     if address is None and known_as is None:
         raise InvalidInput(
@@ -183,23 +183,23 @@ async def free_busy(
 ) -> FreeBusyAnswerView:
     """Say of each calendar when it is taken and when not; open at every access level."""
     context = info.context
-    chosen = filters.calendar_ids(calendars)
+    ids = filters.calendar_ids(calendars)
     span = filters.free_busy_range(from_, to, context)
     context.caller.usable_connections(Surface.CALENDAR)
     context.caller.require_visible("Free and busy times", CalendarField.TIMES)
-    found = await _translate_failures(
+    result = await _translate_failures(
         context.calendars.free_busy(
             span,
-            calendar_ids=chosen,
+            calendar_ids=ids,
             allowed=context.caller.grant.calendar_ids,
-            # What the owner answered is told of attendees too, so it is hidden with them.
+            # The owner's own response is among the attendees' responses, so it is hidden with them.
             own_responses=not context.caller.hides(CalendarField.ATTENDEES),
         )
     )
     return FreeBusyAnswerView(
-        calendars=found.calendars,
+        calendars=result.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
-        auth_warnings=warnings(context, Surface.CALENDAR, found.warnings),
+        auth_warnings=warnings(context, Surface.CALENDAR, result.warnings),
     )
 
 
@@ -208,13 +208,13 @@ async def calendars(info: Info) -> CalendarListView:
     """List the calendars that the token may use; open at every access level."""
     context = info.context
     context.caller.usable_connections(Surface.CALENDAR)
-    found = await _translate_failures(
+    listing = await _translate_failures(
         context.calendars.calendars(allowed=context.caller.grant.calendar_ids)
     )
     return CalendarListView(
-        calendars=found.calendars,
+        calendars=listing.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
-        auth_warnings=warnings(context, Surface.CALENDAR, found.warnings),
+        auth_warnings=warnings(context, Surface.CALENDAR, listing.warnings),
     )
 
 

@@ -3,7 +3,7 @@ The table of mask words and the schema fields they hide (docs/spec/masks.md).
 
 Every field of every output type is in exactly one of three tables: `MASKED` (one word hides it),
 `HIDDEN_WITH_ALL` (hidden when every one of its sources is), `ALWAYS_VISIBLE`. A masked field is
-null before its record is touched, and its record attribute is never asked for.
+null before its record is read, and its record attribute is never requested upstream.
 """
 
 from collections.abc import Callable, Container, Mapping

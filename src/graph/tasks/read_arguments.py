@@ -35,10 +35,10 @@ _ATTRIBUTES: Mapping[TaskField, str] = MappingProxyType(
 
 def text(value: str | None, name: str) -> str | None:
     """
-    Read a filter; a blank one is none.
+    Trim a filter; None when it is blank.
 
     Raises:
-        InvalidInput: It is too long.
+        InvalidInput: The filter is too long.
     """
     if value is not None and len(value) > MAX_TEXT:
         raise InvalidInput(f"{name} may have at most {MAX_TEXT} characters.")

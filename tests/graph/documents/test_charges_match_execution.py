@@ -178,7 +178,7 @@ class Served:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # `world` stays as it is
 @given(request=requests(SCHEMA))
-async def test_what_runs_is_charged_admitted_and_written_down(graph, world, request):
+async def test_executed_root_fields_are_charged_admitted_and_logged(graph, world, request):
     assert validate(SCHEMA, parse(request.text)) == []
     measured(graph, request)
     truth = Truth(request)
@@ -204,7 +204,7 @@ async def test_what_runs_is_charged_admitted_and_written_down(graph, world, requ
 
 
 @given(request=requests(SCHEMA))
-def test_a_document_counts_as_much_as_its_fragments_written_out(request):
+def test_a_document_costs_as_much_as_with_its_fragments_inlined(request):
     document = parse(request.text)
     fragments = {
         one.name.value: one
@@ -253,7 +253,7 @@ class Written:
 
 
 @given(request=requests(SCHEMA))
-def test_objects_and_upstream_fields_are_never_reckoned_too_few(request):
+def test_objects_and_upstream_fields_are_never_underestimated(request):
     cost = measured(Graph(build()), request)
     truth = Truth(request)
 
@@ -268,7 +268,7 @@ SEND = """mutation ($mail: SendEmailInput!, $yes: Boolean = true) {
 }"""
 
 
-async def test_nothing_is_sent_where_null_is_to_decide_what_is_answered(ask, world):
+async def test_a_mutation_does_not_run_with_a_null_condition(ask, world):
     status, body = await ask(SEND, {"mail": MAIL, "yes": None})
 
     assert status == 400

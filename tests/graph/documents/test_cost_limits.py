@@ -104,7 +104,7 @@ REFUSED = {"QUERY_TOO_COSTLY", "GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILE
 
 
 @pytest.mark.parametrize("document", BOMBS.values(), ids=BOMBS)
-async def test_a_bomb_is_refused_and_touches_nothing(graph, world, document):
+async def test_a_document_bomb_is_refused_without_upstream_calls(graph, world, document):
     async def admit(_):
         return world.context()
 
@@ -200,7 +200,7 @@ async def test_more_objects_than_allowed_are_refused_before_anything_runs(ask, w
     assert world.shelves[1].calls == []
 
 
-async def test_what_could_not_be_estimated_is_stopped_while_it_runs(ask, world, email):
+async def test_the_object_budget_is_enforced_during_execution(ask, world, email):
     world.shelves[1].emails = [email(f"m{n}", n, thread_id="t", labels=()) for n in range(9)]
 
     status, body = await ask(

@@ -11,7 +11,7 @@ LIST = """query ListEmails($q: String, $limit: Int = 20, $after: DateTime) {
 }"""
 
 
-def test_it_tells_what_it_is(graph):
+def test_an_operation_has_its_name_kind_and_variables(graph):
     operation = graph.prepare(LIST)
 
     assert operation.name == "ListEmails"
@@ -27,7 +27,7 @@ def test_it_tells_what_it_is(graph):
     ]
 
 
-def test_a_mutation_tells_its_alternatives_and_what_is_required(graph):
+def test_a_mutation_has_alternative_operations_and_required_variables(graph):
     operation = graph.prepare(
         "mutation Modify($emailId: String!, $input: ModifyEmailInput!) {"
         " result: modifyEmail(emailId: $emailId, input: $input) { success } }"
@@ -86,7 +86,7 @@ async def test_a_refusal_is_an_error_with_a_status(graph, world):
     assert outcome.errors[0]["extensions"]["httpStatus"] == 400
 
 
-async def test_a_variable_that_does_not_fit_is_told_by_name(graph, world):
+async def test_an_invalid_variable_is_named(graph, world):
     outcome = await graph.prepare(LIST).run({"limit": "many", "after": "x"}, world.context())
 
     assert outcome.data is None

@@ -47,7 +47,7 @@ async def test_a_closed_surface_comes_first(ask, world, document):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS.values())
-async def test_no_connection_at_all_is_said(ask, world, document):
+async def test_a_token_without_connections_is_refused(ask, world, document):
     world.connections.clear()
 
     _, body = await ask(document)
@@ -103,7 +103,7 @@ async def test_sending_needs_a_connection_that_may_write(ask, world, name):
 
 
 @pytest.mark.parametrize("name", ["delete", "modify"])
-async def test_changing_a_mailbox_that_may_only_be_read_is_not_found(ask, world, name):
+async def test_changing_a_read_only_mailbox_is_not_found(ask, world, name):
     world.connections = [replace(one, can_write=False) for one in world.connections]
 
     _, body = await ask(GOOD[name])

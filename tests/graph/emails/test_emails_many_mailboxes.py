@@ -95,7 +95,9 @@ async def test_fifty_mailboxes_are_read_to_the_end_once_and_in_order(ask, world,
     assert max(len(page["nextPageToken"] or "") for page in pages) <= MAX_LENGTH
 
 
-async def test_mailboxes_that_fail_on_different_pages_lose_and_double_nothing(ask, world, inhabit):
+async def test_mailboxes_that_fail_on_different_pages_neither_lose_nor_repeat_messages(
+    ask, world, inhabit
+):
     inhabit(50, 7)
     everything = in_order(world)
     shelves = list(world.shelves.values())

@@ -113,7 +113,9 @@ async def test_every_send_without_a_key_has_a_message_id_of_its_own(ask, world):
         pytest.param(1, {"can_write": False}, ("READ_ONLY", 403), id="read scopes only"),
     ],
 )
-async def test_a_connection_that_cannot_send(ask, world, connection_id, change, told):
+async def test_sending_from_an_unusable_connection_is_refused(
+    ask, world, connection_id, change, told
+):
     world.connections[0] = replace(world.connections[0], **change)
 
     _, body = await ask(SEND, {"input": LETTER | {"connectionId": connection_id}})
@@ -161,7 +163,7 @@ async def test_an_unsafe_or_impossible_message_is_refused(ask, world, change, fi
     assert world.shelves[1].calls == []
 
 
-async def test_every_reason_is_told_at_once(ask):
+async def test_all_invalid_members_are_reported_together(ask):
     letter = {"to": [{"email": "a"}, {"email": "b@c", "name": "\n"}], "subject": "\r", "body": ""}
 
     _, body = await ask(SEND, {"input": letter})
@@ -219,7 +221,7 @@ async def test_a_body_of_the_wrong_shape(ask, world, variables, details):
     assert world.shelves[1].calls == []
 
 
-async def test_it_replies_and_quotes_what_may_be_seen(ask, world):
+async def test_a_reply_quotes_only_visible_fields(ask, world):
     answer = {"body": "Thanks", "bodyType": "text", "replyAll": True}
 
     _, body = await ask(REPLY, {"id": "providerA:a1", "input": answer}, delivery=DELIVERY)
@@ -274,7 +276,7 @@ async def test_it_forwards(ask, world):
 
 
 @pytest.mark.parametrize("word", ["body", "attachments"])
-async def test_forwarding_what_is_hidden_would_reveal_it(ask, world, word):
+async def test_forwarding_hidden_fields_is_refused(ask, world, word):
     world.settings["visibleEmailFields"] = [one for one in EmailField if one != word]
 
     _, body = await ask(
@@ -293,7 +295,7 @@ async def test_forwarding_what_is_hidden_would_reveal_it(ask, world, word):
     [("subject", "subject"), ("from", "from_"), ("to", "to"), ("cc", "cc"), ("sent_at", "sent_at")],
 )
 @pytest.mark.parametrize("document", [FORWARD, REPLY])
-async def test_what_else_is_hidden_is_left_out_of_what_goes_out(
+async def test_hidden_fields_are_left_out_of_replies_and_forwards(
     ask, world, document, word, attribute
 ):
     world.settings["visibleEmailFields"] = [one for one in EmailField if one != word]
@@ -329,7 +331,7 @@ async def test_basic_masks_leave_forwarding_open(ask, world):
         pytest.param(UnsafeMessage(), ("VALIDATION_ERROR", 400), id="not safe to write down"),
     ],
 )
-async def test_what_a_reply_that_fails_answers(ask, world, failure, told):
+async def test_errors_of_failed_replies(ask, world, failure, told):
     world.shelves[1].failure = failure
 
     _, body = await ask(REPLY, {"id": "providerA:a1", "input": {"body": ""}})
@@ -424,7 +426,7 @@ async def test_a_change_that_makes_no_sense(ask, world, change, field):
     ],
 )
 @pytest.mark.parametrize("document", [DELETE, MODIFY])
-async def test_what_a_change_that_fails_answers(ask, world, document, failure, told):
+async def test_errors_of_failed_changes(ask, world, document, failure, told):
     world.shelves[1].failure = failure
 
     variables = {"id": "providerA:a1"}

@@ -161,7 +161,7 @@ async def test_it_refuses(ask, world, arguments, code, message):
     assert world.shelves[1].calls == []
 
 
-async def test_empty_texts_filter_nothing(ask, world):
+async def test_empty_filters_are_ignored(ask, world):
     await ask('{ emails(q: " ", from: "", to: "", subject: "", label: "") { hasMore } }')
 
     query = world.shelves[1].calls[0][1]
@@ -236,7 +236,7 @@ async def test_a_disabled_or_excluded_mailbox_is_no_warning(ask, world):
     assert body["data"]["emails"]["authWarnings"] is None
 
 
-async def test_it_fails_whole_when_the_caller_wants_all_or_nothing(ask, world):
+async def test_a_partial_failure_fails_the_request_when_the_caller_requires_all(ask, world):
     world.shelves[2].failure = TimedOut()
 
     _, body = await ask(PAGE, require_all=True)
@@ -324,7 +324,7 @@ async def test_a_failure_of_one_field_leaves_its_siblings(ask):
     assert [one["path"] for one in body["errors"]] == [["lost"]]
 
 
-async def test_a_thread_tells_who_took_part_and_when_it_last_moved(ask, world, email):
+async def test_a_thread_has_its_participants_and_last_message_time(ask, world, email):
     ann = mail_records.Participant(email="ann@example.com")
     ann_named = mail_records.Participant(email="ANN@example.com", name="Ann")
     bob = mail_records.Participant(email="bob@example.com", name="Bob")
@@ -360,7 +360,7 @@ async def test_a_thread_tells_who_took_part_and_when_it_last_moved(ask, world, e
 
 
 @pytest.mark.parametrize("failure", [Broken(), Missing()])
-async def test_a_failing_mailbox_hides_nothing_of_the_other(ask, world, failure):
+async def test_a_failing_mailbox_does_not_affect_the_other(ask, world, failure):
     world.shelves[1].failure = failure
 
     _, body = await ask('{ email(emailId: "providerB:b1") { id } }')

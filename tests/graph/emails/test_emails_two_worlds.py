@@ -86,7 +86,7 @@ async def test_a_hidden_field_is_never_asked_for(graph, world, word):
     assert wanted.isdisjoint(OTHER[word])
 
 
-async def test_hidden_fields_are_null_with_their_keys_and_said(ask, world):
+async def test_hidden_fields_are_null_and_listed(ask, world):
     world.settings["visibleEmailFields"] = ["subject", "from"]
 
     _, body = await ask("""{
@@ -181,7 +181,7 @@ async def test_free_text_looks_at_visible_fields_alone(ask, world):
         pytest.param("cc", "basic", (True, True), id="basic masks"),
     ],
 )
-async def test_nothing_is_found_by_what_is_hidden(ask, world, hidden, mode, looked):
+async def test_hidden_fields_are_not_searched(ask, world, hidden, mode, looked):
     world.settings |= {
         "visibleEmailFields": [one for one in EmailField if one != hidden],
         "maskMode": mode,
@@ -209,7 +209,7 @@ async def test_free_text_looks_everywhere_in_basic_mode(ask, world):
     assert len(world.shelves[1].calls[0][1].text_fields) == 6
 
 
-async def test_participants_come_from_what_is_visible(ask, world):
+async def test_participants_come_from_visible_fields(ask, world):
     world.settings["visibleEmailFields"] = ["to"]
 
     _, body = await ask(

@@ -73,7 +73,7 @@ async def test_both_doors_tell_the_same(agendas):
     assert graph["data"]["calendarEvents"]["events"] == rest
 
 
-async def test_hidden_fields_are_told_by_their_names(agendas):
+async def test_hidden_fields_are_listed_by_name(agendas):
     token = await agendas.token(visibleCalendarFields=["title", "times", "status"])
 
     body = await agendas.ask(ALL, token)

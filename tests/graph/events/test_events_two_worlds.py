@@ -152,7 +152,7 @@ async def test_the_same_value_shows_when_it_is_visible(graph, calendars, word):
     assert differing
 
 
-async def test_hidden_answers_of_the_owner_change_nothing(graph, calendars):
+async def test_hidden_responses_of_the_owner_change_nothing(graph, calendars):
     calendars.settings["visibleCalendarFields"] = [
         one for one in CalendarField if one is not CalendarField.ATTENDEES
     ]

@@ -72,7 +72,7 @@ async def test_the_answer_is_written_as_the_scalars_say(graph, world):
 
 
 @pytest.mark.parametrize("text", [LIST, ONE], ids=["pure", "mixed"])
-async def test_a_silent_member_is_left_out_only_when_it_says_nothing(graph, world, text):
+async def test_a_member_of_omit_when_empty_is_omitted_only_when_empty(graph, world, text):
     operation = graph.prepare_rest(text, omit_when_empty=["accessInfo"])
     free = await operation.run({}, world.context())
     world.settings["visibleEmailFields"] = ["subject", "body"]
@@ -103,7 +103,7 @@ async def test_an_unexpected_null_has_the_path_and_place_of_graphql_core(graph, 
     assert outcome.data == {"emails": None}
 
 
-async def test_the_plan_knows_what_is_wanted(graph, world):
+async def test_the_plan_has_the_wanted_attributes(graph, world):
     context = world.context()
     await graph.prepare(LIST).run({}, context)
 
@@ -153,7 +153,7 @@ def test_documents_of_the_table_are_planned_at_start_up():
     assert len(graph._internal_plans) == 1
 
 
-async def test_power_users_cannot_push_out_the_plans_of_the_table(ask, graph):
+async def test_callers_documents_do_not_evict_the_plans_of_rest_documents(ask, graph):
     internal = len(graph._internal_plans)
     for number in range(3):
         await ask(f"{{ emails {{ totalCount a{number}: hasMore }} }}")
@@ -162,7 +162,7 @@ async def test_power_users_cannot_push_out_the_plans_of_the_table(ask, graph):
     assert len(graph._plans) >= 3
 
 
-async def test_a_document_too_long_to_be_kept_is_not_planned(ask, graph):
+async def test_a_document_too_long_for_the_cache_is_not_planned(ask, graph):
     before = len(graph._plans)
     status, body = await ask("{ emails { totalCount } } #" + "x" * CACHED_LENGTH)
 
@@ -180,7 +180,7 @@ async def test_an_object_with_more_members_than_spare_nulls_is_answered(graph, w
     assert outcome.data["emails"]["emails"] == [{f"m{n}": "providerA:a1" for n in range(70)}]
 
 
-def test_the_cache_forgets_what_was_used_longest_ago():
+def test_the_cache_evicts_the_least_recently_used_plan():
     plans, made = PlanCache(2), []
 
     def make(key):
@@ -193,7 +193,7 @@ def test_the_cache_forgets_what_was_used_longest_ago():
     assert len(plans) == 2
 
 
-def test_every_record_of_the_surface_can_be_read_in_one_step():
+def test_records_have_what_reading_in_one_step_needs():
     assert Email.is_record is msgspec.UNSET
     assert Email.null_0 is None
     assert b"null_" not in msgspec.json.encode(Email(id="a", provider="PROVIDER_A"))

@@ -25,7 +25,9 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("selection", "variables", "wanted"), ROWS)
-async def test_an_email_is_asked_for_what_is_selected(graph, world, selection, variables, wanted):
+async def test_selected_fields_of_an_email_are_requested(
+    graph, world, selection, variables, wanted
+):
     head = "query ($x: Boolean = true) " if variables else ""
     first, _, fragments = selection.partition("} fragment")
     fragments = f"fragment{fragments}" if fragments else ""
@@ -48,7 +50,7 @@ async def test_an_email_is_asked_for_what_is_selected(graph, world, selection, v
         ("{ messages { isRead } }", {"is_read"}),
     ],
 )
-async def test_a_thread_is_asked_for_what_its_fields_are_made_of(graph, world, selection, wanted):
+async def test_sources_of_derived_thread_fields_are_requested(graph, world, selection, wanted):
     text = f'{{ emailThread(threadId: "providerA:talk-a1") {selection} }}'
 
     outcome = await graph.prepare(text).run({}, world.context())
@@ -57,7 +59,7 @@ async def test_a_thread_is_asked_for_what_its_fields_are_made_of(graph, world, s
     assert world.shelves[1].calls == [("thread", "talk-a1", wanted)]
 
 
-async def test_a_page_without_its_emails_asks_for_nothing(graph, world):
+async def test_a_page_without_its_emails_requests_no_fields(graph, world):
     await graph.prepare("{ emails { totalCount } }").run({}, world.context())
 
     assert world.shelves[1].calls[0][2] == set()

@@ -47,7 +47,7 @@ async def test_an_argument_with_a_nul_is_named(ask, world, query, variables, nam
         pytest.param({"to": [{"email": "ann@example.com", "name": NUL}]}, id="further below"),
     ],
 )
-async def test_an_input_with_a_nul_sends_nothing(ask, world, change):
+async def test_an_input_with_a_nul_character_is_not_sent(ask, world, change):
     status, body = await ask(SEND, {"i": {**MAIL, **change}})
 
     (error,) = body["errors"]
