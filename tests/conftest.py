@@ -54,7 +54,7 @@ def _no_waiting():
         writer = ("synchronous=OFF", "foreign_keys=ON")
         patch.setattr(database, "_WRITER_PRAGMAS", writer)
         patch.setattr(call, "MAX_RETRY_DELAY_SECONDS", 0.01)
-        patch.setattr(credentials, "_OTHERS_SAVE", (0.0, 0.01, 0.05))
+        patch.setattr(credentials, "_OTHER_PROCESS_DELAYS", (0.0, 0.01, 0.05))
         yield
 
 

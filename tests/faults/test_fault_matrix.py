@@ -2,7 +2,8 @@
 Every way an upstream can fail, for reads and for writes, over real sockets.
 
 Each row names the failure that a call ends in and how many requests upstream saw; afterwards
-nothing is left open and twenty healthy calls succeed. Source: reference, reliability 5.
+nothing is left open and twenty healthy calls succeed. The list:
+docs/spec/reliability.md#fault-matrix.
 """
 
 import asyncio

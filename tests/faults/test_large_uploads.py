@@ -21,7 +21,7 @@ import content_processes
 
 pytestmark = pytest.mark.slow
 
-MOST = 104_857_600  # bytes; contract, Limits
+MOST = 104_857_600  # bytes: docs/spec/limits.md#sizes
 SIZE = int(os.environ.get("UPLOAD_BYTES", str(MOST)))
 AT_ONCE = 4
 GROWTH = 64 * 1024 * 1024  # bytes

@@ -2,7 +2,8 @@
 PostgreSQL and Redis are killed, restarted and frozen while two gateways are under load.
 
 Without PostgreSQL every call is told 503, and nobody passes or is told no; without Redis limits are
-stricter and never open; either way all is well soon after the server is back. Reliability E4, E5.
+stricter and never open; either way all is well soon after the server is back. The rules:
+docs/spec/reliability.md#database-restart-or-freeze and #loss-of-redis.
 """
 
 import asyncio

@@ -154,7 +154,7 @@ class MergedMailbox:
         Raises:
             Missing: As `get`.
             ReadOnlyMailbox: The mailbox that holds it may only be read.
-            NobodyToReplyTo, UnsafeMessage, OutcomeUnknown: As `MailPort.reply`.
+            NoReplyRecipient, UnsafeMessage, OutcomeUnknown: As `MailPort.reply`.
         """
         return await self._write(
             email_id, lambda port, native: port.reply(native, reply), report_read_only=True

@@ -1,9 +1,9 @@
 """
-The credentials of connections: fixed tokens, client credentials, and refreshed ones.
+Credentials of connections: fixed tokens, client credentials, and refreshed tokens.
 
-However many callers find a token expired, one refresh is in flight per connection in this process,
-and the stored version decides between processes. A new refresh token is stored before the access
-token that came with it is used.
+At most one refresh per connection is in flight in this process; between processes the stored
+version decides. A new refresh token is stored before the access token that came with it is used.
+The rules: docs/spec/reliability.md#token-refresh.
 """
 
 import asyncio
@@ -31,17 +31,15 @@ __all__ = [
     "authorize_url",
 ]
 
-REFRESH_EARLY_SECONDS = (
-    300.0  # seconds before its end that a token is replaced; reference, wire protocols 3
-)
+REFRESH_EARLY_SECONDS = 300.0  # before a token expires
 
-# A token that is refused so soon after it was issued is not refused for its age: another refresh
-# would give the same, and do so for every call.
-_BRAND_NEW = 60.0  # seconds
+# A token that is refused so soon after it was issued has not expired: another refresh would not
+# help, and every call would make one.
+_FRESH_SECONDS = 60.0
 
-# Pauses before looking whether another process, which used our refresh token first, has stored
-# what it got for it.
-_OTHERS_SAVE = (0.0, 0.2, 1.0)  # seconds
+# Delays in seconds before each look for the tokens of another process that used our refresh token
+# first.
+_OTHER_PROCESS_DELAYS = (0.0, 0.2, 1.0)
 
 T = TypeVar("T")
 
@@ -49,11 +47,11 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCredentials:
     """
-    What is kept of a connection's tokens.
+    Stored tokens of a connection.
 
     Attributes:
-        refresh_token: None: there is none, and a refused access token needs a person.
-        expires_at: UTC; None: not known, so the token is used until it is refused.
+        refresh_token: None: a refused access token needs a person.
+        expires_at: UTC; None: unknown, so the token is used until it is refused.
         version: Grows by one with every change.
     """
 
@@ -64,30 +62,30 @@ class StoredCredentials:
 
 
 class CredentialStore(Protocol):
-    """One connection's stored credentials, shared by all processes."""
+    """Store of one connection's credentials, shared by all processes."""
 
     async def load(self) -> StoredCredentials:
         """
-        Read what is stored now.
+        Read the stored credentials.
 
         Raises:
-            NeedsReauth: Nothing is stored, or the connection is marked already.
+            NeedsReauth: There are none, or the connection is marked already.
         """
 
     async def save(self, new: StoredCredentials, *, expected_version: int) -> bool:
-        """Store *new* if *expected_version* is still the stored one; say whether it was."""
+        """Store *new* if *expected_version* is still stored; return whether it was."""
 
     async def mark_needs_reauth(self) -> None:
-        """Note that a person must reconnect."""
+        """Mark that a person must reconnect."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaticToken:
     """
-    A token that is not refreshed.
+    A token that is never refreshed.
 
     Attributes:
-        scheme: Empty: the token stands alone in Authorization.
+        scheme: As `Credentials.scheme`.
     """
 
     value: str = field(repr=False)
@@ -106,32 +104,32 @@ class StaticToken:
 
 
 class _SingleFlight(Generic[T]):
-    """Runs one task at a time; everybody who asks meanwhile gets its outcome."""
+    """Runs one task at a time; concurrent callers share its result."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
 
     async def run(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
-        """Join the task under way or start *work*. A cancelled caller leaves it running."""
+        """Join the running task or start *work*; cancelling a caller does not cancel the task."""
         task = self._task
         if task is None:
-            task = self._task = asyncio.create_task(_unhurried(work))
-            task.add_done_callback(self._over)
+            task = self._task = asyncio.create_task(_without_deadline(work))
+            task.add_done_callback(self._finish)
         return await asyncio.shield(task)
 
-    def _over(self, task: asyncio.Task[T]) -> None:
+    def _finish(self, task: asyncio.Task[T]) -> None:
         self._task = None
         if not task.cancelled():
-            task.exception()  # somebody has seen it, or nobody is left to care
+            task.exception()  # retrieved, or asyncio logs it when every caller was cancelled
 
 
-async def _unhurried(work: Callable[[], Coroutine[None, None, T]]) -> T:
-    deadline.set(None)  # the first caller's hurry is not everybody's
+async def _without_deadline(work: Callable[[], Coroutine[None, None, T]]) -> T:
+    deadline.set(None)  # the first caller's deadline must not end the shared task
     return await work()
 
 
 class ClientCredentials:
-    """Tokens in our own name, kept in memory and asked for again before they end."""
+    """Tokens of the client itself, cached in memory and renewed before they expire."""
 
     scheme = "Bearer"
 
@@ -147,14 +145,14 @@ class ClientCredentials:
         Return a valid token.
 
         Raises:
-            NeedsReauth: The provider refuses our client, or rejected a token it just gave.
-            ProviderFailure: The token endpoint could not be asked.
+            NeedsReauth: The provider refuses our client, or rejected a token it just issued.
+            ProviderFailure: The token endpoint failed.
         """
         tokens = self._tokens
         if tokens is not None and tokens.access_token != rejected and not self._ends_soon(tokens):
             return tokens.access_token
         if tokens is not None and tokens.access_token == rejected:
-            if self._clock.monotonic() - self._issued < _BRAND_NEW:
+            if self._clock.monotonic() - self._issued < _FRESH_SECONDS:
                 raise NeedsReauth
             self._tokens = None
         return (await self._flight.run(self._fetch)).access_token
@@ -171,9 +169,9 @@ class ClientCredentials:
 
 class RefreshingCredentials:
     """
-    A connection's access token, refreshed in time.
+    A connection's access token, refreshed before it expires.
 
-    Keep one per connection for the life of the process.
+    Keep one object per connection for the life of the process.
     """
 
     scheme = "Bearer"
@@ -187,13 +185,13 @@ class RefreshingCredentials:
         clock: Clock | None = None,
     ) -> None:
         """
-        Refresh through *endpoint* what *store* keeps.
+        Refresh the credentials of *store* through *endpoint*.
 
         Args:
-            store: Where the tokens are.
-            endpoint: Where they are renewed.
-            lease: Held during a refresh; lets one process at a time refresh this connection.
-                Without it two processes may both ask, and the stored version decides.
+            store: The connection's store.
+            endpoint: The provider's token endpoint.
+            lease: Held during a refresh, so that one process at a time refreshes. Without it two
+                processes may refresh, and the stored version decides.
             clock: None: the system's.
         """
         self._store = store
@@ -203,28 +201,28 @@ class RefreshingCredentials:
         self._flight: _SingleFlight[StoredCredentials] = _SingleFlight()
         self._known: StoredCredentials | None = None
         self._early = REFRESH_EARLY_SECONDS
-        self._refused_version: int | None = None  # its refresh token is dead
-        self._renewed: float | None = None  # when this process got the token it knows
+        self._refused_version: int | None = None  # version whose refresh token was refused
+        self._renewed: float | None = None  # monotonic time when this process got the known token
 
     async def token(self, *, rejected: str | None = None) -> str:
         """
-        Return a token that is valid for a while.
+        Return a token that does not expire soon.
 
         Raises:
             NeedsReauth: A person must reconnect.
-            ProviderFailure: The token endpoint could not be asked, and the token has ended.
+            ProviderFailure: The token endpoint failed, and the token has expired.
         """
         known = self._known
-        # Twice at most: a flight that was under way for another reason may end with what upstream
-        # has rejected meanwhile.
+        # At most twice: a refresh that was under way already may end with a token that upstream has
+        # rejected meanwhile.
         for _ in range(2):
-            if known is None or not self._serves(known, rejected):
-                known = await self._renewed_unless(rejected, known)
+            if known is None or not self._is_usable(known, rejected):
+                known = await self._renew(rejected, known)
         if known is None or known.access_token == rejected:
             raise NeedsReauth
         return known.access_token
 
-    async def _renewed_unless(
+    async def _renew(
         self, rejected: str | None, known: StoredCredentials | None
     ) -> StoredCredentials:
         async def work() -> StoredCredentials:
@@ -235,27 +233,27 @@ class RefreshingCredentials:
         except NeedsReauth:
             raise
         except ProviderFailure:
-            # Early is early: an old token serves until its very end.
+            # The refresh was early: the old token can be used until it expires.
             if known is None or known.access_token == rejected or self._left(known) <= 0:
                 raise
             return known
 
     async def _current(self, rejected: str | None) -> StoredCredentials:
-        """Take what is stored if it will do, else refresh it."""
-        stored = self._took(await self._store.load())
-        if self._serves(stored, rejected):
+        """Return the stored credentials if they are usable, else refresh them."""
+        stored = self._remember(await self._store.load())
+        if self._is_usable(stored, rejected):
             return stored
         async with self._lease():
-            stored = self._took(await self._store.load())
-            if self._serves(stored, rejected):
+            stored = self._remember(await self._store.load())
+            if self._is_usable(stored, rejected):
                 return stored
             return await self._refresh(stored, rejected)
 
     async def _refresh(self, stored: StoredCredentials, rejected: str | None) -> StoredCredentials:
-        brand_new = (
-            self._renewed is not None and self._clock.monotonic() - self._renewed < _BRAND_NEW
+        is_fresh = (
+            self._renewed is not None and self._clock.monotonic() - self._renewed < _FRESH_SECONDS
         )
-        if stored.access_token == rejected and brand_new:
+        if stored.access_token == rejected and is_fresh:
             raise NeedsReauth
         if stored.refresh_token is None:
             if stored.access_token != rejected and self._left(stored) > 0:
@@ -266,7 +264,7 @@ class RefreshingCredentials:
         try:
             tokens = await self._endpoint.refresh(stored.refresh_token)
         except NeedsReauth:
-            return await self._overtaken(stored)
+            return await self._await_other_process(stored)
         new = replace(
             stored,
             access_token=tokens.access_token,
@@ -275,36 +273,36 @@ class RefreshingCredentials:
             version=stored.version + 1,
         )
         if not await self._store.save(new, expected_version=stored.version):
-            return self._took(await self._store.load())
-        self._took(new)
+            return self._remember(await self._store.load())
+        self._remember(new)
         self._renewed = self._clock.monotonic()
         self._early = min(REFRESH_EARLY_SECONDS, self._left(new) / 2)
         return new
 
-    async def _overtaken(self, stored: StoredCredentials) -> StoredCredentials:
+    async def _await_other_process(self, stored: StoredCredentials) -> StoredCredentials:
         """
-        Look for what a faster process has stored, since our refresh token was refused.
+        Return the credentials that another process stored, since our refresh token was refused.
 
         Raises:
-            NeedsReauth: Nobody was faster: the refresh token is dead.
+            NeedsReauth: No other process stored any: the refresh token is invalid.
         """
-        for pause in _OTHERS_SAVE:
+        for pause in _OTHER_PROCESS_DELAYS:
             await self._clock.sleep(pause)
-            newer = self._took(await self._store.load())
+            newer = self._remember(await self._store.load())
             if newer.version != stored.version:
                 return newer
         self._refused_version = stored.version
         await self._store.mark_needs_reauth()
         raise NeedsReauth
 
-    def _took(self, stored: StoredCredentials) -> StoredCredentials:
+    def _remember(self, stored: StoredCredentials) -> StoredCredentials:
         if self._known is None or self._known.version != stored.version:
             self._renewed = None
             self._early = REFRESH_EARLY_SECONDS
         self._known = stored
         return stored
 
-    def _serves(self, stored: StoredCredentials, rejected: str | None) -> bool:
+    def _is_usable(self, stored: StoredCredentials, rejected: str | None) -> bool:
         return stored.access_token != rejected and not self._ends_soon(stored)
 
     def _ends_soon(self, stored: StoredCredentials) -> bool:
@@ -315,7 +313,7 @@ class RefreshingCredentials:
 
 
 def _left(ends: datetime | None, clock: Clock) -> float:
-    """Seconds until *ends*; without one, for ever."""
+    """Return the seconds until *ends*; infinity without one."""
     if ends is None:
         return float("inf")
     return (ends - datetime.fromtimestamp(clock.now(), UTC)).total_seconds()

@@ -1,4 +1,4 @@
-"""The device flow's first step (RFC 8628): a code for us, and one for a person to type in."""
+"""First step of the device flow (RFC 8628): docs/spec/upstream/oauth.md#device-flow."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
@@ -9,7 +9,7 @@ from providers.http.client import Upstream
 from providers.http.origins import Origins
 
 
-class _Begun(msgspec.Struct):
+class _DeviceResponse(msgspec.Struct):
     device_code: str
     user_code: str
     verification_uri: str
@@ -20,11 +20,11 @@ class _Begun(msgspec.Struct):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceCode:
     """
-    What a device flow began with.
+    Codes of a device flow: one for us, one for a person to type in.
 
     Attributes:
-        lifetime: Seconds until the person is too late.
-        interval: Seconds between two questions.
+        lifetime: Seconds until the codes expire.
+        interval: Seconds between two polls of the token endpoint.
     """
 
     device_code: str = field(repr=False)
@@ -35,7 +35,7 @@ class DeviceCode:
 
 
 class DeviceEndpoint:
-    """One client's door to a device authorization endpoint."""
+    """Client of a device authorization endpoint."""
 
     def __init__(self, origins: Origins, url: str, *, client_id: str) -> None:
         self._upstream = Upstream(origins, url, connection="device", name="tokens", concurrency=2)
@@ -43,18 +43,18 @@ class DeviceEndpoint:
 
     async def begin(self, scopes: tuple[str, ...]) -> DeviceCode:
         """
-        Ask for a code.
+        Request the codes.
 
         Raises:
-            ProviderFailure: There is none to be had.
+            ProviderFailure: The endpoint did not issue any.
         """
         form = urlencode({"client_id": self._client_id, "scope": " ".join(scopes)})
-        answer = await self._upstream.call(
+        response = await self._upstream.call(
             "POST",
             content=form.encode("ascii"),
             headers={"content-type": "application/x-www-form-urlencoded"},
         )
-        begun = answer.decode(_Begun)
+        begun = response.decode(_DeviceResponse)
         return DeviceCode(
             device_code=begun.device_code,
             user_code=begun.user_code,

@@ -1,7 +1,7 @@
 """
-OAuth on the wire: authorize URLs with PKCE, and the token endpoint in both body styles.
+Authorization URLs with PKCE, and the client of token endpoints.
 
-Source: reference, wire protocols, 3.
+The protocol of each provider: docs/spec/upstream/oauth.md.
 """
 
 import base64
@@ -21,8 +21,8 @@ from providers.http.client import Upstream
 from providers.http.origins import Origins
 from providers.http.response import Response
 
-# What the provider says when only a person can help.
-_FINAL = frozenset(
+# Errors after which a person must sign in again.
+_NEEDS_REAUTH = frozenset(
     {
         "invalid_grant",
         "interaction_required",
@@ -34,7 +34,7 @@ _FINAL = frozenset(
     }
 )
 
-# What an authorize URL says besides the standard, by the connection's provider.
+# Parameters of authorization URLs that ask for a refresh token, in the two ways of providers.
 OFFLINE_BY_ACCESS_TYPE: Mapping[str, str] = MappingProxyType(
     {"access_type": "offline", "prompt": "consent", "include_granted_scopes": "true"}
 )
@@ -42,7 +42,7 @@ OFFLINE_BY_SCOPE: Mapping[str, str] = MappingProxyType({"response_mode": "query"
 
 
 class BodyStyle(StrEnum):
-    """How a token endpoint wants to be asked."""
+    """Encoding of a token endpoint's requests."""
 
     FORM = "form"
     JSON = "json"
@@ -50,7 +50,7 @@ class BodyStyle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pkce:
-    """A proof key: *verifier* stays with us, *challenge* goes with the user (method S256)."""
+    """Proof key (method S256): *verifier* stays here, *challenge* is sent with the user."""
 
     verifier: str = field(repr=False)
 
@@ -92,13 +92,13 @@ def authorize_url(  # noqa: PLR0913 - keyword-only, each a parameter of the URL
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
     """
-    What a token endpoint gave.
+    Result of a token request.
 
     Attributes:
-        refresh_token: None: the one we have stays valid.
-        expires_at: UTC; None: not said.
-        scopes: What was granted; empty: not said.
-        account: The address of who signed in; None: not said.
+        refresh_token: None: the present one stays valid.
+        expires_at: UTC; None: unknown.
+        scopes: The granted scopes; empty: unknown.
+        account: Address of the person who signed in; None: unknown.
     """
 
     access_token: str = field(repr=False)
@@ -112,7 +112,7 @@ class _Person(msgspec.Struct):
     email: str | None = None
 
 
-class _Granted(msgspec.Struct):
+class _TokenResponse(msgspec.Struct):
     access_token: str
     refresh_token: str | None = None
     expires_in: float | str | None = None
@@ -121,7 +121,7 @@ class _Granted(msgspec.Struct):
     data: _Person | None = None
 
 
-class _Denied(msgspec.Struct):
+class _ErrorResponse(msgspec.Struct):
     error: str = ""
 
 
@@ -133,7 +133,7 @@ class _Claims(msgspec.Struct):
 
 
 class TokenEndpoint:
-    """One client's door to a token endpoint."""
+    """Client of a token endpoint."""
 
     def __init__(  # noqa: PLR0913 - keyword-only, one per fact of the registration
         self,
@@ -152,11 +152,11 @@ class TokenEndpoint:
         Args:
             origins: The process's clients.
             url: Of the token endpoint.
-            connection: Calls under one identity share limits.
-            client_id: Ours.
+            connection: Key of the limits: calls with the same key share them.
+            client_id: Our id at the provider.
             client_secret: None: a public client.
-            scope: Sent with refreshes where the provider wants it; empty: not sent.
-            style: Of the request body.
+            scope: Sent with every token request; empty: not sent.
+            style: Encoding of the requests.
 
         Raises:
             ValueError: *url* is not an http(s) URL.
@@ -173,55 +173,55 @@ class TokenEndpoint:
 
     async def refresh(self, refresh_token: str) -> Tokens:
         """
-        Trade a refresh token for an access token.
+        Exchange a refresh token for an access token.
 
         Raises:
             NeedsReauth: The refresh token is no longer good.
-            ProviderFailure: The endpoint did not answer as it should.
+            ProviderFailure: The endpoint failed.
         """
         grant = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-        return await self._ask({**grant, **self._scope})
+        return await self._request({**grant, **self._scope})
 
     async def exchange(self, code: str, *, redirect_uri: str, verifier: str) -> Tokens:
-        """Trade the code of a consent for tokens; raises as `refresh` does."""
+        """Exchange an authorization code for tokens; raises as `refresh`."""
         grant = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": redirect_uri,
             "code_verifier": verifier,
         }
-        return await self._ask({**grant, **self._scope})
+        return await self._request({**grant, **self._scope})
 
     async def device(self, device_code: str) -> Tokens | None:
-        """Trade a device code for tokens; None while the person has not answered."""
+        """Exchange a device code for tokens; None while the person has not signed in."""
         grant = "urn:ietf:params:oauth:grant-type:device_code"
         try:
-            return await self._ask({"grant_type": grant, "device_code": device_code})
+            return await self._request({"grant_type": grant, "device_code": device_code})
         except Refused as refused:
             if refused.word not in {"authorization_pending", "slow_down"}:
                 raise
             return None
 
     async def client_credentials(self) -> Tokens:
-        """Ask in our own name; raises as `refresh` does."""
-        return await self._ask({"grant_type": "client_credentials", **self._scope})
+        """Request a token of the client itself; raises as `refresh`."""
+        return await self._request({"grant_type": "client_credentials", **self._scope})
 
-    async def _ask(self, grant: Mapping[str, str]) -> Tokens:
+    async def _request(self, grant: Mapping[str, str]) -> Tokens:
         body = {**grant, **self._client}
         if self._style is BodyStyle.JSON:
             kind, content = "application/json", msgspec.json.encode(body)
         else:
             kind, content = "application/x-www-form-urlencoded", urlencode(body).encode("ascii")
-        answer = await self._upstream.call(
+        response = await self._upstream.call(
             "POST",
             content=content,
             headers={"content-type": kind},
-            changes=False,  # of the account's content: a token is renewed for reads as well
+            changes=False,  # dry runs renew tokens too: no content of the account changes
             accept=(400, 401, 403),
         )
-        if answer.status != 200:
-            raise _denied(answer)
-        granted = answer.decode(_Granted)
+        if response.status != 200:
+            raise _denied(response)
+        granted = response.decode(_TokenResponse)
         if not granted.access_token:
             raise Broken
         return Tokens(
@@ -232,8 +232,8 @@ class TokenEndpoint:
             account=_account(granted),
         )
 
-    def _expiry(self, granted: _Granted) -> datetime | None:
-        """Read the lifetime where it is said, or the token itself where it is a JWT."""
+    def _expiry(self, granted: _TokenResponse) -> datetime | None:
+        """Return the expiry that the response names, or else the claim of a JWT access token."""
         try:
             if granted.expires_in is not None:
                 now = datetime.fromtimestamp(self._clock.now(), UTC)
@@ -244,14 +244,14 @@ class TokenEndpoint:
             raise Broken from None
 
 
-def _denied(answer: Response) -> ProviderFailure:
+def _denied(response: Response) -> ProviderFailure:
     try:
-        word = answer.decode(_Denied).error
+        word = response.decode(_ErrorResponse).error
     except Broken:
         word = ""
-    if word in _FINAL:
+    if word in _NEEDS_REAUTH:
         return NeedsReauth()
-    return Refused(status=answer.status, word=word)
+    return Refused(status=response.status, word=word)
 
 
 def _claimed_expiry(token: str) -> float | None:
@@ -259,12 +259,11 @@ def _claimed_expiry(token: str) -> float | None:
     return None if claims is None else claims.exp
 
 
-def _account(granted: _Granted) -> str | None:
+def _account(granted: _TokenResponse) -> str | None:
     """
-    Read who signed in.
+    Return the address of the person who signed in.
 
-    An address in `email` counts when the provider vouches for it alone: elsewhere its owner may
-    have written there what they like.
+    A JWT's `email` counts only when it is verified: its owner may have entered any address.
     """
     if granted.data is not None:
         return granted.data.email
@@ -275,7 +274,7 @@ def _account(granted: _Granted) -> str | None:
 
 
 def _claims(token: str) -> _Claims | None:
-    """Read a JWT, unverified: it comes straight from who made it, or upstream checks it."""
+    """Decode the claims of a JWT without verifying it: it comes from its issuer itself."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

@@ -1,9 +1,8 @@
 """
-What the graph asks of calendars: the port of one account, and the ids that callers know.
+Port of one account's calendars, and the store of public ids.
 
-As in `ports`: reads take *wanted*, attributes of `records_calendar.Event`, and ask upstream for
-nothing else beyond what placing an event in time needs. Every method raises members of
-`providers.failures` and nothing else, unless it says so.
+Reads take *wanted*, attributes of `Event`; the times are read in any case. Every method raises
+members of `providers.failures` and nothing else, unless it says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import NamedTuple, Protocol
 from providers.failures import Missing
 from providers.records.calendar import Calendar, Event
 
-MAX_EVENTS = 10_000  # of one calendar and range; what lies beyond is told of in a warning
+MAX_EVENTS = 10_000  # of one calendar and range; a warning tells of more
 
 
 class Span(NamedTuple):
@@ -29,27 +28,27 @@ class Span(NamedTuple):
         return self.end <= self.start
 
     def meets(self, start: datetime, end: datetime) -> bool:
-        """Say whether something overlaps this; what has no length counts by its start."""
+        """Tell whether start and end overlap the span; an empty one counts by its start."""
         return start < self.end and (end > self.start or start >= self.start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventQuery:
     """
-    Which events to list. All parts are ANDed; None and empty restrict nothing.
+    A listing of events. All parts are ANDed; None and empty restrict nothing.
 
     Attributes:
-        calendar_id: One calendar, by the id that callers know.
-        allowed: The calendars that exist for the caller; None for all.
+        calendar_id: One calendar, by its public id.
+        allowed: The calendars that exist for the caller; None: all.
         text: Substring, any case, of one of *text_fields*.
         text_fields: A subset of `title`, `description`, `location`.
-        addresses: An attendee, or the organiser, has one of these addresses, whatever the case.
+        addresses: An attendee or the organiser has one of these addresses, any case.
         contact_email, contact_name: Substrings, any case, that one attendee has both.
-        organizer_counts: Whether *addresses* and *contact_email* look at the organiser too.
+        organizer_counts: Whether *addresses* and *contact_email* match the organiser too.
         include_cancelled: Whether cancelled events are listed.
-        newest_first: By start, descending, rather than ascending.
-        by_day: Order by the day of the start alone, so that the order tells no time of day.
-        limit, offset: Which part of what is found to return.
+        newest_first: Order by start, descending.
+        by_day: Order by the day of the start alone, so that the order reveals no time of day.
+        limit, offset: The part of the matches to return.
     """
 
     span: Span
@@ -70,25 +69,25 @@ class EventQuery:
 
 @dataclass(frozen=True, slots=True)
 class EventList:
-    """What one calendar has in a span; *complete* is False when there is more than we read."""
+    """Events of one calendar; *complete* is False when there are more than `MAX_EVENTS`."""
 
     events: Sequence[Event]
     complete: bool = True
 
 
 class CalendarPort(Protocol):
-    """The calendars of one account. Ids in and out are upstream's own."""
+    """The calendars of one account. Ids are native."""
 
     async def calendars(self) -> Sequence[Calendar]:
-        """Return every calendar that the account may read."""
+        """List every calendar that the account may read."""
 
     async def events(
         self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
     ) -> EventList:
         """
-        Return what may overlap *span*, series as their single times, in any order.
+        List the events that may overlap *span*, in any order; series as single occurrences.
 
-        More may come than overlaps: the caller looks again. Cancelled ones only when asked for.
+        The result may hold events outside the span, which the caller filters out.
 
         Raises:
             Missing: There is no such calendar.
@@ -96,7 +95,7 @@ class CalendarPort(Protocol):
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> Event:
         """
-        Read one event of a calendar, also a cancelled one that upstream still tells of.
+        Read one event, also a cancelled one that upstream still has.
 
         Raises:
             Missing: The calendar has no such event.
@@ -104,32 +103,32 @@ class CalendarPort(Protocol):
 
     async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
         """
-        Return when a calendar is taken, in any order, overlapping and sticking out as it may.
+        List the busy spans of a calendar, in any order; they may overlap and exceed *span*.
 
         Args:
-            calendar: Upstream's own id.
+            calendar: Native id.
             span: In whole seconds.
-            own_responses: Whether upstream may be asked what the account's owner declined, which
-                is not busy then. Without it what was declined is busy as well.
+            own_responses: Whether the owner's own responses may be read. Events that the owner
+                declined are not busy then; otherwise they are.
 
         Raises:
             Missing: There is no such calendar.
-            TooMuch: There is more than we read, and the rest would look free.
+            TooMuch: There are more events than we read, and the rest would look free.
         """
 
     async def probe(self) -> None:
-        """Make one harmless read, to see whether the connection works."""
+        """Make one read, to test the connection."""
 
 
 class CalendarKey(NamedTuple):
-    """Where a calendar is: the connection's id, and upstream's id of the calendar."""
+    """Internal key of a calendar: the connection's id, and the calendar's native id."""
 
     connection: int
     calendar: str
 
 
 class EventKey(NamedTuple):
-    """Where an event is: the calendar's id for callers and its place, and upstream's own id."""
+    """Internal key of an event: its calendar's public id and key, and its native id."""
 
     calendar_id: int
     calendar_key: CalendarKey
@@ -137,23 +136,23 @@ class EventKey(NamedTuple):
 
 
 class PublicIdStore(Protocol):
-    """The ids that callers know: given out once, never changed, never given to anything else."""
+    """Store of public ids, which are never changed or reused."""
 
     async def calendar_ids(self, places: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
-        """Return the id of each calendar, giving out new ones; one that is gone is left out."""
+        """Return calendars' ids, and assign new ones; calendars that are gone are left out."""
 
     async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarKey]:
-        """Return where calendars are; an id that was never given out is left out."""
+        """Return the keys of calendars; unknown ids are left out."""
 
     async def store_events(self, events: Mapping[str, EventKey]) -> None:
-        """Remember where events are, by their UUID; what is known already stays as it is."""
+        """Store the keys of events, by UUID; known ones stay as they are."""
 
     async def event(self, event_id: str) -> EventKey | None:
-        """Return where an event is; None for an UUID that was never given out."""
+        """Return the key of an event; None for an unknown UUID."""
 
 
 class EventNotVisible(Missing):
-    """An event of a calendar that does not exist for the caller: to them, it is missing."""
+    """The event's calendar does not exist for the caller, for whom the event is missing."""
 
     def __init__(self, calendar_id: int) -> None:
         super().__init__()
@@ -161,7 +160,7 @@ class EventNotVisible(Missing):
 
 
 class NoSuchCalendar(Exception):
-    """A calendar was named that does not exist for the caller (404)."""
+    """A requested calendar does not exist for the caller (404)."""
 
     def __init__(self, calendar_id: int) -> None:
         super().__init__(calendar_id)

@@ -1,9 +1,9 @@
 """
-What the graph asks of the outside world: one Protocol per surface.
+Port of one mailbox.
 
-Reads take *wanted*: the record attributes (see `records`) that the caller selected and may see. A
-connector asks upstream for nothing that is not wanted, beyond what it needs to filter and to order.
-Every method raises members of `providers.failures` and nothing else.
+Reads take *wanted*: the attributes of the record that the caller selected and may see. A connector
+requests nothing else from upstream, beyond what it needs to filter and to order. Every method
+raises members of `providers.failures`, and the exceptions below where it says so.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         text: The caller's `q`: words and "quoted phrases", each of which must be found.
-        text_fields: Where *text* may look: a subset of `subject`, `body_preview`, `body`,
-            `from_`, `to`, `cc`. Never empty when *text* is given.
-        text_beyond: Whether a hit may also lie where upstream looks besides those fields
-            (names of attachments, bcc, labels). False when any of these is hidden.
+        text_fields: The fields that *text* may match: a subset of `subject`, `body_preview`,
+            `body`, `from_`, `to`, `cc`. Never empty when *text* is set.
+        text_beyond: Whether *text* may also match other fields that upstream searches (names of
+            attachments, bcc, labels). False when one of them is hidden.
         sender, recipient: A whole address is matched exactly, "@host" by domain, anything else
             as a substring of address or name. *recipient* also looks in cc.
         recipient_in_cc: False when cc is hidden: then *recipient* looks at `to` alone.
@@ -35,7 +35,7 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
         unread: True restricts to unread mail; False restricts nothing.
         after, before: Strictly later, strictly earlier than the received time.
         has_attachment: True or False restrict; None does not.
-        limit: How many messages to return, 1 to 50.
+        limit: Number of messages to return, 1 to 50.
     """
 
     text: str | None = None
@@ -55,14 +55,14 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 class MailPosition(msgspec.Struct, frozen=True):
     """
-    Where in the order of a mailbox a reader stands: everything up to here has been consumed.
+    Position of a reader in a mailbox: every message up to here has been consumed.
 
-    The order is received time descending, then id ascending; `rank` sorts a position that way.
+    Messages are ordered by received time, descending, then by id; `rank` is the sort key.
 
     Attributes:
-        received_ms: Milliseconds since the epoch, UTC. A message without a received time counts
-            as 0, so it comes last.
-        id: The native id of the last message consumed.
+        received_ms: Milliseconds since the epoch, UTC; 0 for a message without a received time,
+            which therefore comes last.
+        id: Native id of the last message consumed.
     """
 
     received_ms: int
@@ -70,23 +70,20 @@ class MailPosition(msgspec.Struct, frozen=True):
 
     @property
     def rank(self) -> tuple[int, str]:
-        """What to sort by: newest first, then by id."""
+        """Sort key: newest first, then by id."""
         return -self.received_ms, self.id
 
 
 class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
     """
-    What one mailbox has after a position.
+    Matches of one mailbox after a position.
 
     Attributes:
-        emails: Matching messages in order, at most the limit asked for; a connector may
-            make them as they are read (`providers.mail.lazy_records`).
-        scanned_to: How far upstream was read, when that is further than the last match (a filter
-            that upstream cannot apply may consume messages without a match). None when nothing
-            beyond the last match was read.
-        exhausted: Whether nothing lies after what is returned here.
-        total: How many messages match after the position asked for, as far as is known; the
-            ones returned here count.
+        emails: Matching messages in order, at most the limit; perhaps `LazyRecords`.
+        scanned_to: The point to which upstream was read when it lies beyond the last match,
+            because the connector filtered messages out; else None.
+        exhausted: Whether no match follows the returned ones.
+        total: Number of matches after the position, the returned ones included, as far as known.
         total_exact: Whether *total* was counted rather than estimated by upstream.
     """
 
@@ -100,14 +97,14 @@ class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """
-    A new message as the caller wrote it, already validated.
+    A new, validated message.
 
     Attributes:
         body_type: "html" or "text".
-        message_id: The Message-ID to send under, without angle brackets; the same for every try
-            of one intent, so that a send whose answer was lost can be found again.
-        maybe_sent: Whether an earlier try under the same *message_id* may have gone out; then it
-            is looked up before anything is sent.
+        message_id: Message-ID without angle brackets; the same for every attempt of one intent,
+            so that a message whose response was lost can be looked up.
+        maybe_sent: Whether an earlier attempt with *message_id* may have sent the message; then
+            it is looked up first.
     """
 
     to: tuple[mail_records.Participant, ...]
@@ -124,11 +121,11 @@ class Draft:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """
-    An answer to a message.
+    A reply to a message.
 
     Attributes:
-        quote: Whether the original may be quoted (decisions 5.2).
-        hidden: Attributes of `records.Email` that no quotation may tell.
+        quote: Whether to quote the original: docs/spec/email.md#quoting.
+        hidden: Attributes of `Email` that the quotation must not reveal.
     """
 
     body: str
@@ -143,11 +140,11 @@ class Reply:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forward:
     """
-    A message passed on.
+    A forward of a message.
 
     Attributes:
-        body: Put before the original.
-        hidden: Attributes of `records.Email` that the header block and the subject may not tell.
+        body: The caller's text, before the original.
+        hidden: Attributes of `Email` that the header block and the subject must not reveal.
     """
 
     to: tuple[mail_records.Participant, ...]
@@ -161,7 +158,7 @@ class Forward:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailChange:
-    """Read state first, then labels; *read* None leaves the read state alone."""
+    """Change of the read state, then of labels; *read* None keeps the read state."""
 
     read: bool | None = None
     add_labels: tuple[str, ...] = ()
@@ -169,29 +166,28 @@ class MailChange:
 
 
 class NoReplyRecipient(Exception):
-    """A reply would have no recipient but the sending account itself (400, decisions 16)."""
+    """A reply has no recipient but its sender (400): docs/spec/email.md#reply-recipients."""
 
 
 class UnsafeMessage(Exception):
-    """The serialised message would not say what the caller meant (400, decisions 16)."""
+    """A header value would inject headers (400): docs/spec/email.md#header-safety."""
 
 
 class ReadOnlyMailbox(Exception):
-    """The message is in a mailbox whose connection has read scopes only (403, decisions 1)."""
+    """The message is in a mailbox whose connection has read scopes only (403)."""
 
 
 class MailPort(Protocol):
     """
-    One connected mailbox. Ids in and out are native; `MergedMailbox` prefixes them.
+    One connected mailbox. Ids are native; `MergedMailbox` prefixes them.
 
-    `wanted` names attributes of `records.Email`. Records carry native ids in `id` and `thread_id`,
-    and always the received time, in whole milliseconds.
+    *wanted* names attributes of `Email`. The received time is always set, in whole milliseconds.
     """
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Return what matches *query* after the position *after* (None: from the newest)."""
+        """Return the matches of *query* after a position (None: from the newest)."""
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """
@@ -203,10 +199,10 @@ class MailPort(Protocol):
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """
-        Read a conversation, oldest first, without drafts and trashed messages.
+        Read a conversation, oldest message first, without drafts and trashed messages.
 
         Raises:
-            Missing: Upstream does not know the id, or nothing is left of the thread.
+            Missing: Upstream does not know the id, or no message is left.
         """
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
@@ -214,37 +210,37 @@ class MailPort(Protocol):
         Send a new message once.
 
         Raises:
-            OutcomeUnknown: It may have gone out, and looking it up did not settle it.
-            UnsafeMessage: The message cannot be written down safely.
+            OutcomeUnknown: It may have been sent, and looking it up did not settle that.
+            UnsafeMessage: The message cannot be serialised safely.
         """
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
         """
-        Answer a message once; see `send`.
+        Reply to a message once; see `send`.
 
         Raises:
-            Missing: The original is not there.
-            NobodyToReplyTo: No recipient is left.
+            Missing: There is no such message.
+            NoReplyRecipient: No recipient is left.
         """
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Pass a message on once, attachments included; see `send`."""
+        """Forward a message once, attachments included; see `send`."""
 
     async def trash(self, message_id: str) -> None:
         """
         Move a message to the trash, recoverably.
 
         Raises:
-            Missing: Not there, or in the trash already.
+            Missing: There is no such message, or it is in the trash already.
         """
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
         """
-        Change read state, then labels; return the message's ids.
+        Change the read state, then labels; return the message's ids.
 
         Raises:
-            Missing: Not there, or in the trash.
+            Missing: There is no such message, or it is in the trash.
         """
 
     async def probe(self) -> None:
-        """Make one harmless read, to see whether the connection works."""
+        """Make one read, to test the connection."""

@@ -1,9 +1,8 @@
 """
-What the graph asks of task providers: the port of one account.
+Port of one account of a task provider.
 
-As in `ports`: reads take what is wanted, attributes of the records in `records_tasks`, and ask
-upstream for nothing else beyond what placing an item needs. Every method raises members of
-`providers.failures` and nothing else.
+Reads take the attributes of records that are wanted, and request nothing else from upstream beyond
+what locating an item needs. Every method raises members of `providers.failures` and nothing else.
 """
 
 from collections.abc import Mapping
@@ -14,21 +13,21 @@ from typing import NamedTuple, Protocol
 from providers.records.tasks import TaskBoard, TaskItem
 from providers.tasks.columns import Column
 
-MAX_COMMENTS = 25  # inside an item; decisions 7.2
-NAME_COLUMN = "name"  # the pseudo column that renames an item; decisions 7.4
+MAX_COMMENTS = 25  # of an item: docs/spec/tasks.md#comment
+NAME_COLUMN = "name"  # the pseudo column that renames an item: docs/spec/tasks.md#fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemVisibility:
     """
-    What is to be seen of an item.
+    The part of an item that a caller selected and may see: docs/spec/masks.md#task-columns.
 
     Attributes:
         wanted: Attributes of `TaskItem`: selected and visible.
-        hidden: Attributes of `TaskItem` that the caller may not see. What columns show of them is
-            not asked for either (decisions 16).
-        boards: The boards that the caller may see; None for all. What columns show of items on
-            other boards is not asked for.
+        hidden: Attributes of `TaskItem` that the caller may not see; columns that reveal them are
+            not read either.
+        boards: The boards that the caller may see; None: all. Values that columns take from items
+            on other boards are not read.
     """
 
     wanted: AbstractSet[str]
@@ -38,14 +37,14 @@ class ItemVisibility:
 
 class TaskPosition(NamedTuple):
     """
-    Where in a list a reader stands.
+    Position of a reader in a list.
 
     Attributes:
-        seen: How many of upstream's entries were consumed.
-        last: The id of the last one.
-        cursor: Upstream's own way to go on; None when there is none.
-        at: When the cursor was given out, in seconds since the epoch.
-        skip: How many entries behind the cursor were consumed too.
+        seen: Number of upstream entries consumed.
+        last: Id of the last one.
+        cursor: Upstream's cursor; None when it has none.
+        at: Unix time of the cursor, in seconds.
+        skip: Number of entries after the cursor that were consumed too.
     """
 
     seen: int
@@ -58,12 +57,12 @@ class TaskPosition(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardQuery:
     """
-    Which boards to list.
+    A listing of boards.
 
     Attributes:
         text: Part of the name, any case.
-        only: The boards that exist for the caller; None for all.
-        archived: Whether archived ones are listed too.
+        only: The boards that exist for the caller; None: all.
+        archived: Whether archived boards are listed too.
     """
 
     text: str | None = None
@@ -75,7 +74,7 @@ class BoardQuery:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemQuery:
     """
-    Which items of a board to list. All parts are ANDed; None restricts nothing.
+    A listing of a board's items. All parts are ANDed; None restricts nothing.
 
     Attributes:
         group_id: Equal.
@@ -110,7 +109,7 @@ class ItemSlice:
 
     Attributes:
         position: None when nothing follows.
-        total: How many items the board has; None when upstream does not tell, or with a filter.
+        total: Number of the board's items; None when upstream does not tell, or with a filter.
     """
 
     items: tuple[TaskItem, ...]
@@ -121,12 +120,12 @@ class ItemSlice:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTarget:
     """
-    An item about to be changed.
+    An item to be changed.
 
     Attributes:
-        boards: The boards it is reached by; of a sub-item, those of the item above it.
+        boards: The boards it is on; of a sub-item, those of its parent.
         home: The board whose columns it has.
-        columns: Those columns; empty when they were not asked for.
+        columns: Those columns; empty when they were not requested.
     """
 
     item_id: str
@@ -147,7 +146,7 @@ class NewItem:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTask:
-    """A new item's id, and the columns that upstream refused to set."""
+    """A new item's id, and the ids of the columns that upstream refused to set."""
 
     item_id: str
     rejected: tuple[str, ...]
@@ -159,7 +158,7 @@ class TaskPort(Protocol):
     async def boards(
         self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
     ) -> BoardSlice:
-        """Return boards after a position (None: from the start); *wanted* of `TaskBoard`."""
+        """List boards after a position (None: from the start); *wanted* of `TaskBoard`."""
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
         """
@@ -173,7 +172,7 @@ class TaskPort(Protocol):
         self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: ItemVisibility
     ) -> ItemSlice:
         """
-        Return items of a board after a position, in the board's order, without comments.
+        List items of a board after a position, in the board's order, without comments.
 
         Raises:
             Missing: There is no such board.
@@ -189,7 +188,7 @@ class TaskPort(Protocol):
 
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
         """
-        Find out where an item is, with *columns* also what may be set; nothing of what it holds.
+        Locate an item, with *columns* also its board's columns; none of its content is read.
 
         Raises:
             Missing: As `item`.
@@ -197,7 +196,7 @@ class TaskPort(Protocol):
 
     async def create(self, item: NewItem) -> CreatedTask:
         """
-        Create an item once; columns that upstream refuses do not prevent it.
+        Create an item once, even when upstream refuses some of its columns.
 
         Raises:
             OutcomeUnknown: It may have been created.
@@ -209,7 +208,7 @@ class TaskPort(Protocol):
         Set columns: column id -> the provider's JSON as a text, or plain text.
 
         Returns:
-            The columns that upstream refused; the others are set.
+            The ids of the columns that upstream refused; the others are set.
         """
 
     async def delete(self, target: TaskTarget) -> None:
@@ -224,4 +223,4 @@ class TaskPort(Protocol):
         """
 
     async def probe(self) -> None:
-        """Make one harmless read, to see whether the connection works."""
+        """Make one read, to test the connection."""

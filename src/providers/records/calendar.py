@@ -1,8 +1,7 @@
 """
-What the calendar connectors return; see `records`.
+Calendar records: docs/spec/calendar.md#event-object.
 
-Times are UTC. A whole day is 00:00 UTC to 00:00 UTC of its dates, wherever its calendar lies.
-Source: contract, "Calendar objects"; decisions 6.
+Times are UTC. A whole-day event lasts from 00:00 UTC to 00:00 UTC, whatever its calendar's zone.
 """
 
 from datetime import datetime
@@ -11,7 +10,7 @@ from providers.records.base import Record
 
 
 class Attendee(Record, frozen=True):
-    """Somebody asked. *response*: "accepted", "declined", "tentative" or "needsAction"."""
+    """An invited person. *response*: "accepted", "declined", "tentative" or "needsAction"."""
 
     email: str
     name: str | None = None
@@ -20,11 +19,11 @@ class Attendee(Record, frozen=True):
 
 class Event(Record, frozen=True):
     """
-    One event, or one time of a series.
+    One event, or one occurrence of a series.
 
     Attributes:
-        id: Upstream's own from a connector; the UUID that callers know from `MergedCalendars`.
-        start_utc, end_utc: Always there from a connector, because the order goes by them.
+        id: The native id in a connector's records, the public UUID in those of `MergedCalendars`.
+        start_utc, end_utc: Always set by connectors, because events are ordered by them.
         status: "confirmed", "tentative" or "cancelled".
         organizer: An address.
     """
@@ -45,7 +44,7 @@ class Event(Record, frozen=True):
 
 
 class Calendar(Record, frozen=True):
-    """One calendar of an account. *time_zone* is None where upstream does not tell it."""
+    """One calendar of an account. *time_zone* is None when upstream does not tell it."""
 
     id: str
     name: str
@@ -54,7 +53,7 @@ class Calendar(Record, frozen=True):
 
 
 class NamedCalendar(Record, frozen=True):
-    """A calendar as callers know it: *calendar_id* is ours and never changes."""
+    """A calendar under its public id, which never changes."""
 
     calendar_id: int
     calendar_name: str
@@ -65,7 +64,7 @@ class NamedCalendar(Record, frozen=True):
 
 
 class TimePeriod(Record, frozen=True):
-    """A stretch of time, half-open. *duration_minutes* is rounded down."""
+    """A period of time, half-open. *duration_minutes* is rounded down."""
 
     start_utc: datetime
     end_utc: datetime
@@ -73,7 +72,7 @@ class TimePeriod(Record, frozen=True):
 
 
 class FreeBusyCalendar(Record, frozen=True):
-    """When one calendar is taken, and the rest of the range; both by start."""
+    """Busy and free periods of one calendar in a range; both in order of their start."""
 
     calendar_id: int
     calendar_name: str

@@ -54,7 +54,7 @@ class Thread(Record, frozen=True):
 
 
 class SentMessage(Record, frozen=True):
-    """What is known of a message just sent, prefixed; provider B tells neither."""
+    """Ids of a message just sent or changed; None where upstream does not tell them."""
 
     email_id: str | None = None
     thread_id: str | None = None

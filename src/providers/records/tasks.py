@@ -1,8 +1,7 @@
 """
-What the task connectors return; see `records`.
+Task records: docs/spec/tasks.md#objects.
 
-Ids are upstream's own. A board is whatever the provider groups its items in. Source: contract,
-"Task result objects"; decisions 7.2 and 16.
+Ids are native. A board is whatever the provider groups its items in.
 """
 
 from datetime import datetime
@@ -11,7 +10,7 @@ from providers.records.base import Record
 
 
 class TaskGroup(Record, frozen=True):
-    """A part of a board; *color* is as upstream writes it."""
+    """A section of a board; *color* is as upstream writes it."""
 
     id: str
     title: str
@@ -23,9 +22,9 @@ class TaskColumn(Record, frozen=True):
     A column of a board.
 
     Attributes:
-        type: One of the words of decisions 7.2, whatever upstream calls it.
-        writable: Whether upstream lets it be set at all.
-        options: What may be chosen, in upstream's order; None where nothing is chosen.
+        type: One of the types of docs/spec/tasks.md#column.
+        writable: Whether upstream allows it to be set at all.
+        options: The choices, in upstream's order; None for a column without choices.
     """
 
     id: str
@@ -60,11 +59,11 @@ class TaskBoard(Record, frozen=True):
 
 class TaskColumnValue(Record, frozen=True):
     """
-    What an item has in a column.
+    Value of an item in a column.
 
     Attributes:
         text: For people to read.
-        value: The provider's JSON as a text: the form that a write takes.
+        value: The provider's JSON, as text: the form that writes take.
     """
 
     column_id: str
@@ -88,9 +87,9 @@ class TaskItem(Record, frozen=True):
     One item.
 
     Attributes:
-        board_id: The board it is reached by; of a sub-item, that of the item above it.
-        comments: Newest first, 25 at most.
-        sub_items: One level: theirs are None.
+        board_id: Its board; of a sub-item, that of its parent.
+        comments: Newest first, at most 25.
+        sub_items: One level deep: theirs are None.
     """
 
     id: str

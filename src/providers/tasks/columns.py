@@ -1,10 +1,7 @@
 """
-What of an item its columns tell: the derived fields, and which columns tell what is hidden.
+Item fields that are derived from columns, and columns that reveal hidden fields.
 
-By the board's columns in their order: `status` is the first status column not titled like
-priority, `priority` a status column that is, `assignees` all people columns, `due_date` the first
-date, else the end of the first timeline, `labels` tags and dropdowns, `description` a long text
-titled so, else the first. Source: decisions 16, "Tasks".
+The rules: docs/spec/tasks.md#derived-fields and docs/spec/masks.md#task-columns.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +13,7 @@ from typing import Any
 from providers.records.tasks import TaskColumn, TaskColumnValue
 
 DERIVED = frozenset({"status", "priority", "assignees", "due_date", "labels", "description"})
-# What a column may show that is computed from other columns, or from those of other items.
+# Attributes that a column may reveal when it is computed from other columns or items.
 COMPUTED = DERIVED | {"name", "created_at", "updated_at", "sub_items"}
 
 
@@ -26,11 +23,11 @@ class Column:
     A column as a connector knows it.
 
     Attributes:
-        native: Upstream's word for its type.
+        native: Upstream's name of its type.
         type, writable, options: See `TaskColumn`.
-        shows: Attributes of `TaskItem` that it shows besides the one it is the source of; a column
-            computed from others may show any.
-        settings: What upstream tells of it.
+        shows: Attributes of `TaskItem` that it reveals besides the field derived from it; a column
+            computed from others may reveal any.
+        settings: Upstream's description of it.
     """
 
     id: str
@@ -56,12 +53,12 @@ class Column:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """
-    What an item has in a column.
+    Value of an item in a column, as a connector knows it.
 
     Attributes:
         text, value: See `TaskColumnValue`.
-        parts: The names or labels one by one, of a column that holds several.
-        moment: Of a date, or the end of a timeline.
+        parts: The names or labels of a column that holds several.
+        moment: The date, or the end of the timeline.
     """
 
     column: Column
@@ -82,37 +79,39 @@ class Cell:
 
 
 def source_columns(columns: Iterable[Column]) -> Mapping[str, tuple[Column, ...]]:
-    """Return the columns that each derived field is made of: its value is of the first or all."""
+    """Return derived field -> the columns it is derived from."""
     columns = tuple(columns)
-    statuses = [one for one in columns if one.type == "status"]
-    dates = [one for one in columns if one.type == "date"]
-    timelines = [one for one in columns if one.type == "timeline"]
-    longs = [one for one in columns if one.type == "long_text"]
-    described = [one for one in longs if "description" in one.title.casefold()]
+    statuses = [column for column in columns if column.type == "status"]
+    dates = [column for column in columns if column.type == "date"]
+    timelines = [column for column in columns if column.type == "timeline"]
+    long_texts = [column for column in columns if column.type == "long_text"]
+    descriptions = [column for column in long_texts if "description" in column.title.casefold()]
     return {
-        "status": tuple(one for one in statuses if not _is_priority(one))[:1],
-        "priority": tuple(one for one in statuses if _is_priority(one)),
-        "assignees": tuple(one for one in columns if one.type == "people"),
+        "status": tuple(column for column in statuses if not _is_priority(column))[:1],
+        "priority": tuple(column for column in statuses if _is_priority(column)),
+        "assignees": tuple(column for column in columns if column.type == "people"),
         "due_date": tuple((dates or timelines)[:1]),
-        "labels": tuple(one for one in columns if one.type in {"tags", "dropdown"}),
-        "description": tuple((described or longs)[:1]),
+        "labels": tuple(column for column in columns if column.type in {"tags", "dropdown"}),
+        "description": tuple((descriptions or long_texts)[:1]),
     }
 
 
 def revealing_columns(columns: Iterable[Column], hidden: AbstractSet[str]) -> frozenset[str]:
-    """Return the ids of the columns that would show something of *hidden*."""
+    """Return the ids of the columns that reveal an attribute of *hidden*."""
     columns = tuple(columns)
-    made_of = source_columns(columns)
-    told = {one.id for name in hidden & DERIVED for one in made_of[name]}
-    return frozenset(told | {one.id for one in columns if one.shows & hidden})
+    by_field = source_columns(columns)
+    source_ids = {column.id for name in hidden & DERIVED for column in by_field[name]}
+    return frozenset(source_ids | {column.id for column in columns if column.shows & hidden})
 
 
 def derived_values(cells: Sequence[Cell], wanted: AbstractSet[str]) -> dict[str, Any]:
-    """Return the derived fields of *wanted*, by attribute, from the cells of an item."""
-    by_id = {one.column.id: one for one in cells}
-    made_of = source_columns(one.column for one in cells)
-    found = {name: [by_id[one.id] for one in made_of[name]] for name in wanted & DERIVED}
-    return {name: _READ[name](of) for name, of in found.items()}
+    """Return attribute -> value for the derived fields among *wanted*, from an item's cells."""
+    cells_by_id = {cell.column.id: cell for cell in cells}
+    by_field = source_columns(cell.column for cell in cells)
+    return {
+        name: _READ[name]([cells_by_id[column.id] for column in by_field[name]])
+        for name in wanted & DERIVED
+    }
 
 
 def _is_priority(column: Column) -> bool:
@@ -124,7 +123,7 @@ def _text(cells: Sequence[Cell]) -> str | None:
 
 
 def _parts(cells: Sequence[Cell]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part for one in cells for part in one.parts))
+    return tuple(dict.fromkeys(part for cell in cells for part in cell.parts))
 
 
 def _moment(cells: Sequence[Cell]) -> datetime | None:

@@ -180,7 +180,7 @@ def recipients(
     original To and Cc. The account itself and repetitions are left out.
 
     Raises:
-        NobodyToReplyTo: Nobody is left.
+        NoReplyRecipient: Nobody is left.
     """
     head = root.head()
     original_to = addresses.read(head.get("to", ""))

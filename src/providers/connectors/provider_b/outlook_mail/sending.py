@@ -197,7 +197,7 @@ class Sender:
         Without anybody else it goes to the original's recipients.
 
         Raises:
-            NobodyToReplyTo: There are none; the draft is taken away.
+            NoReplyRecipient: There are none; the draft is taken away.
         """
         me = await self._memory.own_address(self._upstream)
         chosen = mapping.email(made, frozenset({"to", "cc"}))
