@@ -31,7 +31,7 @@ EVERYTHING = {
 
 
 @dataclass
-class Shelf:
+class RecordMailbox:
     """A mail port over records; it remembers every call, and fails when told to."""
 
     emails: list[mail_records.Email]
@@ -161,7 +161,7 @@ class World:
 
     settings: dict = field(default_factory=lambda: dict(EVERYTHING))
     connections: list[ConnectionInfo] = field(default_factory=list)
-    shelves: dict[int, Shelf] = field(default_factory=dict)
+    mailboxes: dict[int, RecordMailbox] = field(default_factory=dict)
     token_id: int = 7
     now: datetime = NOW
     sealer: Sealer = field(default_factory=PlainSealer)
@@ -184,7 +184,7 @@ class World:
     def context(self, **changes) -> Context:
         caller = self.caller()
         usable = [
-            (one, self.shelves[one.id])
+            (one, self.mailboxes[one.id])
             for one in self.connections
             if one.kind == "email" and one.status == "active" and not caller.excludes(one)
         ]
@@ -240,8 +240,8 @@ def email():
 
 
 @pytest.fixture
-def shelf():
-    return Shelf
+def mailbox():
+    return RecordMailbox
 
 
 @pytest.fixture
@@ -265,9 +265,9 @@ def world():
             can_write=True,
         ),
     ]
-    made.shelves = {
-        1: Shelf([make_email("a1", 1), make_email("a2", 3)]),
-        2: Shelf(
+    made.mailboxes = {
+        1: RecordMailbox([make_email("a1", 1), make_email("a2", 3)]),
+        2: RecordMailbox(
             [make_email("b1", 2, provider="PROVIDER_B")],
             sent=mail_records.SentMessage(),
         ),

@@ -88,7 +88,7 @@ def test_extensions_of_each_problem(problem, more):
 
 
 async def test_an_unexpected_exception_shows_and_logs_nothing_of_itself(ask, world, caplog):
-    world.shelves[1].failure = RuntimeError("password=hunter2 of ann@example.com")
+    world.mailboxes[1].failure = RuntimeError("password=hunter2 of ann@example.com")
 
     with caplog.at_level(logging.DEBUG):
         status, body = await ask('{ email(emailId: "providerA:a1") { subject } }')
@@ -109,7 +109,7 @@ async def test_an_unexpected_exception_shows_and_logs_nothing_of_itself(ask, wor
 
 
 async def test_an_invalid_record_is_an_internal_error_without_its_text(ask, world, email, caplog):
-    world.shelves[1].emails = [email("a1", 1, importance="CANARY-urgent")]
+    world.mailboxes[1].emails = [email("a1", 1, importance="CANARY-urgent")]
 
     with caplog.at_level(logging.DEBUG):
         _, body = await ask('{ email(emailId: "providerA:a1") { importance } }')
@@ -121,7 +121,7 @@ async def test_an_invalid_record_is_an_internal_error_without_its_text(ask, worl
 
 @pytest.mark.parametrize("failure", [failures.Broken(), failures.Missing()])
 async def test_refusals_and_failures_are_answers_not_faults(ask, world, caplog, failure):
-    world.shelves[1].failure = failure
+    world.mailboxes[1].failure = failure
 
     with caplog.at_level(logging.DEBUG):
         await ask('{ email(emailId: "providerA:a1") { id } emails(limit: 0) { hasMore } }')

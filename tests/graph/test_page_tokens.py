@@ -40,13 +40,13 @@ async def test_limit_and_bodies_may_change_between_pages(ask, change):
 )
 async def test_another_list_refuses_it(ask, world, change):
     token = await first_token(ask)
-    calls = len(world.shelves[1].calls)
+    calls = len(world.mailboxes[1].calls)
 
     _, body = await ask(LIST, {"token": token, **change})
 
     assert body["errors"][0]["extensions"]["code"] == "INVALID_PAGE_TOKEN"
     assert body["errors"][0]["extensions"]["httpStatus"] == 400
-    assert len(world.shelves[1].calls) == calls
+    assert len(world.mailboxes[1].calls) == calls
 
 
 async def test_another_token_refuses_it(ask, world):
@@ -85,7 +85,7 @@ async def test_a_malformed_page_token_is_refused(ask, token):
 
 async def test_mail_that_arrives_between_pages_does_not_shift_the_next_page(ask, world, email):
     token = await first_token(ask)
-    world.shelves[1].emails.append(email("a0", 0))
+    world.mailboxes[1].emails.append(email("a0", 0))
 
     _, body = await ask(LIST, {"token": token, "limit": 5})
 

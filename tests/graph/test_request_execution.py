@@ -121,7 +121,7 @@ async def test_a_request_that_cannot_be_run_is_400(post, world, body, code, mess
     assert error(reply) == (code, message)
     assert json.loads(reply.body)["errors"][0]["extensions"]["requestId"] == "req-1"
     assert len(world.costs) == 1
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 async def test_at_most_ten_validation_errors_are_listed_and_long_ones_are_cut(post):
@@ -303,7 +303,7 @@ SEND = """mutation {
     ids=["sent", "sent, with a result that cannot be shown", "not sent"],
 )
 async def test_a_mutation_has_failed_when_its_root_field_has(graph, world, changed, path, failed):
-    world.shelves[1] = replace(world.shelves[1], **changed)
+    world.mailboxes[1] = replace(world.mailboxes[1], **changed)
     told = []
 
     async def once(operation, context, run):

@@ -104,8 +104,8 @@ async def test_each_field_has_the_ruling_that_stopped_it(left, world):
 
 
 async def test_an_upstream_throttle_is_logged_in_the_upstream_layer(left, world):
-    for shelf in world.shelves.values():
-        shelf.failure = Throttled(7)
+    for mailbox in world.mailboxes.values():
+        mailbox.failure = Throttled(7)
 
     _, request_log = await left("{ emails { hasMore } }")
 
@@ -149,14 +149,14 @@ async def test_a_mutation_does_not_run_without_log_capacity(left, world):
         raise NobodyWatches("Not now.")
 
     await left("{ emails { hasMore } }", wait_for_capacity=overloaded)
-    world.shelves[1].calls.clear()
+    world.mailboxes[1].calls.clear()
     status, request_log = await left(
         'mutation { deleteEmail(emailId: "providerA:a1") { success } }',
         wait_for_capacity=overloaded,
     )
 
     assert asked == [0]  # reading needs no capacity
-    assert (status, world.shelves[1].calls) == (503, [])
+    assert (status, world.mailboxes[1].calls) == (503, [])
     assert request_log.denials == {
         WHOLE_REQUEST: stopped(Layer.ADDRESS_LIMIT, Code.OVERLOADED, 503)
     }

@@ -279,7 +279,7 @@ async def test_a_mutation_does_not_run_with_a_null_condition(ask, world):
         "details": [{"field": "yes", "message": "It is required."}],
     }
     assert body == {"errors": [{"message": "yes: It is required.", "extensions": told}]}
-    assert world.shelves[1].calls == world.shelves[2].calls == []
+    assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 
 
 async def test_a_variable_may_be_of_another_type_in_another_operation(graph, world):

@@ -113,7 +113,7 @@ async def test_a_document_bomb_is_refused_without_upstream_calls(graph, world, d
 
     assert reply.status == 400
     assert json.loads(reply.body)["errors"][0]["extensions"]["code"] in REFUSED
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 class _Selections(Visitor):
@@ -197,11 +197,11 @@ async def test_more_objects_than_allowed_are_refused_before_anything_runs(ask, w
 
     assert status == 400
     assert body["errors"][0]["extensions"]["code"] == "QUERY_TOO_COSTLY"
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 async def test_the_object_budget_is_enforced_during_execution(ask, world, email):
-    world.shelves[1].emails = [email(f"m{n}", n, thread_id="t", labels=()) for n in range(9)]
+    world.mailboxes[1].emails = [email(f"m{n}", n, thread_id="t", labels=()) for n in range(9)]
 
     status, body = await ask(
         '{ emailThread(threadId: "providerA:t") { messages { id } } }', budget=8
@@ -227,4 +227,4 @@ async def test_a_second_mutation_field_hides_behind_no_spread_that_does_not_hold
     (error,) = body["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
     assert error["message"] == "A request may hold one mutation field."
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []

@@ -32,7 +32,7 @@ async def test_a_missing_flag_comes_before_any_parameter(ask, world, operation, 
         "requestId": "req-1",
         "requiredOperation": operation,
     }
-    assert world.shelves[1].calls == world.shelves[2].calls == []
+    assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS.values())
@@ -109,4 +109,4 @@ async def test_changing_a_read_only_mailbox_is_not_found(ask, world, name):
     _, body = await ask(GOOD[name])
 
     assert body["errors"][0]["extensions"]["code"] == "NOT_FOUND"
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []

@@ -28,12 +28,12 @@ def native(provider, mailbox, place):
 
 
 @pytest.fixture
-def inhabit(world, shelf, email):
+def inhabit(world, mailbox, email):
     """Give the world *count* mailboxes of both providers; *mails* each, three in a minute."""
     world.sealer = Keyring(["a secret that is long enough for a ring"])
 
     def run(count, mails):
-        world.connections, world.shelves = [], {}
+        world.connections, world.mailboxes = [], {}
         for number in range(30_001, 30_001 + count):
             provider = list(PREFIXES)[number % 2]
             world.connections.append(
@@ -49,7 +49,7 @@ def inhabit(world, shelf, email):
                 email(native(provider, number, place), place // 3, provider=provider)
                 for place in range(mails)
             ]
-            world.shelves[number] = shelf(kept)
+            world.mailboxes[number] = mailbox(kept)
 
     return run
 
@@ -77,7 +77,7 @@ def ids(pages):
 
 def in_order(world):
     """The ids of everything there is, newest first."""
-    everything = [one for shelf in world.shelves.values() for one in shelf.emails]
+    everything = [one for mailbox in world.mailboxes.values() for one in mailbox.emails]
     ranked = sorted(
         (world.now - one.received_at, PREFIXES[one.provider] + one.id) for one in everything
     )
@@ -100,10 +100,10 @@ async def test_mailboxes_that_fail_on_different_pages_neither_lose_nor_repeat_me
 ):
     inhabit(50, 7)
     everything = in_order(world)
-    shelves = list(world.shelves.values())
+    mailboxes = list(world.mailboxes.values())
 
     def fail_one_more(read):
-        for at, one in enumerate(shelves[:5]):
+        for at, one in enumerate(mailboxes[:5]):
             one.failure = Broken() if at < read < 6 else None
 
     pages = await walk(ask, fail_one_more)
@@ -132,7 +132,7 @@ async def test_places_beyond_all_room_are_a_failure_after_which_the_page_can_be_
 ):
     inhabit(40, 2)
     everything = in_order(world)
-    shelves = list(world.shelves.values())
+    mailboxes = list(world.mailboxes.values())
     found, token, error = [], None, None
     for failing in range(1, 40):
         _, body = await ask(PAGE, {"token": token, "limit": 1})
@@ -141,8 +141,8 @@ async def test_places_beyond_all_room_are_a_failure_after_which_the_page_can_be_
             break
         found.append(body["data"]["emails"])
         token = found[-1]["nextPageToken"]
-        shelves[failing].failure = Broken()
-    for one in shelves:
+        mailboxes[failing].failure = Broken()
+    for one in mailboxes:
         one.failure = None
 
     found.append(await page(ask, token))
@@ -155,7 +155,7 @@ async def test_places_beyond_all_room_are_a_failure_after_which_the_page_can_be_
 
 async def test_a_hundred_mailboxes_fit_wherever_each_of_them_stands(ask, world, inhabit):
     inhabit(100, 1)
-    for at, one in enumerate(world.shelves.values()):
+    for at, one in enumerate(world.mailboxes.values()):
         one.emails = one.emails[:1] if at == 0 else []
         one.search = scanning(one, MailPosition(10**12 + at, "~"))
 
@@ -167,13 +167,13 @@ async def test_a_hundred_mailboxes_fit_wherever_each_of_them_stands(ask, world, 
     assert len(second["nextPageToken"]) <= MAX_LENGTH
 
 
-def scanning(shelf, scanned_to):
+def scanning(mailbox, scanned_to):
     """A search that finds what is there, reads far beyond it, and promises ten million more."""
 
     async def search(_query, *, after, wanted):
         del wanted
         return MailSlice(
-            emails=tuple(shelf.emails) if after is None else (),
+            emails=tuple(mailbox.emails) if after is None else (),
             scanned_to=scanned_to,
             exhausted=False,
             total=10_000_000,
@@ -199,7 +199,7 @@ async def test_more_than_a_hundred_mailboxes_are_refused_before_one_is_asked(ask
         "httpStatus": 422,
         "requestId": "req-1",
     }
-    assert [one.calls for one in world.shelves.values()] == [[]] * 101
+    assert [one.calls for one in world.mailboxes.values()] == [[]] * 101
 
 
 async def test_a_token_with_more_mailboxes_may_be_narrowed_to_a_hundred(ask, world, inhabit):
@@ -210,7 +210,7 @@ async def test_a_token_with_more_mailboxes_may_be_narrowed_to_a_hundred(ask, wor
 
 
 async def test_an_id_that_no_token_has_room_for_is_the_providers_failure(ask, world, email):
-    world.shelves[1].emails = [email("x" * 4000, 1), email("y" * 4000, 2)]
+    world.mailboxes[1].emails = [email("x" * 4000, 1), email("y" * 4000, 2)]
 
     status, body = await ask(PAGE, {"limit": 1})
 

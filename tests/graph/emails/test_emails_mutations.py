@@ -61,8 +61,8 @@ async def test_it_sends_once_from_the_first_connection_that_may_write(ask, world
 
     assert status == 200
     assert body["data"]["result"] == {**DONE, "emailId": None, "threadId": None}
-    assert world.shelves[1].calls == []
-    assert world.shelves[2].calls == [
+    assert world.mailboxes[1].calls == []
+    assert world.mailboxes[2].calls == [
         (
             "send",
             Draft(
@@ -89,7 +89,7 @@ async def test_it_sends_from_the_connection_named(ask, world):
 
     await ask(SEND, {"input": letter})
 
-    ((_, draft),) = world.shelves[2].calls
+    ((_, draft),) = world.mailboxes[2].calls
     assert draft.cc == (Participant(email="c@y.example"),)
     assert draft.bcc == (Participant(email="b@y.example"),)
     assert (draft.body_type, draft.importance) == ("text", "high")
@@ -99,9 +99,9 @@ async def test_every_send_without_a_key_has_a_message_id_of_its_own(ask, world):
     await ask(SEND, {"input": LETTER})
     await ask(SEND, {"input": LETTER})
 
-    first, second = [draft.message_id for _, draft in world.shelves[1].calls]
+    first, second = [draft.message_id for _, draft in world.mailboxes[1].calls]
     assert first != second
-    assert [draft.maybe_sent for _, draft in world.shelves[1].calls] == [False, False]
+    assert [draft.maybe_sent for _, draft in world.mailboxes[1].calls] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ async def test_sending_from_an_unusable_connection_is_refused(
     _, body = await ask(SEND, {"input": LETTER | {"connectionId": connection_id}})
 
     assert refusal(body) == told
-    assert world.shelves[1].calls == world.shelves[2].calls == []
+    assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 
 
 async def test_an_excluded_connection_cannot_send(ask, world):
@@ -160,7 +160,7 @@ async def test_an_unsafe_or_impossible_message_is_refused(ask, world, change, fi
 
     assert refusal(body) == ("VALIDATION_ERROR", 400)
     assert body["errors"][0]["extensions"]["details"][0]["field"] == field
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 async def test_all_invalid_members_are_reported_together(ask):
@@ -181,7 +181,7 @@ async def test_empty_subject_and_body_and_encoded_words_are_fine(ask, world):
     _, body = await ask(SEND, {"input": letter})
 
     assert body["data"]["result"]["success"] is True
-    assert world.shelves[1].calls[0][1].subject == "=?utf-8?q?=0D=0ABcc:_x?="
+    assert world.mailboxes[1].calls[0][1].subject == "=?utf-8?q?=0D=0ABcc:_x?="
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ async def test_a_body_of_the_wrong_shape(ask, world, variables, details):
     assert (extensions["code"], extensions["httpStatus"]) == ("VALIDATION_ERROR", 400)
     told = sorted((one["field"], one["message"]) for one in extensions["details"])
     assert told == sorted(details)
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 async def test_a_reply_quotes_only_visible_fields(ask, world):
@@ -227,7 +227,7 @@ async def test_a_reply_quotes_only_visible_fields(ask, world):
     _, body = await ask(REPLY, {"id": "providerA:a1", "input": answer}, delivery=DELIVERY)
 
     assert body["data"]["result"] == DONE
-    assert world.shelves[1].calls == [
+    assert world.mailboxes[1].calls == [
         (
             "reply",
             "a1",
@@ -252,7 +252,7 @@ async def test_a_reply_does_not_quote_a_hidden_body(ask, world, mode, quote):
 
     await ask(REPLY, {"id": "providerA:a1", "input": {"body": ""}})
 
-    assert world.shelves[1].calls[0][2].quote is quote
+    assert world.mailboxes[1].calls[0][2].quote is quote
 
 
 async def test_it_forwards(ask, world):
@@ -261,7 +261,7 @@ async def test_it_forwards(ask, world):
     _, body = await ask(FORWARD, {"id": "providerB:b1", "input": passed}, delivery=DELIVERY)
 
     assert body["data"]["result"] == {**DONE, "emailId": None, "threadId": None}
-    assert world.shelves[2].calls == [
+    assert world.mailboxes[2].calls == [
         (
             "forward",
             "b1",
@@ -287,7 +287,7 @@ async def test_forwarding_hidden_fields_is_refused(ask, world, word):
     assert body["errors"][0]["message"] == (
         f"Forwarding would reveal a field this token may not see: {word}."
     )
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ async def test_hidden_fields_are_left_out_of_replies_and_forwards(
 
     await ask(document, {"id": "providerA:a1", "input": written})
 
-    (_, _, sent), *_ = world.shelves[1].calls
+    (_, _, sent), *_ = world.mailboxes[1].calls
     assert sent.hidden == {attribute}
 
 
@@ -332,7 +332,7 @@ async def test_basic_masks_leave_forwarding_open(ask, world):
     ],
 )
 async def test_errors_of_failed_replies(ask, world, failure, told):
-    world.shelves[1].failure = failure
+    world.mailboxes[1].failure = failure
 
     _, body = await ask(REPLY, {"id": "providerA:a1", "input": {"body": ""}})
 
@@ -361,7 +361,7 @@ async def test_it_deletes(ask, world):
     _, body = await ask(DELETE, {"id": "providerA:a1"})
 
     assert body["data"]["result"] == {**DONE, "emailId": "providerA:a1", "threadId": None}
-    assert world.shelves[1].calls == [("trash", "a1")]
+    assert world.mailboxes[1].calls == [("trash", "a1")]
 
 
 async def test_it_modifies(ask, world):
@@ -374,7 +374,7 @@ async def test_it_modifies(ask, world):
         "emailId": "providerA:a1",
         "threadId": "providerA:talk-a1",
     }
-    assert world.shelves[1].calls == [
+    assert world.mailboxes[1].calls == [
         ("change", "a1", MailChange(read=False, add_labels=("Home",), remove_labels=("Work",)))
     ]
 
@@ -394,7 +394,7 @@ async def test_each_half_of_a_change_needs_its_own_flag(ask, world, granted, cha
 
     assert refusal(body) == ("OPERATION_NOT_ALLOWED", 403)
     assert body["errors"][0]["extensions"]["requiredOperation"] == missing
-    assert world.shelves[1].calls == []  # neither half was applied
+    assert world.mailboxes[1].calls == []  # neither half was applied
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ async def test_a_change_that_makes_no_sense(ask, world, change, field):
 
     assert refusal(body) == ("VALIDATION_ERROR", 400)
     assert body["errors"][0]["extensions"]["details"][0]["field"] == field
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 @pytest.mark.parametrize(
@@ -427,7 +427,7 @@ async def test_a_change_that_makes_no_sense(ask, world, change, field):
 )
 @pytest.mark.parametrize("document", [DELETE, MODIFY])
 async def test_errors_of_failed_changes(ask, world, document, failure, told):
-    world.shelves[1].failure = failure
+    world.mailboxes[1].failure = failure
 
     variables = {"id": "providerA:a1"}
     if document is MODIFY:

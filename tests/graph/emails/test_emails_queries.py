@@ -84,7 +84,7 @@ async def test_a_list_leaves_bodies_out_unless_asked(ask, world):
 
     assert without["data"]["emails"]["emails"] == [{"body": None, "bodyType": None}]
     assert with_body["data"]["emails"]["emails"] == [{"body": "<p>Body a1</p>", "bodyType": "html"}]
-    first, second = [wanted for name, _, wanted in world.shelves[1].calls if name == "search"]
+    first, second = [wanted for name, _, wanted in world.mailboxes[1].calls if name == "search"]
     assert first == set()
     assert second == {"body", "body_type"}
 
@@ -95,7 +95,7 @@ async def test_an_email_can_be_read_without_its_body(ask, world):
     )
 
     assert body["data"]["email"] == {"subject": "Subject a1", "body": None, "bodyType": None}
-    assert world.shelves[1].calls == [("get", "a1", {"subject"})]
+    assert world.mailboxes[1].calls == [("get", "a1", {"subject"})]
 
 
 async def test_pages_follow_each_other_without_loss(ask):
@@ -118,7 +118,7 @@ async def test_a_limit_above_the_maximum_is_lowered_and_noted(graph, world):
 
     assert outcome.data == {"emails": {"hasMore": False}}
     assert context.applied_limit == 50
-    assert world.shelves[1].calls[0][1].limit == 50
+    assert world.mailboxes[1].calls[0][1].limit == 50
 
 
 @pytest.mark.parametrize(
@@ -158,13 +158,13 @@ async def test_it_refuses(ask, world, arguments, code, message):
             "extensions": {"code": code, "httpStatus": 400, "requestId": "req-1"},
         }
     ]
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 async def test_empty_filters_are_ignored(ask, world):
     await ask('{ emails(q: " ", from: "", to: "", subject: "", label: "") { hasMore } }')
 
-    query = world.shelves[1].calls[0][1]
+    query = world.mailboxes[1].calls[0][1]
     assert (query.text, query.sender, query.recipient, query.subject, query.label) == (None,) * 5
 
 
@@ -174,7 +174,7 @@ async def test_filters_reach_every_mailbox(ask, world):
         after: "2026-01-01", before: "2026-02-01T00:00:00+01:00", hasAttachment: false, limit: 7
     ) { hasMore } }""")
 
-    (_, asked, _), (_, other, _) = world.shelves[1].calls[0], world.shelves[2].calls[0]
+    (_, asked, _), (_, other, _) = world.mailboxes[1].calls[0], world.mailboxes[2].calls[0]
     assert asked == other
     assert asked.text == "lease"
     assert asked.text_fields == {"subject", "body_preview", "body", "from_", "to", "cc"}
@@ -195,7 +195,7 @@ async def test_filters_reach_every_mailbox(ask, world):
     ],
 )
 async def test_one_failing_mailbox_is_a_warning(ask, world, failure, words):
-    world.shelves[2].failure = failure
+    world.mailboxes[2].failure = failure
 
     _, body = await ask(PAGE)
 
@@ -208,7 +208,7 @@ async def test_one_failing_mailbox_is_a_warning(ask, world, failure, words):
 
 async def test_a_warning_says_where_to_reconnect(ask, world):
     world.connections[1] = replace(world.connections[1], reconnect_url="https://gw.example/r/1")
-    world.shelves[2].failure = NeedsReauth()
+    world.mailboxes[2].failure = NeedsReauth()
 
     _, body = await ask(PAGE)
 
@@ -225,7 +225,7 @@ async def test_a_mailbox_that_is_out_of_order_is_a_warning_too(ask, world):
     assert body["data"]["emails"]["authWarnings"] == [
         "Provider B (me@b.example): needs to be reconnected."
     ]
-    assert world.shelves[2].calls == []
+    assert world.mailboxes[2].calls == []
 
 
 async def test_a_disabled_or_excluded_mailbox_is_no_warning(ask, world):
@@ -237,7 +237,7 @@ async def test_a_disabled_or_excluded_mailbox_is_no_warning(ask, world):
 
 
 async def test_a_partial_failure_fails_the_request_when_the_caller_requires_all(ask, world):
-    world.shelves[2].failure = TimedOut()
+    world.mailboxes[2].failure = TimedOut()
 
     _, body = await ask(PAGE, require_all=True)
 
@@ -257,7 +257,7 @@ async def test_a_partial_failure_fails_the_request_when_the_caller_requires_all(
     ],
 )
 async def test_it_fails_when_every_mailbox_does(ask, world, failures, code, told):
-    world.shelves[1].failure, world.shelves[2].failure = failures
+    world.mailboxes[1].failure, world.mailboxes[2].failure = failures
 
     _, body = await ask(PAGE)
 
@@ -310,7 +310,7 @@ async def test_the_same_email_twice_is_fetched_once(ask, world):
         "first": {"subject": "Subject a1"},
         "second": {"subject": "Subject a1"},
     }
-    assert len(world.shelves[1].calls) == 1
+    assert len(world.mailboxes[1].calls) == 1
     assert world.costs == [{"email": 2}]
 
 
@@ -328,7 +328,7 @@ async def test_a_thread_has_its_participants_and_last_message_time(ask, world, e
     ann = mail_records.Participant(email="ann@example.com")
     ann_named = mail_records.Participant(email="ANN@example.com", name="Ann")
     bob = mail_records.Participant(email="bob@example.com", name="Bob")
-    world.shelves[1].emails = [
+    world.mailboxes[1].emails = [
         email("t2", 1, thread_id="t", subject="Re: Rent", from_=bob, to=(ann_named,), cc=()),
         email("t1", 9, thread_id="t", subject="Rent", from_=ann, to=(bob,), cc=()),
     ]
@@ -354,14 +354,14 @@ async def test_a_thread_has_its_participants_and_last_message_time(ask, world, e
         "provider": "PROVIDER_A",
         "accessInfo": None,
     }
-    assert world.shelves[1].calls == [
+    assert world.mailboxes[1].calls == [
         ("thread", "t", {"id", "thread_id", "subject", "body", "from_", "to", "cc", "received_at"})
     ]
 
 
 @pytest.mark.parametrize("failure", [Broken(), Missing()])
 async def test_a_failing_mailbox_does_not_affect_the_other(ask, world, failure):
-    world.shelves[1].failure = failure
+    world.mailboxes[1].failure = failure
 
     _, body = await ask('{ email(emailId: "providerB:b1") { id } }')
 

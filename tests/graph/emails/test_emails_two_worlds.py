@@ -59,7 +59,7 @@ async def test_a_hidden_value_changes_nothing(graph, world, email, word):
     world.settings["visibleEmailFields"] = [one for one in EmailField if one is not word]
     seen = []
     for values in ({}, OTHER[word]):
-        world.shelves[1].emails = [
+        world.mailboxes[1].emails = [
             email("a1", 1, thread_id="t", **values),
             email("a2", 2, thread_id="t", **values),
         ]
@@ -77,8 +77,8 @@ async def test_a_hidden_field_is_never_asked_for(graph, world, word):
 
     wanted = {
         name
-        for shelf in world.shelves.values()
-        for call in shelf.calls
+        for mailbox in world.mailboxes.values()
+        for call in mailbox.calls
         if call[0] in {"search", "get", "thread"}
         for name in call[2]
     }
@@ -159,7 +159,7 @@ async def test_a_filter_on_a_hidden_field_is_a_side_door(ask, world, argument, w
     )
     assert body["errors"][0]["extensions"]["code"] == "FIELD_NOT_VISIBLE"
     assert body["errors"][0]["extensions"]["httpStatus"] == 403
-    assert world.shelves[1].calls == []
+    assert world.mailboxes[1].calls == []
 
 
 async def test_free_text_looks_at_visible_fields_alone(ask, world):
@@ -167,7 +167,7 @@ async def test_free_text_looks_at_visible_fields_alone(ask, world):
 
     await ask('{ emails(q: "x") { hasMore } }')
 
-    assert world.shelves[1].calls[0][1].text_fields == {"subject", "to"}
+    assert world.mailboxes[1].calls[0][1].text_fields == {"subject", "to"}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ async def test_hidden_fields_are_not_searched(ask, world, hidden, mode, looked):
 
     await ask('{ emails(q: "x", to: "cy@example.com") { hasMore } }')
 
-    query = world.shelves[1].calls[0][1]
+    query = world.mailboxes[1].calls[0][1]
     assert (query.text_beyond, query.recipient_in_cc) == looked
 
 
@@ -206,7 +206,7 @@ async def test_free_text_looks_everywhere_in_basic_mode(ask, world):
 
     await ask('{ emails(q: "x") { hasMore } }')
 
-    assert len(world.shelves[1].calls[0][1].text_fields) == 6
+    assert len(world.mailboxes[1].calls[0][1].text_fields) == 6
 
 
 async def test_participants_come_from_visible_fields(ask, world):
@@ -220,4 +220,4 @@ async def test_participants_come_from_visible_fields(ask, world):
         "participants": [{"email": "bob@example.com"}],
         "subject": None,
     }
-    assert world.shelves[1].calls == [("thread", "talk-a1", {"to"})]
+    assert world.mailboxes[1].calls == [("thread", "talk-a1", {"to"})]

@@ -83,7 +83,7 @@ async def test_a_member_of_omit_when_empty_is_omitted_only_when_empty(graph, wor
 
 
 async def test_an_unexpected_value_is_completed_by_graphql_core(graph, world, email):
-    world.shelves[1].emails = [email("a1", 1), email("a2", 3, subject=7)]
+    world.mailboxes[1].emails = [email("a1", 1), email("a2", 3, subject=7)]
 
     outcome = await graph.prepare(LIST).run({"limit": 5}, world.context())
 
@@ -93,7 +93,7 @@ async def test_an_unexpected_value_is_completed_by_graphql_core(graph, world, em
 
 
 async def test_an_unexpected_null_has_the_path_and_place_of_graphql_core(graph, world, email):
-    world.shelves[1].emails = [email("a1", 1, is_read=None)]
+    world.mailboxes[1].emails = [email("a1", 1, is_read=None)]
 
     outcome = await graph.prepare("{ emails { emails { id isRead } } }").run({}, world.context())
 

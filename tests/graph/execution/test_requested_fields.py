@@ -37,7 +37,7 @@ async def test_selected_fields_of_an_email_are_requested(
     outcome = await graph.prepare(text).run(variables, world.context())
 
     assert outcome.errors == ()
-    assert world.shelves[1].calls == [("get", "a1", wanted)]
+    assert world.mailboxes[1].calls == [("get", "a1", wanted)]
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ async def test_sources_of_derived_thread_fields_are_requested(graph, world, sele
     outcome = await graph.prepare(text).run({}, world.context())
 
     assert outcome.errors == ()
-    assert world.shelves[1].calls == [("thread", "talk-a1", wanted)]
+    assert world.mailboxes[1].calls == [("thread", "talk-a1", wanted)]
 
 
 async def test_a_page_without_its_emails_requests_no_fields(graph, world):
     await graph.prepare("{ emails { totalCount } }").run({}, world.context())
 
-    assert world.shelves[1].calls[0][2] == set()
+    assert world.mailboxes[1].calls[0][2] == set()

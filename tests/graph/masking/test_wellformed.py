@@ -37,7 +37,7 @@ async def test_an_argument_with_a_nul_is_named(ask, world, query, variables, nam
         "requestId": "req-1",
         "details": [{"field": name, "message": "It must not contain the character U+0000."}],
     }
-    assert world.shelves[1].calls == world.shelves[2].calls == []
+    assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ async def test_an_input_with_a_nul_character_is_not_sent(ask, world, change):
     assert error["extensions"]["details"] == [
         {"field": "input", "message": "It has a text with the character U+0000."}
     ]
-    assert world.shelves[1].calls == world.shelves[2].calls == []
+    assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 
 
 async def test_an_id_with_a_nul_is_none(ask, world):
     _, body = await ask('{ email(emailId: "\\u0000") { id } }')
 
     assert body["errors"][0]["extensions"]["code"] == "NOT_FOUND"
-    assert world.shelves[1].calls == world.shelves[2].calls == []
+    assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 
 
 async def test_a_missing_flag_comes_before_a_nul(ask, world):
