@@ -187,7 +187,7 @@ async def empty(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Agend
 
 
 @asynccontextmanager
-async def standing(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Agendas]:
+async def open_shared(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Agendas]:
     """Open a world with filled calendars, for a module of tests that change nothing."""
     async with worlds.opened(*template, folder / "world") as world:
         agendas = await opened(world)

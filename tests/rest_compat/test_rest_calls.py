@@ -41,12 +41,12 @@ class Operation:
 
     name: str
     variables: tuple[Variable, ...]
-    behind: "Behind"
+    gateway: "FakeGateway"
     refusal_depends_on_input: bool = False
 
     async def run(self, variables, context):
-        self.behind.log.append(("run", self.name, variables))
-        return self.behind.outcome or Outcome({"result": {"ran": self.name, "with": variables}})
+        self.gateway.log.append(("run", self.name, variables))
+        return self.gateway.outcome or Outcome({"result": {"ran": self.name, "with": variables}})
 
 
 @dataclass
@@ -62,8 +62,8 @@ class Visit:
 
 
 @dataclass
-class Behind:
-    """Everything behind the REST layer, with a log of what it was asked."""
+class FakeGateway:
+    """Everything gateway the REST layer, with a log of what it was asked."""
 
     log: list[tuple[Any, ...]] = field(default_factory=list)
     outcome: Outcome | None = None
@@ -99,13 +99,13 @@ class Behind:
         self.log.append(("begin", intent))
         return self.begins or Attempt(entry_id="1", number=1, seed="seed", maybe_sent=False)
 
-    async def complete(self, begun, answer):
-        self.log.append(("complete", answer.status, answer.body))
+    async def complete(self, attempt, response):
+        self.log.append(("complete", response.status, response.body))
 
-    async def release(self, begun, *, maybe_sent):
+    async def release(self, attempt, *, maybe_sent):
         self.log.append(("release", maybe_sent))
 
-    async def abandon(self, begun):
+    async def abandon(self, attempt):
         self.log.append(("abandon",))
 
     def steps(self) -> list[str]:
@@ -128,19 +128,19 @@ def _prepared(text):
     return node.name.value, tuple(variables)
 
 
-def client_of(behind: Behind, endpoints=ENDPOINTS) -> httpx.AsyncClient:
-    app = rest_app(endpoints, graph=behind, entry=behind, ledger=behind)
+def client_of(gateway: FakeGateway, endpoints=ENDPOINTS) -> httpx.AsyncClient:
+    app = rest_app(endpoints, graph=gateway, entry=gateway, ledger=gateway)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
 
 
 @pytest.fixture
-def behind():
-    return Behind()
+def gateway():
+    return FakeGateway()
 
 
 @pytest.fixture
-async def client(behind):
-    async with client_of(behind) as client:
+async def client(gateway):
+    async with client_of(gateway) as client:
         yield client
 
 
@@ -149,10 +149,10 @@ def refusal(code: str, status: int, **more: Any) -> Outcome:
     return Outcome(None, ({"message": "No.", "extensions": extensions},))
 
 
-async def test_a_request_passes_admission_gates_and_operation_in_this_order(client, behind):
+async def test_a_request_passes_admission_gates_and_operation_in_this_order(client, gateway):
     response = await client.get(MESSAGES, params={"q": "lease", "limit": "10"})
 
-    assert behind.log == [
+    assert gateway.log == [
         ("admit", RateBucket(windows="email"), False),
         ("check_gates", "ListEmails"),
         ("run", "ListEmails", {"q": "lease", "limit": 10}),
@@ -162,8 +162,8 @@ async def test_a_request_passes_admission_gates_and_operation_in_this_order(clie
     assert response.headers["content-type"] == "application/json"
 
 
-async def test_a_refusal_comes_before_the_check_of_parameters(client, behind):
-    behind.refuse_operation = Problem(
+async def test_a_refusal_comes_before_the_check_of_parameters(client, gateway):
+    gateway.refuse_operation = Problem(
         "This token does not allow search_emails.",
         {"code": "OPERATION_NOT_ALLOWED", "httpStatus": 403, "requiredOperation": "search_emails"},
     )
@@ -178,11 +178,11 @@ async def test_a_refusal_comes_before_the_check_of_parameters(client, behind):
         "requiredOperation": "search_emails",
     }
     assert response.headers["x-required-operation"] == "search_emails"
-    assert behind.steps() == ["admit", "check_gates"]
+    assert gateway.steps() == ["admit", "check_gates"]
 
 
-async def test_a_refused_call_does_not_read_the_body(client, behind):
-    behind.refuse_operation = Problem("No.", {"code": "EMAIL_NOT_ENABLED", "httpStatus": 422})
+async def test_a_refused_call_does_not_read_the_body(client, gateway):
+    gateway.refuse_operation = Problem("No.", {"code": "EMAIL_NOT_ENABLED", "httpStatus": 422})
 
     response = await client.post(f"{MESSAGES}/send", content=b"x" * (5 * 1024 * 1024))
 
@@ -190,8 +190,8 @@ async def test_a_refused_call_does_not_read_the_body(client, behind):
     assert response.json()["errorCode"] == "EMAIL_NOT_ENABLED"
 
 
-async def test_401_has_no_code_but_a_reason_and_a_challenge(client, behind):
-    behind.refuse_entry = Problem(
+async def test_401_has_no_code_but_a_reason_and_a_challenge(client, gateway):
+    gateway.refuse_entry = Problem(
         "This access token has expired.",
         {"code": "UNAUTHENTICATED", "httpStatus": 401, "reason": "EXPIRED"},
     )
@@ -206,11 +206,11 @@ async def test_401_has_no_code_but_a_reason_and_a_challenge(client, behind):
         "reason": "EXPIRED",
     }
     assert response.headers["www-authenticate"] == 'Bearer error="invalid_token"'
-    assert behind.steps() == ["admit"]
+    assert gateway.steps() == ["admit"]
 
 
-async def test_429_has_no_code_but_says_when_to_come_back(client, behind):
-    behind.refuse_entry = Problem(
+async def test_429_has_no_code_but_says_when_to_come_back(client, gateway):
+    gateway.refuse_entry = Problem(
         "Too many requests.", {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 17}
     )
 
@@ -232,9 +232,9 @@ async def test_429_has_no_code_but_says_when_to_come_back(client, behind):
     ids=["not found", "provider failed", "provider too slow", "our bug"],
 )
 async def test_an_error_of_the_operation_is_the_whole_answer(
-    client, behind, outcome, status, error
+    client, gateway, outcome, status, error
 ):
-    behind.outcome = outcome
+    gateway.outcome = outcome
 
     response = await client.get(f"{MESSAGES}/providerA:1")
 
@@ -243,8 +243,8 @@ async def test_an_error_of_the_operation_is_the_whole_answer(
     assert "retry-after" not in response.headers
 
 
-async def test_the_error_of_a_result_object_reads_as_both(client, behind):
-    behind.outcome = refusal("READ_ONLY", 403)
+async def test_the_error_of_a_result_object_reads_as_both(client, gateway):
+    gateway.outcome = refusal("READ_ONLY", 403)
 
     response = await client.post(f"{MESSAGES}/send", json=SEND)
 
@@ -255,8 +255,8 @@ async def test_the_error_of_a_result_object_reads_as_both(client, behind):
     )
 
 
-async def test_details_of_graphql_errors_name_rest_members(client, behind):
-    behind.outcome = refusal(
+async def test_details_of_graphql_errors_name_rest_members(client, gateway):
+    gateway.outcome = refusal(
         "VALIDATION_ERROR",
         400,
         details=[{"field": "input", "message": "A."}, {"field": "input.to[0]", "message": "B."}],
@@ -270,18 +270,18 @@ async def test_details_of_graphql_errors_name_rest_members(client, behind):
     ]
 
 
-async def test_an_empty_accessinfo_and_empty_warnings_are_left_out(client, behind):
+async def test_an_empty_accessinfo_and_empty_warnings_are_left_out(client, gateway):
     page = {"emails": [{"subject": None}], "accessInfo": None, "authWarnings": None}
-    behind.outcome = Outcome({"result": page})
+    gateway.outcome = Outcome({"result": page})
 
     response = await client.get(MESSAGES)
 
     assert response.content == b'{"emails":[{"subject":null}]}'
 
 
-async def test_accessinfo_and_warnings_keep_their_position(client, behind):
+async def test_accessinfo_and_warnings_keep_their_position(client, gateway):
     page = {"emails": [], "nextPageToken": None, "accessInfo": "A.", "authWarnings": ["W."]}
-    behind.outcome = Outcome({"result": page})
+    gateway.outcome = Outcome({"result": page})
 
     response = await client.get(MESSAGES)
 
@@ -299,21 +299,21 @@ async def test_a_deletion_answers_204_without_body_or_length(client):
     assert "content-type" not in response.headers
 
 
-async def test_a_lowered_limit_is_reported_in_a_header(client, behind):
-    behind.noted.applied_limit = 50
+async def test_a_lowered_limit_is_reported_in_a_header(client, gateway):
+    gateway.noted.applied_limit = 50
 
     response = await client.get(MESSAGES, params={"limit": "500"})
 
     assert response.headers["x-applied-limit"] == "50"
 
 
-async def test_a_body_is_read_whatever_its_content_type(client, behind):
+async def test_a_body_is_read_whatever_its_content_type(client, gateway):
     response = await client.post(
         f"{MESSAGES}/send", content=orjson.dumps(SEND), headers={"content-type": "text/plain"}
     )
 
     assert response.status_code == 200
-    assert behind.log[-1] == ("run", "SendEmail", {"input": SEND})
+    assert gateway.log[-1] == ("run", "SendEmail", {"input": SEND})
 
 
 @pytest.mark.parametrize(
@@ -325,21 +325,21 @@ async def test_a_body_is_read_whatever_its_content_type(client, behind):
         pytest.param(b"[]", ["$"], id="a list"),
     ],
 )
-async def test_a_bad_body_is_400_and_runs_nothing(client, behind, body, fields):
+async def test_a_bad_body_is_400_and_runs_nothing(client, gateway, body, fields):
     response = await client.post(f"{MESSAGES}/send", content=body)
 
     assert response.status_code == 400
     assert response.json()["error"] == "VALIDATION_ERROR"
     assert [detail["field"] for detail in response.json()["details"]] == fields
-    assert behind.steps() == ["admit", "check_gates"]
+    assert gateway.steps() == ["admit", "check_gates"]
 
 
-async def test_a_body_over_4_mib_is_413(client, behind):
+async def test_a_body_over_4_mib_is_413(client, gateway):
     response = await client.post(f"{MESSAGES}/send", content=b" " * (4 * 1024 * 1024 + 1))
 
     assert response.status_code == 413
     assert response.json()["error"] == "PAYLOAD_TOO_LARGE"
-    assert behind.steps() == ["admit", "check_gates"]
+    assert gateway.steps() == ["admit", "check_gates"]
 
 
 # -- preferences ---------------------------------------------------------------------------------
@@ -377,10 +377,10 @@ async def test_lenient_handling_says_nothing(client):
     assert "preference-applied" not in response.headers
 
 
-async def test_partial_fail_is_passed_on(client, behind):
+async def test_partial_fail_is_passed_on(client, gateway):
     response = await client.get(MESSAGES, headers={"prefer": "partial=fail"})
 
-    assert behind.log[0] == ("admit", RateBucket(windows="email"), True)
+    assert gateway.log[0] == ("admit", RateBucket(windows="email"), True)
     assert response.headers["preference-applied"] == "partial=fail"
 
 
@@ -400,8 +400,8 @@ async def test_partial_fail_is_passed_on(client, behind):
         pytest.param("%2e%2e", "..", id="dots"),
     ],
 )
-async def test_an_id_is_one_segment(behind, path, email_id):
-    app = rest_app(ENDPOINTS, graph=behind, entry=behind, ledger=behind)
+async def test_an_id_is_one_segment(gateway, path, email_id):
+    app = rest_app(ENDPOINTS, graph=gateway, entry=gateway, ledger=gateway)
     raw = f"{MESSAGES}/{path}".encode()
     scope = {"type": "http", "method": "GET", "path": "/ignored", "raw_path": raw}
     sent = []
@@ -412,7 +412,7 @@ async def test_an_id_is_one_segment(behind, path, email_id):
     await app({**scope, "query_string": b"", "headers": []}, None, send)
 
     assert sent[0]["status"] == 200
-    assert behind.log[-1] == ("run", "GetEmail", {"emailId": email_id})
+    assert gateway.log[-1] == ("run", "GetEmail", {"emailId": email_id})
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ async def test_an_id_is_one_segment(behind, path, email_id):
         "/api/access/nowhere",
     ],
 )
-async def test_an_unknown_path_is_404_after_admission_and_never_redirected(client, behind, path):
+async def test_an_unknown_path_is_404_after_admission_and_never_redirected(client, gateway, path):
     response = await client.get(path)
 
     assert response.status_code == 404
@@ -435,14 +435,14 @@ async def test_an_unknown_path_is_404_after_admission_and_never_redirected(clien
         "message": "There is nothing at this path.",
         "requestId": "r-1",
     }
-    assert behind.steps() == ["admit"]
+    assert gateway.steps() == ["admit"]
 
 
-async def test_an_unknown_path_outside_every_surface_is_404_without_admission(client, behind):
+async def test_an_unknown_path_outside_every_surface_is_404_without_admission(client, gateway):
     response = await client.get("/elsewhere")
 
     assert response.status_code == 404
-    assert behind.log == []
+    assert gateway.log == []
 
 
 @pytest.mark.parametrize(
@@ -456,7 +456,7 @@ async def test_an_unknown_path_outside_every_surface_is_404_without_admission(cl
     ],
 )
 async def test_another_method_is_405_with_every_method_that_is_allowed(
-    client, behind, method, path, allow
+    client, gateway, method, path, allow
 ):
     response = await client.request(method, path)
 
@@ -467,18 +467,18 @@ async def test_another_method_is_405_with_every_method_that_is_allowed(
         "message": f"{method} is not possible here.",
         "requestId": "r-1",
     }
-    assert behind.steps() == ["admit"]
+    assert gateway.steps() == ["admit"]
 
 
-async def test_options_returns_the_allowed_methods(client, behind):
+async def test_options_returns_the_allowed_methods(client, gateway):
     response = await client.options(MESSAGES)
 
     assert response.status_code == 204
     assert response.headers["allow"] == "GET, HEAD, OPTIONS"
-    assert behind.log == []
+    assert gateway.log == []
 
 
-async def test_head_is_get_without_the_body(client, behind):
+async def test_head_is_get_without_the_body(client, gateway):
     whole = await client.get(MESSAGES)
     head = await client.head(MESSAGES)
 
@@ -487,18 +487,18 @@ async def test_head_is_get_without_the_body(client, behind):
     assert head.headers["content-length"] == str(len(whole.content))
 
 
-async def test_a_surface_can_be_mounted_a_second_time_with_buckets_of_its_own(behind):
+async def test_a_surface_can_be_mounted_a_second_time_with_buckets_of_its_own(gateway):
     rows = [row.mounted("/internal") for row in ENDPOINTS]
-    async with client_of(behind, rows) as client:
+    async with client_of(gateway, rows) as client:
         found = await client.get(f"/internal{MESSAGES}")
         public = await client.get(MESSAGES)
 
     assert found.status_code == 200
     assert public.status_code == 404
-    assert behind.log[0] == ("admit", RateBucket(windows="email", mount="/internal"), False)
+    assert gateway.log[0] == ("admit", RateBucket(windows="email", mount="/internal"), False)
 
 
-async def test_on_collab_a_missing_path_and_a_failure_have_no_code(behind):
+async def test_on_collab_a_missing_path_and_a_failure_have_no_code(gateway):
     collab = Prefix(
         path="/api/access/collab",
         folder="email",
@@ -506,9 +506,9 @@ async def test_on_collab_a_missing_path_and_a_failure_have_no_code(behind):
         bucket=RateBucket(windows="collab"),
     )
     row = collab.post("/files/{emailId}", "reply_to_email", result="DriveOperationResult")
-    async with client_of(behind, [row]) as client:
+    async with client_of(gateway, [row]) as client:
         missing = await client.get("/api/access/collab/nowhere")
-        behind.outcome = refusal("PROVIDER_ERROR", 502)
+        gateway.outcome = refusal("PROVIDER_ERROR", 502)
         failed = await client.post("/api/access/collab/files/x", json={"body": "b"})
 
     assert missing.json()["error"] is None
@@ -532,10 +532,10 @@ calendar = Prefix(
 )
 
 
-async def test_a_literal_row_before_a_parameter_row_wins(behind):
+async def test_a_literal_row_before_a_parameter_row_wins(gateway):
     rows = [calendar.get("/events/by-contact", "list_emails")]
     rows += [calendar.get("/events/{emailId}", "get_email")]
-    async with client_of(behind, rows) as client:
+    async with client_of(gateway, rows) as client:
         literal = await client.get("/api/access/calendar/events/by-contact?from=ana")
         other = await client.get("/api/access/calendar/events/by-contact2")
 
@@ -543,12 +543,12 @@ async def test_a_literal_row_before_a_parameter_row_wins(behind):
     assert other.json() == {"ran": "GetEmail", "with": {"emailId": "by-contact2"}}
 
 
-async def test_a_row_may_answer_201_and_any_json(behind):
+async def test_a_row_may_answer_201_and_any_json(gateway):
     rows = [calendar.post("/items/{emailId}", "reply_to_email", status=201)]
     rows += [calendar.get("/providers", "list_emails")]
-    async with client_of(behind, rows) as client:
+    async with client_of(gateway, rows) as client:
         made = await client.post("/api/access/calendar/items/7", json={"body": "b"})
-        behind.outcome = Outcome({"result": [{"providerCode": "BOARDS"}]})
+        gateway.outcome = Outcome({"result": [{"providerCode": "BOARDS"}]})
         flat = await client.get("/api/access/calendar/providers")
 
     assert made.status_code == 201
@@ -572,14 +572,16 @@ class Handles:
         return Handle()
 
 
-async def test_a_row_may_name_a_reader_of_its_own(behind):
+async def test_a_row_may_name_a_reader_of_its_own(gateway):
     row = calendar.post("/files/{emailId}", "reply_to_email", body="upload")
-    app = rest_app([row], graph=behind, entry=behind, ledger=behind, readers={"upload": Handles()})
+    app = rest_app(
+        [row], graph=gateway, entry=gateway, ledger=gateway, readers={"upload": Handles()}
+    )
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         await client.post("/api/access/calendar/files/7", content=b"\x00\x01")
 
-    assert behind.log[-1] == ("run", "ReplyToEmail", {"emailId": "7", "input": {"handle": 1}})
+    assert gateway.log[-1] == ("run", "ReplyToEmail", {"emailId": "7", "input": {"handle": 1}})
 
 
 # -- idempotency ---------------------------------------------------------------------------------
@@ -591,11 +593,11 @@ async def post(client, key="k", **more):
     )
 
 
-async def test_a_keyed_post_is_entered_in_the_ledger_before_it_runs(client, behind):
+async def test_a_keyed_post_is_entered_in_the_ledger_before_it_runs(client, gateway):
     response = await post(client)
 
     assert response.status_code == 200
-    assert behind.steps() == [
+    assert gateway.steps() == [
         "admit",
         "check_gates",
         "begin",
@@ -603,14 +605,14 @@ async def test_a_keyed_post_is_entered_in_the_ledger_before_it_runs(client, behi
         "run",
         "complete",
     ]
-    assert behind.log[3] == ("mark_attempt", "seed", False)
-    assert behind.log[5] == ("complete", 200, response.content)
+    assert gateway.log[3] == ("mark_attempt", "seed", False)
+    assert gateway.log[5] == ("complete", 200, response.content)
 
 
-async def test_an_intent_is_scoped_to_token_method_and_path_and_knows_its_body(client, behind):
+async def test_an_intent_is_scoped_to_token_method_and_path_and_knows_its_body(client, gateway):
     await post(client)
     await post(client, params={"x": "1"})
-    (first, second) = (entry[1] for entry in behind.log if entry[0] == "begin")
+    (first, second) = (entry[1] for entry in gateway.log if entry[0] == "begin")
 
     assert (first.token_id, first.method, first.path, first.key) == (
         7,
@@ -622,22 +624,22 @@ async def test_an_intent_is_scoped_to_token_method_and_path_and_knows_its_body(c
     assert first.fingerprint != second.fingerprint
 
 
-async def test_a_replay_runs_nothing_but_passes_the_gates(client, behind):
+async def test_a_replay_runs_nothing_but_passes_the_gates(client, gateway):
     await post(client)
-    kept = behind.log[-1]
-    behind.log.clear()
-    behind.begins = Completed(response=RestResponse(status=kept[1], body=kept[2]))
+    kept = gateway.log[-1]
+    gateway.log.clear()
+    gateway.begins = Completed(response=RestResponse(status=kept[1], body=kept[2]))
 
     response = await post(client)
 
     assert response.status_code == 200
     assert response.content == kept[2]
     assert response.headers["idempotent-replayed"] == "true"
-    assert behind.steps() == ["admit", "check_gates", "begin"]
+    assert gateway.steps() == ["admit", "check_gates", "begin"]
 
 
-async def test_an_intent_that_is_running_is_409_without_retry_after(client, behind):
-    behind.begins = InProgress()
+async def test_an_intent_that_is_running_is_409_without_retry_after(client, gateway):
+    gateway.begins = InProgress()
 
     response = await post(client)
 
@@ -651,7 +653,7 @@ async def test_an_intent_that_is_running_is_409_without_retry_after(client, behi
         "errorMessage": "A request with this Idempotency-Key is still running.",
     }
     assert "retry-after" not in response.headers
-    assert behind.steps() == ["admit", "check_gates", "begin"]
+    assert gateway.steps() == ["admit", "check_gates", "begin"]
 
 
 @pytest.mark.parametrize(
@@ -666,28 +668,28 @@ async def test_an_intent_that_is_running_is_409_without_retry_after(client, behi
         pytest.param(refusal("INTERNAL_ERROR", 500), ("release", True), id="500, who knows when"),
     ],
 )
-async def test_a_response_is_stored_or_the_key_released(client, behind, outcome, closed):
-    behind.outcome = outcome
+async def test_a_response_is_stored_or_the_key_released(client, gateway, outcome, closed):
+    gateway.outcome = outcome
 
     await post(client)
 
-    last = behind.log[-1]
+    last = gateway.log[-1]
     assert (last[0] if closed == "complete" else last) == closed
 
 
-async def test_the_response_to_a_bad_body_is_stored_too(client, behind):
+async def test_the_response_to_a_bad_body_is_stored_too(client, gateway):
     await client.post(f"{MESSAGES}/send", content=b"{", headers={"idempotency-key": "k"})
 
-    assert behind.steps() == ["admit", "check_gates", "begin", "mark_attempt", "complete"]
+    assert gateway.steps() == ["admit", "check_gates", "begin", "mark_attempt", "complete"]
 
 
-async def test_a_crash_of_the_operation_leaves_the_intent_to_its_lease(client, behind):
-    behind.outcome = Outcome({})
+async def test_a_crash_of_the_operation_leaves_the_intent_to_its_lease(client, gateway):
+    gateway.outcome = Outcome({})
 
     with pytest.raises(KeyError):
         await post(client)
 
-    assert behind.steps()[-1] == "abandon"
+    assert gateway.steps()[-1] == "abandon"
 
 
 @pytest.mark.parametrize(
@@ -695,7 +697,7 @@ async def test_a_crash_of_the_operation_leaves_the_intent_to_its_lease(client, b
     ["", " ", "a b", "k" * 256, "k\u00e9".encode("latin-1")],
     ids=["empty", "blank", "a blank inside", "256 characters", "not ASCII"],
 )
-async def test_a_bad_key_is_400(client, behind, key):
+async def test_a_bad_key_is_400(client, gateway, key):
     response = await post(client, key=key)
 
     assert response.status_code == 400
@@ -706,7 +708,7 @@ async def test_a_bad_key_is_400(client, behind, key):
             "message": "It must be one value of 1 to 255 visible ASCII characters.",
         }
     ]
-    assert behind.steps() == ["admit", "check_gates"]
+    assert gateway.steps() == ["admit", "check_gates"]
 
 
 async def test_two_keys_are_400(client):
@@ -721,7 +723,7 @@ async def test_a_key_of_255_characters_is_taken(client):
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-async def test_a_key_means_nothing_to_other_methods(client, behind, method):
+async def test_a_key_means_nothing_to_other_methods(client, gateway, method):
     await client.request(
         method,
         f"{MESSAGES}/providerA:1",
@@ -729,17 +731,17 @@ async def test_a_key_means_nothing_to_other_methods(client, behind, method):
         content=b'{"markAsRead":true}',
     )
 
-    assert behind.steps() == ["admit", "check_gates", "run"]
+    assert gateway.steps() == ["admit", "check_gates", "run"]
 
 
-async def leaving(behind, path, **more):
+async def leaving(gateway, path, **more):
     """Answer one GET; return the status, and what is told of calls that are over."""
     told = []
 
     def observe(admitted, operation, response, failure):
         told.append((operation and operation.name, response and response.status, type(failure)))
 
-    app = rest_app(ENDPOINTS, graph=behind, entry=behind, ledger=behind, observer=observe)
+    app = rest_app(ENDPOINTS, graph=gateway, entry=gateway, ledger=gateway, observer=observe)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         response = await client.get(path, **more)
@@ -758,17 +760,17 @@ NOBODY = type(None)
     ],
     ids=["answered", "refused", "no row takes it"],
 )
-async def test_the_observer_is_called_once_per_call(behind, path, status, told):
-    assert await leaving(behind, path) == (status, [told])
+async def test_the_observer_is_called_once_per_call(gateway, path, status, told):
+    assert await leaving(gateway, path) == (status, [told])
 
 
-async def test_the_observer_is_called_for_a_bug_too(behind, monkeypatch):
-    monkeypatch.setattr(behind, "outcome", object())  # no outcome at all
+async def test_the_observer_is_called_for_a_bug_too(gateway, monkeypatch):
+    monkeypatch.setattr(gateway, "outcome", object())  # no outcome at all
 
-    assert await leaving(behind, MESSAGES) == (500, [("ListEmails", None, AttributeError)])
+    assert await leaving(gateway, MESSAGES) == (500, [("ListEmails", None, AttributeError)])
 
 
-async def test_the_observer_is_not_called_for_a_call_that_was_not_admitted(behind):
-    behind.refuse_entry = Problem("No.", {"code": "UNAUTHENTICATED", "httpStatus": 401})
+async def test_the_observer_is_not_called_for_a_call_that_was_not_admitted(gateway):
+    gateway.refuse_entry = Problem("No.", {"code": "UNAUTHENTICATED", "httpStatus": 401})
 
-    assert await leaving(behind, MESSAGES) == (401, [])
+    assert await leaving(gateway, MESSAGES) == (401, [])

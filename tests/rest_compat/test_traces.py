@@ -28,7 +28,7 @@ def spans(exporter, client):
     return exporter.get_finished_spans
 
 
-def told(span):
+def attributes_of(span):
     return span.name, dict(span.attributes), span.status.is_ok or span.status.is_unset
 
 
@@ -38,12 +38,12 @@ async def test_a_request_and_its_upstream_calls_are_one_trace(world, client, spa
     assert answer.status_code == 200
     *others, upstream, request = spans()
     assert [span.name for span in others] == ["GET PROVIDER_A"]  # the names of the labels
-    assert told(upstream) == (
+    assert attributes_of(upstream) == (
         "GET PROVIDER_A",
         {"http.request.method": "GET", "agw.upstream": "PROVIDER_A", "agw.outcome": "200"},
         True,
     )
-    assert told(request) == (
+    assert attributes_of(request) == (
         "GET /api/access/email/messages/{emailId}",
         {
             "http.request.method": "GET",
@@ -65,8 +65,8 @@ async def test_a_failing_upstream_is_an_error_of_both(world, client, spans, expo
 
     assert answer.status_code == 502
     *tries, request = spans()
-    assert [told(span)[1]["agw.outcome"] for span in tries] == ["500"] * len(tries)
-    assert not any(told(span)[2] for span in (*tries, request))
+    assert [attributes_of(span)[1]["agw.outcome"] for span in tries] == ["500"] * len(tries)
+    assert not any(attributes_of(span)[2] for span in (*tries, request))
 
 
 async def test_a_callers_trace_is_joined_by_its_numbers_alone(client, spans):

@@ -12,7 +12,7 @@ ALL = "{ calendarEvents { events { id title } } }"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def standing(world_template, tmp_path_factory):
-    async with calendar_world.standing(
+    async with calendar_world.open_shared(
         world_template, tmp_path_factory.mktemp("agendas")
     ) as agendas:
         yield agendas

@@ -24,17 +24,17 @@ ABOUT_EVENTS = {name: CALLS[name] for name in ("events", "event", "by-contact")}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def standing(world_template, tmp_path_factory):
-    async with calendar_world.standing(
+async def shared_calendars(world_template, tmp_path_factory):
+    async with calendar_world.open_shared(
         world_template, tmp_path_factory.mktemp("agendas")
     ) as agendas:
         yield agendas
 
 
 @pytest.fixture
-def agendas(standing):
-    standing.world.forget_calls()
-    return standing
+def agendas(shared_calendars):
+    shared_calendars.world.forget_calls()
+    return shared_calendars
 
 
 def all_but(*hidden):
@@ -50,8 +50,8 @@ def error(response, code, message, **members):
     }
 
 
-def asked(agendas):
-    """Every member of events that either upstream was asked for."""
+def requested_fields(agendas):
+    """Return every event member that was requested from either upstream."""
     return " ".join(
         value
         for call in agendas.calls()
@@ -296,7 +296,7 @@ async def test_a_range_outside_the_window_is_empty_without_a_call(agendas):
     assert [(calendar["busy"], calendar["free"]) for calendar in busy.json()["calendars"]] == [
         ([], [])
     ] * 4
-    assert asked(agendas) == ""
+    assert requested_fields(agendas) == ""
 
 
 async def test_an_event_outside_the_window_is_403(agendas):
@@ -346,24 +346,27 @@ async def test_a_hidden_field_is_null_and_not_requested_upstream(agendas, hidden
     assert single == masked["events"][0]
     assert list(single) == list(whole["events"][0])
     assert masked["accessInfo"] == f"Hidden event fields: {hidden}."
-    told = f"{asked(agendas)},"
+    told = f"{requested_fields(agendas)},"
     assert not [name for name in names if name in told.replace("responseStatus", "")]
 
 
 async def test_an_unselected_field_is_not_requested_upstream(agendas):
     await agendas.ask("{ calendarEvents { events { title } } }")
 
-    assert "summary" in asked(agendas)
+    assert "summary" in requested_fields(agendas)
     assert not any(
-        name in asked(agendas) for name in ("description", "body", "attendees", "organizer")
+        name in requested_fields(agendas)
+        for name in ("description", "body", "attendees", "organizer")
     )
 
 
 async def test_a_filter_that_is_visible_asks_for_what_it_needs(agendas):
     await agendas.ask('{ calendarEvents(q: "x") { events { id } } }')
 
-    assert all(name in asked(agendas) for name in ("summary", "description", "body", "location"))
-    assert "attendees" not in asked(agendas)
+    assert all(
+        name in requested_fields(agendas) for name in ("summary", "description", "body", "location")
+    )
+    assert "attendees" not in requested_fields(agendas)
 
 
 @pytest.mark.parametrize(
@@ -448,7 +451,7 @@ async def test_with_hidden_organisers_people_are_looked_for_among_attendees(agen
     contact = await agendas.get("/events/by-contact", token, email="me@provider-b")
 
     assert listed.json()["events"] == contact.json()["events"] == []
-    assert "organizer" not in asked(agendas)
+    assert "organizer" not in requested_fields(agendas)
 
 
 async def test_hidden_times_widen_the_range_to_whole_days(agendas):
@@ -484,8 +487,8 @@ async def test_hidden_attendees_are_not_requested_by_any_call(agendas):
     for path, query in (CALLS["events"], CALLS["freebusy"], CALLS["calendars"]):
         assert (await agendas.get(path, token, **query)).status_code == 200
 
-    assert "attendees" not in asked(agendas)
-    assert "responseStatus" not in asked(agendas)
+    assert "attendees" not in requested_fields(agendas)
+    assert "responseStatus" not in requested_fields(agendas)
 
 
 # -- limits

@@ -56,15 +56,15 @@ QUESTIONS = [
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def standing(world_template, tmp_path_factory):
+async def shared_calendars(world_template, tmp_path_factory):
     async with calendar_world.empty(world_template, tmp_path_factory.mktemp("two")) as agendas:
         yield agendas
 
 
 @pytest.fixture
-def agendas(standing):
+def agendas(shared_calendars):
     """Three talks in each of four calendars, one after the other."""
-    for calendar in standing.calendars:
+    for calendar in shared_calendars.calendars:
         for number in range(3):
             content = meeting(
                 at(1, f"{8 + number:02}:00"),
@@ -75,9 +75,9 @@ def agendas(standing):
                 organiser=ANA,
                 attendees=(ANA, CARLA),
             )
-            standing.plant(calendar, f"{calendar}{number}", content)
-    yield standing
-    standing.clear()
+            shared_calendars.plant(calendar, f"{calendar}{number}", content)
+    yield shared_calendars
+    shared_calendars.clear()
 
 
 async def answers(agendas, token):

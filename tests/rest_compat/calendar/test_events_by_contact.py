@@ -11,8 +11,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def standing(world_template, tmp_path_factory):
-    async with calendar_world.standing(
+async def shared_calendars(world_template, tmp_path_factory):
+    async with calendar_world.open_shared(
         world_template, tmp_path_factory.mktemp("agendas")
     ) as agendas:
         for days, title, guests in (
@@ -36,9 +36,9 @@ async def standing(world_template, tmp_path_factory):
 
 
 @pytest.fixture
-def agendas(standing):
-    standing.world.forget_calls()
-    return standing
+def agendas(shared_calendars):
+    shared_calendars.world.forget_calls()
+    return shared_calendars
 
 
 def titles(response):

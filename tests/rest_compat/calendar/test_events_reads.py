@@ -9,18 +9,18 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def standing(world_template, tmp_path_factory):
+async def shared_calendars(world_template, tmp_path_factory):
     """The calendars with what these tests look at; nobody changes them."""
-    async with calendar_world.standing(
+    async with calendar_world.open_shared(
         world_template, tmp_path_factory.mktemp("agendas")
     ) as agendas:
         yield agendas
 
 
 @pytest.fixture
-def filled(standing):
-    standing.world.forget_calls()
-    return standing
+def filled(shared_calendars):
+    shared_calendars.world.forget_calls()
+    return shared_calendars
 
 
 def titles(response):

@@ -14,16 +14,16 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def kept(world_template, tmp_path_factory):
+async def shared_calendars(world_template, tmp_path_factory):
     async with calendar_world.empty(world_template, tmp_path_factory.mktemp("agendas")) as agendas:
         yield agendas
 
 
 @pytest.fixture
-def agendas(kept):
+def agendas(shared_calendars):
     """Empty calendars; what a test plants is gone after it."""
-    yield kept
-    kept.clear()
+    yield shared_calendars
+    shared_calendars.clear()
 
 
 def error(response, code, message):

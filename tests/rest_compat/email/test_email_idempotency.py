@@ -24,8 +24,8 @@ REPLY = """mutation ($id: String!, $input: ReplyEmailInput!) {
 
 
 @dataclass(frozen=True)
-class Told:
-    """An answer; *status* and *code* say what became of the call, however the door tells it."""
+class CallResult:
+    """A response; *status* and *code* are those of the call, in either API."""
 
     response: httpx.Response
     status: int
@@ -53,7 +53,7 @@ class Rest:
         if "success" in answer:  # not in a refusal of the token
             assert answer["success"] is (response.status_code == 200)
             assert answer.get("error") == answer["errorCode"]
-        return Told(response, response.status_code, answer.get("error"))
+        return CallResult(response, response.status_code, answer.get("error"))
 
 
 class GraphQL:
@@ -68,10 +68,10 @@ class GraphQL:
         response = await client.post("/graphql", json=asked, headers=_keyed(key))
         answer = response.json()
         if "errors" not in answer:
-            return Told(response, response.status_code, None)
+            return CallResult(response, response.status_code, None)
         told = answer["errors"][0]["extensions"]
         assert response.status_code == (200 if "data" in answer else told["httpStatus"])
-        return Told(response, told["httpStatus"], told["code"])
+        return CallResult(response, told["httpStatus"], told["code"])
 
 
 def _keyed(key):
@@ -79,15 +79,15 @@ def _keyed(key):
 
 
 @pytest.fixture(params=[Rest(), GraphQL()], ids=["rest", "graphql"])
-def door(request):
+def api(request):
     return request.param
 
 
-async def test_a_retry_has_the_same_response_and_sends_nothing(client, world, door):
-    first = await door.send(client)
+async def test_a_retry_has_the_same_response_and_sends_nothing(client, world, api):
+    first = await api.send(client)
     world.forget_calls()
 
-    second = await door.send(client)
+    second = await api.send(client)
 
     assert (first.status, second.status) == (200, 200)
     assert second.content == first.content
@@ -98,11 +98,11 @@ async def test_a_retry_has_the_same_response_and_sends_nothing(client, world, do
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_the_same_key_with_another_body_is_409(client, world, door):
-    await door.send(client)
+async def test_the_same_key_with_another_body_is_409(client, world, api):
+    await api.send(client)
     world.forget_calls()
 
-    second = await door.send(client, {**MESSAGE, "subject": "Twice"})
+    second = await api.send(client, {**MESSAGE, "subject": "Twice"})
 
     assert (second.status, second.code) == (409, "IDEMPOTENCY_KEY_REUSED")
     assert second.response.status_code == 409
@@ -110,10 +110,10 @@ async def test_the_same_key_with_another_body_is_409(client, world, door):
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_a_key_belongs_to_its_token(client, world, door):
-    await door.send(client)
+async def test_a_key_belongs_to_its_token(client, world, api):
+    await api.send(client)
     async with world.client(await world.token({})) as other:
-        assert (await door.send(other)).replayed is None
+        assert (await api.send(other)).replayed is None
 
     assert len(world.sent("provider-a")) == 2
 
@@ -133,8 +133,8 @@ async def test_a_key_of_graphql_belongs_to_its_document(client, world):
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_simultaneous_calls_send_once(client, world, door):
-    answers = await asyncio.gather(*(door.send(client) for _ in range(8)))
+async def test_simultaneous_calls_send_once(client, world, api):
+    answers = await asyncio.gather(*(api.send(client) for _ in range(8)))
 
     assert {answer.status for answer in answers} <= {200, 409}
     assert len(world.sent("provider-a")) == 1
@@ -148,9 +148,9 @@ async def test_simultaneous_calls_send_once(client, world, door):
     [({"to": []}, 400), ({**MESSAGE, "connectionId": 99}, 404)],
     ids=["a bad body", "a foreign connection"],
 )
-async def test_an_error_is_replayed_too(client, door, body, status):
-    first = await door.send(client, body)
-    second = await door.send(client, body)
+async def test_an_error_is_replayed_too(client, api, body, status):
+    first = await api.send(client, body)
+    second = await api.send(client, body)
 
     assert first.status == second.status == status
     assert second.content == first.content
@@ -158,9 +158,9 @@ async def test_an_error_is_replayed_too(client, door, body, status):
     assert second.response.status_code == first.response.status_code
 
 
-async def test_a_404_is_replayed_too(client, door):
-    first = await door.reply(client, "providerA:absent")
-    second = await door.reply(client, "providerA:absent")
+async def test_a_404_is_replayed_too(client, api):
+    first = await api.reply(client, "providerA:absent")
+    second = await api.reply(client, "providerA:absent")
 
     assert first.status == second.status == 404
     assert second.content == first.content
@@ -172,12 +172,12 @@ async def test_a_404_is_replayed_too(client, door):
     [{"kind": "429", "retryAfter": 0}, {"kind": "503", "retryAfter": 0}, {"kind": "400"}],
     ids=["throttled", "unavailable for now", "rejected"],
 )
-async def test_a_provider_refusal_is_retried(client, world, door, fault):
+async def test_a_provider_refusal_is_retried(client, world, api, fault):
     await world.fail("provider-a", count=1, method="POST", **fault)
-    first = await door.send(client)
+    first = await api.send(client)
     second = first
     for _ in range(20):
-        second = await door.send(client)
+        second = await api.send(client)
         if second.status != 429:
             break
         await asyncio.sleep(0.1)
@@ -188,21 +188,21 @@ async def test_a_provider_refusal_is_retried(client, world, door, fault):
 
 
 @pytest.mark.slow
-async def test_a_definite_upstream_failure_is_not_an_unknown_outcome(client, world, door):
+async def test_a_definite_upstream_failure_is_not_an_unknown_outcome(client, world, api):
     await world.fail("provider-a", kind="500", method="POST")
-    first = await door.send(client)
+    first = await api.send(client)
     await world.admin.delete("/sandbox/faults/provider-a")
-    second = await door.send(client)
+    second = await api.send(client)
 
     assert (first.status, first.code) == (502, "PROVIDER_ERROR")
     assert (second.status, second.replayed) == (200, None)
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_a_lost_response_is_looked_up_and_then_replayed(client, world, door):
+async def test_a_lost_response_is_looked_up_and_then_replayed(client, world, api):
     await world.fail("provider-a", kind="lostAnswer", count=1, method="POST")
-    first = await door.send(client)
-    second = await door.send(client)
+    first = await api.send(client)
+    second = await api.send(client)
 
     assert (first.status, second.status) == (200, 200)
     assert second.content == first.content
@@ -210,11 +210,11 @@ async def test_a_lost_response_is_looked_up_and_then_replayed(client, world, doo
 
 
 @pytest.mark.slow
-async def test_an_unknown_outcome_is_stored_and_never_sent_again(client, world, door):
+async def test_an_unknown_outcome_is_stored_and_never_sent_again(client, world, api):
     await world.fail("provider-a", kind="reset")  # also of every look-up
-    first = await door.send(client)
+    first = await api.send(client)
     await world.admin.delete("/sandbox/faults/provider-a")
-    second = await door.send(client)
+    second = await api.send(client)
 
     assert (first.status, first.code) == (504, "OUTCOME_UNKNOWN")
     assert second.content == first.content
@@ -222,23 +222,23 @@ async def test_an_unknown_outcome_is_stored_and_never_sent_again(client, world, 
     assert world.sent("provider-a") == []
 
 
-async def test_a_replay_passes_authentication_and_gates_again(client, world, door):
-    await door.send(client)
+async def test_a_replay_passes_authentication_and_gates_again(client, world, api):
+    await api.send(client)
     own = (await client.get("/api/access/token")).json()["id"]
     change = {"settings": {"allowedEmailOperations": ["read_only"]}}
     await world.admin.patch(f"/api/access-tokens/{own}", json=change)
-    narrowed = await door.send(client)
+    narrowed = await api.send(client)
     await world.admin.delete(f"/api/access-tokens/{own}")
-    revoked = await door.send(client)
+    revoked = await api.send(client)
 
     assert (narrowed.status, narrowed.code) == (403, "OPERATION_NOT_ALLOWED")
     assert revoked.status == 401
     assert (narrowed.replayed, revoked.replayed) == (None, None)
 
 
-async def test_without_a_key_every_call_sends(client, world, door):
+async def test_without_a_key_every_call_sends(client, world, api):
     for _ in range(2):
-        assert (await door.send(client, key=None)).status == 200
+        assert (await api.send(client, key=None)).status == 200
 
     assert len(world.sent("provider-a")) == 2
 
@@ -297,7 +297,7 @@ async def test_a_replay_has_the_accepted_content_type(client):
 
 
 async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
-    client, world, door, monkeypatch
+    client, world, api, monkeypatch
 ):
     send = MergedMailbox.send
 
@@ -306,10 +306,10 @@ async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
         raise RuntimeError
 
     monkeypatch.setattr(MergedMailbox, "send", failing)
-    first = await door.send(client)
+    first = await api.send(client)
     monkeypatch.undo()
-    second = await door.send(client)
-    third = await door.send(client)
+    second = await api.send(client)
+    third = await api.send(client)
 
     assert (first.status, first.code) == (500, "INTERNAL_ERROR")
     assert (second.status, second.replayed) == (200, None)
@@ -318,7 +318,7 @@ async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
 
 
 async def test_a_client_that_left_in_the_middle_sends_nothing_twice(
-    client, world, door, monkeypatch
+    client, world, api, monkeypatch
 ):
     send, sent = MergedMailbox.send, asyncio.Event()
 
@@ -328,14 +328,14 @@ async def test_a_client_that_left_in_the_middle_sends_nothing_twice(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(MergedMailbox, "send", hanging)
-    left = asyncio.create_task(door.send(client))
+    left = asyncio.create_task(api.send(client))
     await sent.wait()
     left.cancel()
     await asyncio.wait([left])
     monkeypatch.undo()
-    early = await door.send(client)
+    early = await api.send(client)
     await end_leases(world)
-    late = await door.send(client)
+    late = await api.send(client)
 
     assert (early.status, early.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
     assert (late.status, late.replayed) == (200, None)
@@ -356,13 +356,13 @@ async def overloaded(*_):
     ids=["that it begins", "that it ran"],
 )
 async def test_nothing_is_sent_that_could_not_be_written_down(
-    client, world, door, monkeypatch, unwritten
+    client, world, api, monkeypatch, unwritten
 ):
     monkeypatch.setattr(*unwritten)
-    first = await door.send(client)
+    first = await api.send(client)
     asked = world.calls()
     monkeypatch.undo()
-    second = await door.send(client)
+    second = await api.send(client)
 
     assert (first.status, first.code) == (503, "OVERLOADED")
     assert first.response.status_code == 503
@@ -371,15 +371,13 @@ async def test_nothing_is_sent_that_could_not_be_written_down(
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_a_result_that_could_not_be_stored_is_not_sent_twice(
-    client, world, door, monkeypatch
-):
+async def test_a_result_that_could_not_be_stored_is_not_sent_twice(client, world, api, monkeypatch):
     monkeypatch.setattr(IdempotencyStore, "_update", unavailable)
-    first = await door.send(client)
+    first = await api.send(client)
     monkeypatch.undo()
-    early = await door.send(client)
+    early = await api.send(client)
     await end_leases(world)
-    late = await door.send(client)
+    late = await api.send(client)
 
     assert (first.status, first.replayed) == (200, None)
     assert (early.status, early.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
