@@ -7,7 +7,7 @@ from gateway.store.database import StorageUnavailable
 from gateway.store.tables import RuleIntent
 
 
-async def intents(content):
+async def stored_intents(content):
     async with content.world.gateway.services.database.reading() as session:
         return (await session.exec(select(RuleIntent))).all()
 
@@ -17,12 +17,12 @@ async def upload(content, token, folder="boats", name="mine.txt", data=b"x"):
     return await content.call("POST", "/files/upload", token, params=params, content=data)
 
 
-def within(content, name, kind="folder", action="allow"):
+def rule_about(content, name, kind="folder", action="allow"):
     return (kind, content.id(name), action)
 
 
 async def test_an_upload_in_block_all_mode_stores_an_allow_rule(content):
-    token = await content.block_all_token(within(content, "boats", "file_id"))
+    token = await content.block_all_token(rule_about(content, "boats", "file_id"))
 
     upload_response = await upload(content, token)
 
@@ -38,12 +38,12 @@ async def test_an_upload_in_block_all_mode_stores_an_allow_rule(content):
         "source": "auto",
     }
     assert newest_rule["description"] == "created by this token"
-    assert await intents(content) == []
+    assert await stored_intents(content) == []
 
 
 async def test_created_folders_and_list_items_get_rules_too(content):
     list_rule = ("list_id", content.id("berths"), "allow")
-    token = await content.block_all_token(within(content, "boats"), list_rule)
+    token = await content.block_all_token(rule_about(content, "boats"), list_rule)
     written = {"name": "New", "parentFolderId": content.id("inner")}
 
     folder = await content.call("POST", "/folders", token, json=written)
@@ -66,9 +66,9 @@ async def test_allow_all_mode_stores_no_rule(content):
 
 async def test_creation_is_blocked_unless_the_parent_or_a_place_rule_allows_it(content):
     for rules in (
-        [within(content, "sketch", "file_id")],
+        [rule_about(content, "sketch", "file_id")],
         [("mime_type", "text/*", "allow")],
-        [within(content, "boats"), within(content, "boats", "file_id", "block")],
+        [rule_about(content, "boats"), rule_about(content, "boats", "file_id", "block")],
     ):
         token = await content.block_all_token(*rules)
         content.forget_calls()
@@ -88,7 +88,7 @@ async def test_a_blocked_mime_type_is_not_uploaded(content):
 
 
 async def test_a_blocked_file_is_not_overwritten(content):
-    token = await content.token(within(content, "sketch", "file_id", "block"))
+    token = await content.token(rule_about(content, "sketch", "file_id", "block"))
     params = {
         "fileName": "SKETCH.pdf",
         "folderId": content.id("boats"),
@@ -101,7 +101,7 @@ async def test_a_blocked_file_is_not_overwritten(content):
 
 
 async def test_a_move_requires_source_and_destination(content):
-    out = await content.token(within(content, "houses", "folder", "block"))
+    out = await content.token(rule_about(content, "houses", "folder", "block"))
     path = f"/files/{content.id('notes')}/move"
 
     response = await content.call(
@@ -114,9 +114,9 @@ async def test_a_move_requires_source_and_destination(content):
 async def test_moving_a_folder_does_not_make_its_contents_accessible(content):
     """Only the folder is allowed; in an allowed destination all of its contents would be."""
     token = await content.block_all_token(
-        within(content, "boats", "file_id"),
-        within(content, "houses"),
-        within(content, "houses", "file_id"),
+        rule_about(content, "boats", "file_id"),
+        rule_about(content, "houses"),
+        rule_about(content, "houses", "file_id"),
     )
     path = f"/files/{content.id('boats')}/move"
 
@@ -131,33 +131,33 @@ async def test_moving_a_folder_does_not_make_its_contents_accessible(content):
 async def test_a_rule_that_cannot_be_stored_is_retried_and_the_response_has_the_id(
     content, monkeypatch
 ):
-    token = await content.block_all_token(within(content, "boats"))
-    book = content.world.gateway.services.rule_intents
-    store, failures = book._store, [True]
+    token = await content.block_all_token(rule_about(content, "boats"))
+    intent_log = content.world.gateway.services.rule_intents
+    store, failures = intent_log._store, [True]
 
     async def failing(intent, pattern):
         if failures:
             raise StorageUnavailable
         await store(intent, pattern)
 
-    monkeypatch.setattr(book, "_store", failing)
+    monkeypatch.setattr(intent_log, "_store", failing)
     response = await upload(content, token)
 
     body = response.json()
     assert (response.status_code, body["error"], body["success"]) == (500, None, False)
     assert body["fileId"].startswith("collab:drive:")
-    assert len(await intents(content)) == 1
+    assert len(await stored_intents(content)) == 1
     failures.clear()
-    await book.store_pending()
+    await intent_log.store_pending()
     assert [rule["source"] for rule in await content.rules(token)] == ["manual", "auto"]
-    assert await intents(content) == []
+    assert await stored_intents(content) == []
 
 
 @pytest.mark.parametrize("status", ["409", "500"])
 async def test_a_failed_creation_leaves_no_intent(content, status):
-    token = await content.block_all_token(within(content, "boats"))
+    token = await content.block_all_token(rule_about(content, "boats"))
     if status == "409":
         response = await upload(content, token, name="sketch.pdf")
         assert response.status_code == 409
-        assert await intents(content) == []
+        assert await stored_intents(content) == []
     assert [rule["source"] for rule in await content.rules(token)] == ["manual"]

@@ -11,7 +11,7 @@ TOLD = ("operation", "outcome", "layer", "code", "status", "rule_id")
 LINK = "query ($id: String!) { collabFileLink(fileId: $id) { success errorMessage } }"
 
 
-async def decided(readonly, count):
+async def last_decisions(readonly, count):
     """Return the last *count* decisions, oldest first."""
     await readonly.world.gateway.services.decisions.flush()
     found = await reading.newest(
@@ -55,7 +55,7 @@ async def test_only_the_operator_sees_the_blocking_rule(readonly, rules, request
         "requestId": response.headers["X-Request-Id"],
     }
     assert set(linked["errors"][0]["extensions"]) == {"code", "httpStatus", "requestId"}
-    rows = await decided(readonly, 2)
+    rows = await last_decisions(readonly, 2)
     assert [tuple(getattr(row, name) for name in TOLD) for row in rows] == [
         ("collabFile", "refused", "scope", "BLOCKED", 404, rule),
         ("collabFileLink", "refused", "scope", "BLOCKED", 404, rule),
@@ -69,7 +69,7 @@ async def test_a_block_by_default_names_no_rule(readonly):
     for name in ("notes", "plan"):
         await readonly.get(f"/files/{readonly.id(name)}", token)
 
-    assert [(row.outcome, row.code, row.rule_id) for row in await decided(readonly, 2)] == [
+    assert [(row.outcome, row.code, row.rule_id) for row in await last_decisions(readonly, 2)] == [
         ("allowed", None, None),
         ("refused", "BLOCKED", None),
     ]
@@ -80,7 +80,7 @@ async def test_entries_hidden_in_a_listing_are_not_logged(readonly):
 
     await readonly.get("/files", token, folderId=readonly.id("boats"))
 
-    (row,) = await decided(readonly, 1)
+    (row,) = await last_decisions(readonly, 1)
     assert (row.operation, row.outcome, row.rule_id) == ("collabFiles", "allowed", None)
     assert row.resource_id == readonly.id("boats")
     assert readonly.resources["plan"].id not in repr(row)
@@ -95,5 +95,5 @@ async def test_a_change_into_a_blocked_folder_logs_the_rule(readonly):
     )
 
     assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
-    (row,) = await decided(readonly, 1)
+    (row,) = await last_decisions(readonly, 1)
     assert (row.operation, row.code, row.rule_id) == ("createFolder", "BLOCKED", rule)

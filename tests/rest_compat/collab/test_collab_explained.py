@@ -6,7 +6,7 @@ from content_world import ADMIN
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def explained(content, token, method, path, **more):
+async def explain(content, token, method, path, **more):
     """Explain a call with a token."""
     async with content.client(token) as mine:
         token_id = (await mine.get("/api/access/token")).json()["id"]
@@ -22,12 +22,12 @@ def layer(explanation):
     return next(layer["layer"] for layer in explanation["layers"] if layer["outcome"] == "refused")
 
 
-def pair(content, name):
+def drive_and_item(content, name):
     thing = content.resources[name]
     return f"{thing.drive_id}:{thing.id}"
 
 
-def allowing(kind, pattern):
+def allow_rule(kind, pattern):
     return [{"ruleType": kind, "pattern": pattern, "action": "allow"}]
 
 
@@ -39,7 +39,7 @@ async def test_the_blocking_rule_is_named_and_its_removal_proposed(readonly):
         ("mime_type", "image/*", "block"),
     )
     rules_before = await readonly.rules(token)
-    explanation = await explained(readonly, token, "GET", f"/files/{readonly.id('notes')}")
+    explanation = await explain(readonly, token, "GET", f"/files/{readonly.id('notes')}")
 
     assert (explanation["status"], explanation["error"], layer(explanation)) == (
         404,
@@ -67,17 +67,19 @@ async def test_all_blocking_rules_are_removed_and_an_allow_rule_added(readonly):
         ("file_id", thing.id, "block"), ("drive_id", thing.drive_id, "block")
     )
     rules_before = await readonly.rules(token)
-    explanation = await explained(readonly, token, "GET", f"/files/{readonly.id('sketch')}")
+    explanation = await explain(readonly, token, "GET", f"/files/{readonly.id('sketch')}")
 
     assert sorted(explanation["change"]["removeRules"]) == [rule["id"] for rule in rules_before]
-    assert explanation["change"]["addRules"] == allowing("file_id", pair(readonly, "sketch"))
+    assert explanation["change"]["addRules"] == allow_rule(
+        "file_id", drive_and_item(readonly, "sketch")
+    )
     assert explanation["change"]["settings"] == {}
 
 
 async def test_the_allowing_rule_is_named(readonly):
-    token = await readonly.block_all_token(("file_id", pair(readonly, "notes"), "allow"))
+    token = await readonly.block_all_token(("file_id", drive_and_item(readonly, "notes"), "allow"))
     (rule,) = await readonly.rules(token)
-    explanation = await explained(readonly, token, "GET", f"/files/{readonly.id('notes')}")
+    explanation = await explain(readonly, token, "GET", f"/files/{readonly.id('notes')}")
 
     assert (explanation["outcome"], explanation["status"]) == ("allowed", 200)
     assert explanation["rule"]["id"] == rule["id"]
@@ -119,14 +121,14 @@ async def test_block_all_mode_proposes_the_narrowest_allow_rule(readonly, case):
     method, path, body, (kind, name) = case
     token = await readonly.block_all_token()
     more = {"body": body(readonly)} if body else {}
-    explanation = await explained(readonly, token, method, path(readonly), **more)
+    explanation = await explain(readonly, token, method, path(readonly), **more)
 
     assert (explanation["status"], explanation["error"], explanation["rule"]) == (
         404,
         "BLOCKED",
         None,
     )
-    assert explanation["change"]["addRules"] == allowing(kind, pair(readonly, name))
+    assert explanation["change"]["addRules"] == allow_rule(kind, drive_and_item(readonly, name))
     assert (explanation["change"]["settings"], explanation["change"]["removeRules"]) == ({}, [])
 
 
@@ -140,13 +142,13 @@ async def test_sites_lists_and_items_get_rules_of_their_own_type(readonly):
         (readonly.path("berths", 0), "list_id", of),
         (readonly.path("berths", 2), "list_item_id", f"{of}:2"),
     ):
-        explanation = await explained(readonly, token, "GET", path)
-        assert explanation["change"]["addRules"] == allowing(kind, pattern), path
+        explanation = await explain(readonly, token, "GET", path)
+        assert explanation["change"]["addRules"] == allow_rule(kind, pattern), path
 
 
 async def test_moving_a_folder_requires_rules_for_its_contents(readonly):
     token = await readonly.block_all_token()
-    explanation = await explained(
+    explanation = await explain(
         readonly,
         token,
         "PATCH",
@@ -155,29 +157,27 @@ async def test_moving_a_folder_requires_rules_for_its_contents(readonly):
     )
 
     assert explanation["change"]["addRules"] == [
-        *allowing("file_id", pair(readonly, "inner")),
-        *allowing("file_id", pair(readonly, "houses")),
-        *allowing("folder", pair(readonly, "inner")),
+        *allow_rule("file_id", drive_and_item(readonly, "inner")),
+        *allow_rule("file_id", drive_and_item(readonly, "houses")),
+        *allow_rule("folder", drive_and_item(readonly, "inner")),
     ]
 
 
 async def test_a_missing_resource_cannot_be_fixed_by_rules(readonly):
     token = await readonly.block_all_token(("mime_type", "text/*", "allow"))
     drive = readonly.resources["documents"].drive_id
-    explanation = await explained(
-        readonly, token, "GET", f"/files/collab:drive:{drive}:item:absent"
-    )
+    explanation = await explain(readonly, token, "GET", f"/files/collab:drive:{drive}:item:absent")
 
     assert (explanation["error"], explanation["change"]) == ("BLOCKED", None)
     assert explanation["unchangeable"] == "The token's connections see nothing under this id."
-    assert explanation["partialChange"]["addRules"] == allowing("file_id", f"{drive}:absent")
+    assert explanation["partialChange"]["addRules"] == allow_rule("file_id", f"{drive}:absent")
 
 
 async def test_explaining_a_write_changes_nothing(readonly):
     thing = readonly.resources["boats"]
     token = await readonly.block_all_token(
-        ("file_id", pair(readonly, "boats"), "allow"),
-        ("folder", pair(readonly, "boats"), "allow"),
+        ("file_id", drive_and_item(readonly, "boats"), "allow"),
+        ("folder", drive_and_item(readonly, "boats"), "allow"),
         ("list_id", readonly.resources["berths"].id, "allow"),
     )
     folder, names = readonly.id("boats"), readonly.names("documents")
@@ -203,7 +203,7 @@ async def test_explaining_a_write_changes_nothing(readonly):
         ("PATCH", readonly.path("berths", 2), {"fields": {"Title": "new"}}, 200),
         ("DELETE", readonly.path("berths", 2), None, 204),
     ):
-        explanation = await explained(
+        explanation = await explain(
             readonly, token, method, path, **({"body": body} if body else {})
         )
         assert (explanation["outcome"], explanation["status"]) == ("allowed", status), (

@@ -6,11 +6,11 @@ from content_world import BOB
 from graph.collab.visibility import folder_checks
 
 
-def blocking(content, kind, name):
+def block_rule(content, kind, name):
     return (kind, content.id(name), "block")
 
 
-async def changes(content, token, folder):
+async def try_all_changes(content, token, folder):
     """Try every change of a whole folder; return the status and code of each."""
     path = f"/files/{content.id(folder)}"
     permissions_response = await content.get(f"{path}/permissions")
@@ -54,9 +54,11 @@ def writes(content):
 
 
 BLOCKS = (
-    pytest.param(lambda content: blocking(content, "file_id", "plan"), id="a file below"),
-    pytest.param(lambda content: blocking(content, "file_id", "inner"), id="a folder below"),
-    pytest.param(lambda content: blocking(content, "folder", "inner"), id="what is below a folder"),
+    pytest.param(lambda content: block_rule(content, "file_id", "plan"), id="a file below"),
+    pytest.param(lambda content: block_rule(content, "file_id", "inner"), id="a folder below"),
+    pytest.param(
+        lambda content: block_rule(content, "folder", "inner"), id="what is below a folder"
+    ),
     pytest.param(lambda _: ("mime_type", "application/pdf", "block"), id="a type"),
     pytest.param(
         lambda content: ("sensitivity_label_id", content.labels["secret"].id, "block"),
@@ -71,15 +73,15 @@ async def test_a_folder_with_blocked_contents_is_not_changed(shared, rule):
     names_before = shared.names("documents")
     shared.forget_calls()
 
-    assert await changes(shared, token, "boats") == REFUSED
+    assert await try_all_changes(shared, token, "boats") == REFUSED
     assert [call["path"] for call in writes(shared) if "$batch" not in call["path"]] == []
     assert shared.names("documents") == names_before
 
 
 async def test_a_folder_without_blocked_contents_is_changed(shared):
-    token = await shared.token(blocking(shared, "file_id", "house"))
+    token = await shared.token(block_rule(shared, "file_id", "house"))
 
-    assert await changes(shared, token, "boats") == DONE
+    assert await try_all_changes(shared, token, "boats") == DONE
 
 
 async def test_without_rules_the_contents_are_not_listed(shared):
@@ -96,7 +98,7 @@ async def test_a_place_rule_allows_the_change_without_listing(shared):
     token = await shared.block_all_token(*places)
     shared.forget_calls()
 
-    assert await changes(shared, token, "boats") == DONE
+    assert await try_all_changes(shared, token, "boats") == DONE
     assert not any("children" in call["path"] for call in shared.calls())
 
 
@@ -108,7 +110,7 @@ async def test_access_to_a_folder_does_not_include_its_contents(shared):
         ("file_id", shared.id("houses"), "allow"),
     )
 
-    assert await changes(shared, token, "boats") == REFUSED
+    assert await try_all_changes(shared, token, "boats") == REFUSED
 
 
 async def test_contents_that_the_token_created_are_deleted_with_the_folder(content):
@@ -128,7 +130,7 @@ async def test_contents_that_the_token_created_are_deleted_with_the_folder(conte
 
 
 async def test_deleting_a_file_lists_nothing(content):
-    token = await content.token(blocking(content, "file_id", "plan"))
+    token = await content.token(block_rule(content, "file_id", "plan"))
     content.forget_calls()
 
     response = await content.call("DELETE", f"/files/{content.id('sketch')}", token)
@@ -178,14 +180,14 @@ async def test_deleting_the_list_item_of_a_folder_checks_its_contents(content):
     site = content.id("yard")
     list_id = f"{site}:list:{of.id.lower()}"
     path = f"/sites/{site}/lists/{list_id}/items/{list_id}:item:{boats.number}"
-    blocked = await content.token(blocking(content, "file_id", "plan"))
+    blocked = await content.token(block_rule(content, "file_id", "plan"))
 
     response = await content.call("DELETE", path, blocked)
     assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
     assert "Boats" in content.names("documents")
 
     deletion = await content.call(
-        "DELETE", path, await content.token(blocking(content, "file_id", "house"))
+        "DELETE", path, await content.token(block_rule(content, "file_id", "house"))
     )
     assert deletion.status_code == 204
     assert "Boats" not in content.names("documents")

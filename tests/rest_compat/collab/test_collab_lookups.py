@@ -52,7 +52,7 @@ def rule(content, kind, name, action, *, item=None):
     return (kind, content.row(name, item) if item else content.id(name), action)
 
 
-def hiding(content):
+def rules_hiding_a_berth(content):
     """Return rules under which some berth is hidden: (rules, allowed by default)."""
     of_tolls = rule(content, "list_id", "tolls", "allow")
     item_rule = rule(content, "list_item_id", "berths", "allow", item=2)
@@ -70,7 +70,7 @@ def hiding(content):
     }
 
 
-def showing(content):
+def rules_showing_all_berths(content):
     """Return rules under which every berth is visible."""
     lists = [rule(content, "list_id", name, "allow") for name in ("tolls", "berths")]
     return {
@@ -85,7 +85,7 @@ def showing(content):
     }
 
 
-async def shown(content, token):
+async def read_third_toll(content, token):
     """Return the values of the third toll: listed, by its id and by GraphQL."""
     path, selection = content.path("tolls", 0), {"selectFields": SELECTED}
     listed_fields = (await content.get(path, token, **selection)).json()["items"][2]["fields"]
@@ -114,11 +114,11 @@ async def shown(content, token):
     ],
 )
 async def test_a_look_up_into_a_partly_hidden_list_is_null(tolls, case):
-    rules, allow_all = hiding(tolls)[case]
+    rules, allow_all = rules_hiding_a_berth(tolls)[case]
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
     tolls.forget_calls()
 
-    listed_fields, read_fields, graphql_fields = await shown(tolls, token)
+    listed_fields, read_fields, graphql_fields = await read_third_toll(tolls, token)
 
     assert listed_fields == graphql_fields == CLOSED
     assert (read_fields["Fee"], read_fields["BerthLookupId"]) == (3, "2")
@@ -140,10 +140,10 @@ async def test_a_look_up_into_a_partly_hidden_list_is_null(tolls, case):
     "case", ["nothing", "another list", "rules about files", "the site", "both lists"]
 )
 async def test_a_look_up_into_a_fully_visible_list_is_shown(tolls, case):
-    rules, allow_all = showing(tolls)[case]
+    rules, allow_all = rules_showing_all_berths(tolls)[case]
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
 
-    listed_fields, read_fields, graphql_fields = await shown(tolls, token)
+    listed_fields, read_fields, graphql_fields = await read_third_toll(tolls, token)
 
     assert listed_fields == graphql_fields == OPEN
     assert read_fields["Others"] == OPEN["Others"]
@@ -263,12 +263,12 @@ PATHS = (
     "case", ["a row that is looked at", "what is not allowed", "what is allowed in part"]
 )
 async def test_hidden_look_up_sources_do_not_change_any_response(tolls, case, way):
-    rules, allow_all = hiding(tolls)[case]
+    rules, allow_all = rules_hiding_a_berth(tolls)[case]
     number = 3 if case == "what is allowed in part" else 2
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
     shelf = tolls.world.sandbox.ground.shelf
     hidden = shelf.row(tolls.resources["berths"].id, number)
-    before = await answers(tolls, token)
+    before = await comparable_responses(tolls, token)
 
     if way == "gone":
         shelf.drop(hidden)
@@ -276,13 +276,13 @@ async def test_hidden_look_up_sources_do_not_change_any_response(tolls, case, wa
         fields = {**hidden.fields, "Title": "Aaa", "State": "Let"}
         shelf.put(msgspec.structs.replace(hidden, fields=fields))
 
-    assert await answers(tolls, token) == before
+    assert await comparable_responses(tolls, token) == before
     assert {status for status, _ in before[: len(PATHS)]} == {200, 400}
     item = (await tolls.get(tolls.path("tolls", 0), selectFields=SELECTED)).json()["items"][2]
     assert item["fields"] != OPEN  # an unrestricted token sees the difference
 
 
-async def answers(content, token):
+async def comparable_responses(content, token):
     """Return the responses about tolls, without the parts that always differ."""
     paths = [content.path("tolls", 0) + query for query in PATHS]
     paths += [content.path("tolls", n) for n in (1, 2, 3)]

@@ -153,7 +153,7 @@ def paths(readonly):
     }
 
 
-async def everything(readonly, token):
+async def read_everything(readonly, token):
     bodies = {}
     for name, path in paths(readonly).items():
         response = await readonly.get(path, token)
@@ -181,7 +181,7 @@ def leaves(value, path=""):
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def unmasked(readonly):
-    return await everything(readonly, await readonly.token())
+    return await read_everything(readonly, await readonly.token())
 
 
 @pytest.mark.parametrize("word", [str(word) for word in CollabField])
@@ -190,7 +190,7 @@ async def test_a_mask_word_hides_exactly_its_fields(readonly, unmasked, word):
         *(str(other) for other in CollabField if other != word)
     )
 
-    masked = await everything(readonly, token)
+    masked = await read_everything(readonly, token)
 
     for path, value in leaves(masked):
         hidden = any(path == prefix or path.startswith(prefix + ".") for prefix in HIDES[word])

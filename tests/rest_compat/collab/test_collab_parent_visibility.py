@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def above(readonly, token, name="sketch"):
+async def shown_parent(readonly, token, name="sketch"):
     """Return the folder that a file response, a search and GraphQL show for a file."""
     read_file = (await readonly.get(f"/files/{readonly.id(name)}", token)).json()["file"]
     search_file = (await readonly.get(f"/files?q={name}", token)).json()["files"][0]
@@ -45,7 +45,7 @@ async def test_a_hidden_parent_folder_is_redacted(readonly, rules, allow_all, ex
     api_rules = [(kind, pattern(kind, name), action) for kind, name, action in rules]
     token = await readonly.token(*api_rules, collabAllowAllDefault=allow_all)
 
-    assert await above(readonly, token) == (
+    assert await shown_parent(readonly, token) == (
         (readonly.id("boats"), "Boats") if expected_parent else (None, None)
     )
 
@@ -53,7 +53,7 @@ async def test_a_hidden_parent_folder_is_redacted(readonly, rules, allow_all, ex
 async def test_the_root_of_a_library_is_always_named(readonly):
     token = await readonly.block_all_token(("file_id", readonly.id("notes"), "allow"))
 
-    assert await above(readonly, token, "notes") == (readonly.id("documents"), "Documents")
+    assert await shown_parent(readonly, token, "notes") == (readonly.id("documents"), "Documents")
 
 
 async def test_the_listed_folder_is_not_read_twice(readonly):

@@ -43,12 +43,12 @@ def recovery(content):
     return RecoveryHarness(content.world.gateway)
 
 
-async def intents(content):
+async def stored_intents(content):
     async with content.world.gateway.services.database.reading() as session:
         return (await session.exec(select(RuleIntent))).all()
 
 
-async def own(content, token):
+async def automatic_rules(content, token):
     """Return the rules that the gateway stored for the token."""
     found = await content.rules(token)
     return [(rule["ruleType"], rule["pattern"]) for rule in found if rule["source"] == "auto"]
@@ -64,35 +64,35 @@ async def token(content):
 
 
 @pytest.fixture
-def dies(content, monkeypatch):
+def crash_before_rule(content, monkeypatch):
     """Simulate a crash after the creation and before the rule is stored."""
-    book = content.world.gateway.services.rule_intents
+    intent_log = content.world.gateway.services.rule_intents
 
-    async def dying(intent, pattern):
-        book.abandon(intent)
+    async def abandon_instead(intent, pattern):
+        intent_log.abandon(intent)
         raise ConnectionAbortedError
 
-    monkeypatch.setattr(book, "allow", dying)
-    return dying
+    monkeypatch.setattr(intent_log, "allow", abandon_instead)
+    return abandon_instead
 
 
 @pytest.fixture
-def lost(monkeypatch):
+def lost_calls(monkeypatch):
     """Lose the calls before they reach upstream; the outcome is unknown."""
 
-    async def losing(*_, **__):
+    async def lose_call(*_, **__):
         raise OutcomeUnknown
 
     for method in ("upload", "create_folder", "create_row"):
-        monkeypatch.setattr(f"providers.content.merged_content.MergedContent.{method}", losing)
+        monkeypatch.setattr(f"providers.content.merged_content.MergedContent.{method}", lose_call)
 
 
-def uploading(content, token, data=b"twelve bytes", **more):
+def upload_file(content, token, data=b"twelve bytes", **more):
     params = {"fileName": "mine.txt", "folderId": content.id("boats"), **more}
     return content.call("POST", "/files/upload", token, params=params, content=data)
 
 
-def folding(content, token):
+def create_folder(content, token):
     body = {"name": "mine", "parentFolderId": content.id("boats")}
     return content.call("POST", "/folders", token, json=body)
 
@@ -100,46 +100,46 @@ def folding(content, token):
 FIELDS = {"Title": "Mine", "Length": 7, "Paid": True, "Until": "2026-03-01", "State": "Let"}
 
 
-def listing(content, token):
+def create_row(content, token):
     body = {"fields": FIELDS}
     return content.call("POST", content.path("berths", 0), token, json=body)
 
 
 WAYS = [
-    pytest.param(uploading, "file_id", id="a file"),
-    pytest.param(folding, "file_id", id="a folder"),
-    pytest.param(listing, "list_item_id", id="a list item"),
+    pytest.param(upload_file, "file_id", id="a file"),
+    pytest.param(create_folder, "file_id", id="a folder"),
+    pytest.param(create_row, "list_item_id", id="a list item"),
 ]
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 @pytest.mark.parametrize(("making", "kind"), WAYS)
 async def test_a_created_resource_is_found_and_its_rule_stored(
     content, token, recovery, making, kind
 ):
     response = await making(content, token)
     body = response.json()
-    assert (response.status_code, await own(content, token)) == (500, [])
+    assert (response.status_code, await automatic_rules(content, token)) == (500, [])
 
     assert await recovery.after(0) == 0  # the creating process may still run
-    assert await own(content, token) == []
+    assert await automatic_rules(content, token) == []
     assert await recovery.after(LEASE) == 1
 
     made = body.get("fileId") or body.get("itemId")
     ids = made.removeprefix("collab:drive:").replace(":item:", ":")
     if kind == "list_item_id":
         ids = ":".join(made.split(":list:")[1].split(":item:"))
-    assert await own(content, token) == [(kind, ids)]
-    assert await intents(content) == []
+    assert await automatic_rules(content, token) == [(kind, ids)]
+    assert await stored_intents(content) == []
     assert await recovery.recover() == 0
 
 
 @pytest.mark.parametrize(
     ("making", "call"),
     [
-        pytest.param(uploading, {"method": "PUT", "match": "/content"}, id="a file"),
-        pytest.param(folding, {"method": "POST", "match": "/children"}, id="a folder"),
-        pytest.param(listing, {"method": "POST", "match": "/items"}, id="a list item"),
+        pytest.param(upload_file, {"method": "PUT", "match": "/content"}, id="a file"),
+        pytest.param(create_folder, {"method": "POST", "match": "/children"}, id="a folder"),
+        pytest.param(create_row, {"method": "POST", "match": "/items"}, id="a list item"),
     ],
 )
 async def test_a_resource_with_an_unreadable_response_gets_its_rule(
@@ -153,32 +153,32 @@ async def test_a_resource_with_an_unreadable_response_gets_its_rule(
     await content.fail(kind="spoiltAnswer", count=1, **call)
 
     assert (await making(content, token)).status_code == 504
-    assert await own(content, token) == []
+    assert await automatic_rules(content, token) == []
     assert await recovery.after(LEASE) == 1
 
     files = [("file_id", f"{file.drive_id}:{file.id}", file.id) for file in shelf.children(boats)]
     rows = [("list_item_id", f"{berths}:{item.number}", item.number) for item in shelf.rows(berths)]
     made = [(kind, pattern) for kind, pattern, key in (*files, *rows) if key not in before]
-    assert await own(content, token) == made
-    assert (len(made), await intents(content)) == (1, [])
+    assert await automatic_rules(content, token) == made
+    assert (len(made), await stored_intents(content)) == (1, [])
 
 
-@pytest.mark.usefixtures("lost")
-@pytest.mark.parametrize("making", [uploading, folding, listing])
+@pytest.mark.usefixtures("lost_calls")
+@pytest.mark.parametrize("making", [upload_file, create_folder, create_row])
 async def test_a_lost_creation_gets_no_rule_and_its_intent_ends(content, token, recovery, making):
     assert (await making(content, token)).status_code == 504
-    assert len(await intents(content)) == 1
+    assert len(await stored_intents(content)) == 1
 
     assert await recovery.after(LEASE) == 0  # upstream may show it late
     assert await recovery.after(LOOK_PAUSES_MS[0]) == 1
-    assert (await own(content, token), await intents(content)) == ([], [])
+    assert (await automatic_rules(content, token), await stored_intents(content)) == ([], [])
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 @pytest.mark.parametrize("change", ["size", "maker", "time"])
 async def test_a_resource_by_someone_else_gets_no_rule(content, token, recovery, change):
     """The name is the same, everything else differs."""
-    await uploading(content, token)
+    await upload_file(content, token)
     shelf = content.world.sandbox.ground.shelf
     boats = content.resources["boats"]
     made = shelf.child(boats, "mine.txt")
@@ -190,12 +190,12 @@ async def test_a_resource_by_someone_else_gets_no_rule(content, token, recovery,
     shelf.put(msgspec.structs.replace(made, **other))
 
     assert await recovery.after(LEASE, LOOK_PAUSES_MS[0]) == 1
-    assert await own(content, token) == []
+    assert await automatic_rules(content, token) == []
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 async def test_a_row_with_other_values_gets_no_rule(content, token, recovery):
-    await listing(content, token)
+    await create_row(content, token)
     number = max(
         int(row.number)
         for row in content.world.sandbox.ground.shelf.rows(content.resources["berths"].id)
@@ -205,33 +205,33 @@ async def test_a_row_with_other_values_gets_no_rule(content, token, recovery):
     assert changed.status_code == 200, changed.text
 
     assert await recovery.after(LEASE, LOOK_PAUSES_MS[0]) == 1
-    assert (await own(content, token), await intents(content)) == ([], [])
+    assert (await automatic_rules(content, token), await stored_intents(content)) == ([], [])
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 async def test_equal_rows_are_distinguished_by_an_existing_rule(
     content, token, recovery, monkeypatch
 ):
-    first = (await listing(content, token)).json()["itemId"]
+    first = (await create_row(content, token)).json()["itemId"]
     monkeypatch.undo()
-    second = (await listing(content, token)).json()["id"]
+    second = (await create_row(content, token)).json()["id"]
 
     assert await recovery.after(LEASE) == 1
-    numbers = {pattern.rpartition(":")[2] for _, pattern in await own(content, token)}
+    numbers = {pattern.rpartition(":")[2] for _, pattern in await automatic_rules(content, token)}
     assert numbers == {response.rpartition(":")[2] for response in (first, second)}
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 async def test_ambiguous_equal_rows_get_no_rule(content, token, recovery, caplog):
-    await listing(content, token)
+    await create_row(content, token)
     await content.call("POST", content.path("berths", 0), json={"fields": FIELDS})
 
     assert await recovery.after(LEASE) == 1
-    assert (await own(content, token), await intents(content)) == ([], [])
+    assert (await automatic_rules(content, token), await stored_intents(content)) == ([], [])
     assert "an allow rule is given up: more than one thing fits" in caplog.text
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 async def test_a_file_that_upstream_renamed_is_found(content, token, recovery):
     await content.call(
         "POST",
@@ -239,32 +239,32 @@ async def test_a_file_that_upstream_renamed_is_found(content, token, recovery):
         params={"fileName": "mine.txt", "folderId": content.id("boats")},
         content=b"another's",
     )
-    response = await uploading(content, token, conflictBehavior="rename")
+    response = await upload_file(content, token, conflictBehavior="rename")
     drive, _, item = response.json()["fileId"].removeprefix("collab:drive:").partition(":item:")
 
     assert await recovery.after(LEASE) == 1
-    assert await own(content, token) == [("file_id", f"{drive}:{item}")]
+    assert await automatic_rules(content, token) == [("file_id", f"{drive}:{item}")]
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 async def test_an_unavailable_upstream_is_retried_for_a_day(content, token, recovery, caplog):
-    await uploading(content, token)
+    await upload_file(content, token)
     await content.fail(kind="503", count=1000)
     assert await recovery.after(LEASE, *LOOK_PAUSES_MS[:-2]) == 0
-    assert len(await intents(content)) == 1
+    assert len(await stored_intents(content)) == 1
     content.forget_calls()
     assert await recovery.after(0) == 0
     assert content.calls() == []  # not before it is due
 
     assert await recovery.after(LOOK_PAUSES_MS[-2]) == 1
     assert DAY / 2 < recovery.ahead < DAY
-    assert (await own(content, token), await intents(content)) == ([], [])
+    assert (await automatic_rules(content, token), await stored_intents(content)) == ([], [])
     assert "an allow rule is given up: upstream does not tell what was made" in caplog.text
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 async def test_an_intent_is_kept_while_its_connection_is_unusable(content, token, recovery):
-    await uploading(content, token)
+    await upload_file(content, token)
     admin = content.world.admin
     listed = (await admin.get("/api/connections")).json()["connections"]
     main = [row["id"] for row in listed if (row["kind"], row["resourceId"]) == ("collab", MAIN)]
@@ -275,12 +275,12 @@ async def test_an_intent_is_kept_while_its_connection_is_unusable(content, token
 
     await admin.patch(f"/api/connections/{connection}", json={"status": "active"})
     assert await recovery.after(LOOK_PAUSES_MS[1]) == 1
-    assert len(await own(content, token)) == 1
+    assert len(await automatic_rules(content, token)) == 1
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 async def test_only_one_process_recovers_an_intent(content, token, recovery):
-    await uploading(content, token)
+    await upload_file(content, token)
     recovery.ahead = LEASE
     content.forget_calls()
 
@@ -288,30 +288,30 @@ async def test_only_one_process_recovers_an_intent(content, token, recovery):
 
     assert sum(ended) == 1
     assert sum("mine.txt" in call["path"] for call in content.calls()) == 1
-    assert len(await own(content, token)) == 1
+    assert len(await automatic_rules(content, token)) == 1
 
 
 async def test_a_running_creation_keeps_its_intent(content, token, recovery, monkeypatch):
     """A slow upload is not recovered while its process renews the lease."""
-    book = content.world.gateway.services.rule_intents
-    monkeypatch.setattr(book, "_clock", recovery.now)
+    intent_log = content.world.gateway.services.rule_intents
+    monkeypatch.setattr(intent_log, "_clock", recovery.now)
     meanwhile = []
 
     async def slow():
         yield b"x" * 70_000  # more than one batch
         for _ in range(3):
             recovery.ahead += LEASE - 1
-            await book.renew()
+            await intent_log.renew()
             meanwhile.append(await recovery.recover())
-            meanwhile.append(len(await intents(content)))
+            meanwhile.append(len(await stored_intents(content)))
         yield b"the end"
 
-    response = await uploading(content, token, slow())
+    response = await upload_file(content, token, slow())
 
     assert response.status_code == 200, response.text
     assert meanwhile == [0, 1] * 3
-    assert len(await own(content, token)) == 1
-    assert await intents(content) == []
+    assert len(await automatic_rules(content, token)) == 1
+    assert await stored_intents(content) == []
 
 
 async def test_an_intent_without_a_fingerprint_ends(content, token, recovery, caplog):
@@ -330,15 +330,15 @@ async def test_an_intent_without_a_fingerprint_ends(content, token, recovery, ca
         )
 
     assert await recovery.recover() == 1
-    assert await intents(content) == []
+    assert await stored_intents(content) == []
     assert "an allow rule is given up: its trace cannot be read" in caplog.text
 
 
-@pytest.mark.usefixtures("dies")
+@pytest.mark.usefixtures("crash_before_rule")
 async def test_fingerprints_are_encrypted_in_the_database(content, token):
-    await uploading(content, token)
-    await listing(content, token)
-    for intent in await intents(content):
+    await upload_file(content, token)
+    await create_row(content, token)
+    for intent in await stored_intents(content):
         written = intent.model_dump_json()
         assert "mine.txt" not in written
         assert "Title" not in written

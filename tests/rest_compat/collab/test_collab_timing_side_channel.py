@@ -19,14 +19,14 @@ ITEMS = ("content_type_id", "0x0199", "allow")
 BLOCKED_FOLDER = ("folder", "boats", "block")
 
 
-def written(content, rule):
+def api_rule(content, rule):
     kind, name, action = rule
     patterns = {"sensitivity_label_id": lambda: content.labels[name].id}
     resource_id = content.id(name) if name in content.resources else name
     return (kind, patterns.get(kind, lambda: resource_id)(), action)
 
 
-def kinds(content):
+def call_kinds(content):
     """Return the kind of each upstream call: its method and the words of its path."""
     words = {"v1.0", "drives", "items", "sites", "lists", "root", "$batch", "children"}
     words |= {"permissions", "extractSensitivityLabels"}
@@ -37,14 +37,14 @@ def kinds(content):
     ]
 
 
-async def costs(content, token, path):
+async def response_and_cost(content, token, path):
     """Return the response to a call, and the kinds of its upstream calls."""
     content.forget_calls()
     response = await content.get(path, token)
-    return (response.status_code, response.json()["error"]), kinds(content)
+    return (response.status_code, response.json()["error"]), call_kinds(content)
 
 
-def files(content):
+def denied_and_missing_files(content):
     """Return files that are denied at several depths, and missing ones."""
     drive = content.resources["documents"].drive_id
     names = ("documents", "notes", "boats", "sketch", "inner", "plan", "hull")
@@ -67,9 +67,12 @@ RULES = pytest.mark.parametrize(
 @RULES
 @pytest.mark.parametrize("what", ["", "/download", "/permissions", "/sensitivity-label"])
 async def test_a_denied_file_costs_the_same_calls_as_a_missing_one(readonly, rules, what):
-    token = await readonly.block_all_token(*[written(readonly, rule) for rule in rules])
+    token = await readonly.block_all_token(*[api_rule(readonly, rule) for rule in rules])
 
-    results = [await costs(readonly, token, f"/files/{file}{what}") for file in files(readonly)]
+    results = [
+        await response_and_cost(readonly, token, f"/files/{file}{what}")
+        for file in denied_and_missing_files(readonly)
+    ]
 
     assert {response for response, _ in results} == {(404, "BLOCKED")}
     assert [calls for _, calls in results] == [results[0][1]] * len(results)
@@ -79,7 +82,7 @@ async def test_a_denied_file_costs_the_same_calls_as_a_missing_one(readonly, rul
 
 @RULES
 async def test_a_denied_list_item_costs_the_same_calls_as_a_missing_one(readonly, rules):
-    token = await readonly.block_all_token(*[written(readonly, rule) for rule in rules])
+    token = await readonly.block_all_token(*[api_rule(readonly, rule) for rule in rules])
     lists = (await readonly.get(f"/sites/{readonly.id('yard')}/lists")).json()["lists"]
     library = next(
         list_entry["id"] for list_entry in lists if list_entry["displayName"] == "Documents"
@@ -89,7 +92,7 @@ async def test_a_denied_list_item_costs_the_same_calls_as_a_missing_one(readonly
     paths = [f"{site}/{library}/items/{library}:item:{number}" for number in (*numbers, 7001)]
     paths += [readonly.path("berths", number) for number in (1, 7001)]
 
-    results = [await costs(readonly, token, path) for path in paths]
+    results = [await response_and_cost(readonly, token, path) for path in paths]
 
     assert {response for response, _ in results} == {(404, "BLOCKED")}
     assert [calls for _, calls in results] == [results[0][1]] * len(results)
@@ -97,20 +100,22 @@ async def test_a_denied_list_item_costs_the_same_calls_as_a_missing_one(readonly
 
 async def test_a_missing_library_costs_the_same_calls_as_a_denied_one(readonly):
     for rules in ([PLACES], [PLACES, FOLDERS]):
-        token = await readonly.block_all_token(*[written(readonly, rule) for rule in rules])
-        baseline = await costs(readonly, token, f"/files/{readonly.id('plan')}")
-        guessed = await costs(readonly, token, "/files/collab:drive:b!nothing:item:01NOTHING")
+        token = await readonly.block_all_token(*[api_rule(readonly, rule) for rule in rules])
+        baseline = await response_and_cost(readonly, token, f"/files/{readonly.id('plan')}")
+        guessed = await response_and_cost(
+            readonly, token, "/files/collab:drive:b!nothing:item:01NOTHING"
+        )
         assert baseline == guessed
 
 
 async def test_a_denied_file_as_folder_id_looks_missing(readonly):
-    token = await readonly.block_all_token(written(readonly, FOLDERS))
+    token = await readonly.block_all_token(api_rule(readonly, FOLDERS))
     missing = f"collab:drive:{readonly.resources['documents'].drive_id}:item:01NOTHING"
 
-    denied = await costs(readonly, token, f"/files?folderId={readonly.id('plan')}")
+    denied = await response_and_cost(readonly, token, f"/files?folderId={readonly.id('plan')}")
 
     assert denied[0] == (404, "BLOCKED")
-    assert denied == await costs(readonly, token, f"/files?folderId={missing}")
+    assert denied == await response_and_cost(readonly, token, f"/files?folderId={missing}")
 
 
 async def test_an_allowed_file_is_read_once(readonly):
@@ -121,7 +126,7 @@ async def test_an_allowed_file_is_read_once(readonly):
     response = await readonly.get(f"/files/{readonly.id('plan')}/permissions", token)
 
     assert response.status_code == 200
-    assert [call[-1] for call in kinds(readonly)] == ["*", "$batch", "permissions"]
+    assert [call[-1] for call in call_kinds(readonly)] == ["*", "$batch", "permissions"]
 
 
 @pytest.mark.asyncio(loop_scope="function")  # in the event loop of its world
@@ -135,11 +140,11 @@ async def test_the_cost_does_not_reveal_which_connection_sees_a_file(content):
     await content_world.connect(content.world, resource=MAIN, scopes=WRITE, account=BOB)
     results = []
     for rules in ([FOLDERS], [LABELS], [FOLDERS, LABELS, PLACES]):
-        token = await content.block_all_token(*[written(content, rule) for rule in rules])
-        ids = [*files(content), content.id("diary"), content.id("letter")]
+        token = await content.block_all_token(*[api_rule(content, rule) for rule in rules])
+        ids = [*denied_and_missing_files(content), content.id("diary"), content.id("letter")]
         if FOLDERS in rules:
             ids.remove(content.id("letter"))
-        results = [await costs(content, token, f"/files/{file_id}") for file_id in ids]
+        results = [await response_and_cost(content, token, f"/files/{file_id}") for file_id in ids]
         assert {response for response, _ in results} == {(404, "BLOCKED")}
         assert [calls for _, calls in results] == [results[0][1]] * len(results), rules
     assert content.resources["diary"].author == ANN

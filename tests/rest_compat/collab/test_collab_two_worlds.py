@@ -53,14 +53,14 @@ async def worlds(content_template, tmp_path_factory):
 
 
 @asynccontextmanager
-async def changed(worlds, *changes):
+async def records_changed(worlds, *changes):
     """Change every record of some kinds inside the context: (kind, record -> other values)."""
     shelf = worlds.world.sandbox.ground.shelf
-    before = [record for kind, _ in changes for record in kept(shelf, kind)]
+    before = [record for kind, _ in changes for record in changeable_records(shelf, kind)]
     after = [
-        msgspec.structs.replace(record, **other(record))
-        for kind, other in changes
-        for record in kept(shelf, kind)
+        msgspec.structs.replace(record, **change(record))
+        for kind, change in changes
+        for record in changeable_records(shelf, kind)
     ]
     assert all(old != new for old, new in zip(before, after, strict=True))
     shelf.put_many(after)
@@ -70,7 +70,7 @@ async def changed(worlds, *changes):
         shelf.put_many(before)
 
 
-def kept(shelf, kind):
+def changeable_records(shelf, kind):
     """Return every record of a kind except the roots of libraries."""
     items = [file for drive in shelf.every(r.Library) for file in shelf.items(drive.id)]
     if kind is r.Item:
@@ -82,7 +82,7 @@ def kept(shelf, kind):
     return shelf.every(kind)
 
 
-async def reader(worlds, *rules, **settings):
+async def fresh_token(worlds, *rules, **settings):
     """Make a token over a new connection, so that nothing is cached for it."""
     async with worlds.client(ADMIN) as admin:
         body = {"name": f"r{next(number)}", "operatorIds": [worlds.world.operator_id]}
@@ -114,7 +114,7 @@ EVERYTHING = f"""query ($file: String!, $folder: String!, $site: String!, $list:
 fragment F on DriveFile {{ called: name ... on DriveFile {{ weighs: size at: modifiedTime }} }}"""
 
 
-async def answers(worlds, token):
+async def read_all(worlds, token):
     """
     Return the response to every read, as bytes, with the headers that depend on content.
 
@@ -164,12 +164,12 @@ async def answers(worlds, token):
     found["graphql"] = (200, None, asked)
     ends = ["/files", f"/files?folderId={worlds.id('boats')}", f"/sites/{site}/lists"]
     ends += ["/sites", f"/sites/{site}/drives", items]
-    found["walked"] = (200, None, [await walked(worlds, path, token) for path in ends])
-    found["calls"] = (200, None, [calling(call) for call in worlds.calls()])
+    found["walked"] = (200, None, [await read_all_pages(worlds, path, token) for path in ends])
+    found["calls"] = (200, None, [call_shape(call) for call in worlds.calls()])
     return found
 
 
-async def walked(worlds, path, token):
+async def read_all_pages(worlds, path, token):
     """Return the bodies of all pages of a listing, without their tokens."""
     pages, query = [], {"limit": 1}
     async with worlds.client(token) as client:
@@ -182,23 +182,29 @@ async def walked(worlds, path, token):
     return pages
 
 
-def calling(call):
+def call_shape(call):
     """Return the shape of an upstream call, without its position in a listing."""
     query = {name: call["query"][name] for name in call["query"] if "token" not in name.lower()}
     return (call["method"], call["path"], query)
 
 
-def another(text):
+def variant_of(text):
     """Return a different text that contains the same search words."""
     return f"other {text}"
 
 
 NAMES = (
-    (r.Site, lambda record: {"title": another(record.title), "name": another(record.name)}),
-    (r.SiteList, lambda record: {"title": another(record.title), "name": another(record.name)}),
-    (r.Library, lambda record: {"name": another(record.name)}),
+    (r.Site, lambda record: {"title": variant_of(record.title), "name": variant_of(record.name)}),
+    (
+        r.SiteList,
+        lambda record: {"title": variant_of(record.title), "name": variant_of(record.name)},
+    ),
+    (r.Library, lambda record: {"name": variant_of(record.name)}),
     (r.Item, lambda record: {"name": "other " + record.name}),
-    (r.Row, lambda record: {"fields": {**record.fields, "Title": another(record.fields["Title"])}}),
+    (
+        r.Row,
+        lambda record: {"fields": {**record.fields, "Title": variant_of(record.fields["Title"])}},
+    ),
 )
 # Hidden words -> what differs. Names also appear in addresses, in the names of the folder, list and
 # site, and in the names of a site's groups; each of these has a mask word of its own.
@@ -252,14 +258,14 @@ async def library(worlds):
 @pytest.mark.parametrize("hidden", DIFFERENCES, ids=" ".join)
 async def test_masked_differences_do_not_change_any_response(worlds, hidden):
     shown = [word for word in EVERY if word not in (*hidden, "all")]
-    before = await answers(worlds, await reader(worlds, visibleCollabFields=shown))
-    whole = await glance(worlds)
-    async with changed(worlds, *DIFFERENCES[hidden]):
-        after = await answers(worlds, await reader(worlds, visibleCollabFields=shown))
-        assert await glance(worlds) != whole
+    before = await read_all(worlds, await fresh_token(worlds, visibleCollabFields=shown))
+    whole = await sample_reads(worlds)
+    async with records_changed(worlds, *DIFFERENCES[hidden]):
+        after = await read_all(worlds, await fresh_token(worlds, visibleCollabFields=shown))
+        assert await sample_reads(worlds) != whole
 
     if "name" in hidden:  # upstream ranks hits by names too
-        before, after = unranked(before), unranked(after)
+        before, after = sort_hits(before), sort_hits(after)
     assert [path for path in before if before[path] != after[path]] == []
 
 
@@ -274,15 +280,15 @@ FOUND = "query ($q: String!) { collabFiles(q: $q) { files { name } } }"
 @pytest.mark.parametrize("hidden", WORDED)
 async def test_searches_do_not_match_masked_fields(worlds, hidden):
     shown = [word for word in EVERY if word not in (hidden, "all")]
-    token = await reader(worlds, visibleCollabFields=shown)
-    whole = await reader(worlds)
+    token = await fresh_token(worlds, visibleCollabFields=shown)
+    whole = await fresh_token(worlds)
     results = {}
-    async with changed(worlds, (r.Item, WORDED[hidden])):
+    async with records_changed(worlds, (r.Item, WORDED[hidden])):
         for word in ("plan", "amber", "nowhere", "la", "plan 🎉"):
             results[word] = []
             for path in (f"/files?q={word}", f"/files?q={word}&folderId={worlds.id('documents')}"):
                 worlds.forget_calls()
-                pages = await walked(worlds, path, token)
+                pages = await read_all_pages(worlds, path, token)
                 asked = [
                     (call["method"], call["path"].replace(word, "")) for call in worlds.calls()
                 ]
@@ -298,7 +304,7 @@ async def test_searches_do_not_match_masked_fields(worlds, hidden):
     assert (seen != []) is (hidden != "owners")  # the sandbox does not search the names of people
 
 
-def unranked(found):
+def sort_hits(found):
     """Sort the hits of searches by id."""
     ordered = dict(found)
     for path, (status, etag, text) in found.items():
@@ -333,17 +339,17 @@ def written(worlds, rule):
     return (kind, patterns.get(kind, lambda: worlds.id(name))(), action)
 
 
-def total_aside(found):
+def without_totals(found):
     """Remove from searches the total, which counts hidden hits by contract."""
-    kept = {}
+    remaining = {}
     for path, (status, etag, response) in found.items():
         body = json.loads(response) if path.startswith("/search") else response
         page = body["data"]["hits"] if path == "graphql" else body
         if path == "graphql" or (path.startswith("/search") and status == 200):
             del page["total"]
             page.pop("moreResultsAvailable", None)
-        kept[path] = (status, etag, body)
-    return kept
+        remaining[path] = (status, etag, body)
+    return remaining
 
 
 FAST = ("a folder and what is in it", "what is not allowed", "an item of a list")
@@ -364,15 +370,17 @@ async def test_blocked_differences_do_not_change_any_response(worlds, case, way)
         shelf.item(worlds.resources[name].drive_id, worlds.resources[name].id) for name in names
     ]
     hidden = hidden or [shelf.row(worlds.resources["moorings"].id, 2)]
-    before = await answers(worlds, await reader(worlds, *given, collabAllowAllDefault=allow_all))
+    before = await read_all(
+        worlds, await fresh_token(worlds, *given, collabAllowAllDefault=allow_all)
+    )
     try:
         if way == "gone":
             for word in hidden:
                 shelf.drop(word)
         else:
-            shelf.put_many([other(word) for word in hidden])
-        token = await reader(worlds, *given, collabAllowAllDefault=allow_all)
-        after = await answers(worlds, token)
+            shelf.put_many([changed_record(word) for word in hidden])
+        token = await fresh_token(worlds, *given, collabAllowAllDefault=allow_all)
+        after = await read_all(worlds, token)
     finally:
         shelf.put_many(hidden)
 
@@ -392,7 +400,7 @@ async def test_blocked_differences_do_not_change_any_response(worlds, case, way)
         after,
     ):  # hidden entries are read and skipped: docs/spec/paging.md#page-filling
         del responses["calls"]
-    before, after = total_aside(before), total_aside(after)
+    before, after = without_totals(before), without_totals(after)
     assert [path for path in before if before[path] != after[path]] == []
 
 
@@ -403,7 +411,7 @@ def by_id(worlds, name):
     return f"/files/{worlds.id(name)}"
 
 
-def other(record):
+def changed_record(record):
     """Return a record with other values in the same folder or list."""
     if isinstance(record, r.Row):
         return msgspec.structs.replace(
@@ -418,8 +426,8 @@ def other(record):
 MUCH_LATER = "2027-01-01T00:00:00Z"
 
 
-async def glance(worlds):
+async def sample_reads(worlds):
     """Read a few resources with an unrestricted token, which must see the difference."""
-    token = await reader(worlds)
+    token = await fresh_token(worlds)
     paths = [f"/files/{worlds.id('plan')}", f"/files/{worlds.id('plan')}/permissions", "/sites"]
     return [(await worlds.get(path, token)).json() for path in (*paths, worlds.path("moorings", 2))]

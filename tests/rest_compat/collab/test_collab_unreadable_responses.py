@@ -7,7 +7,7 @@ UNUSABLE = "The provider answered in a way that cannot be used."
 KEYED = {"headers": {"Idempotency-Key": "k"}}
 
 
-class Making:
+class Creation:
     """
     A creation, by REST (*path* and *sent*) and by GraphQL (*document*).
 
@@ -19,19 +19,19 @@ class Making:
         self.path, self.sent, self.document, self.call = path, sent, document, call
 
     async def rest(self, content):
-        sent = {name: named(content, value) for name, value in self.sent.items()}
-        return await content.call("POST", named(content, self.path), **sent, **KEYED)
+        sent = {name: replace_names(content, value) for name, value in self.sent.items()}
+        return await content.call("POST", replace_names(content, self.path), **sent, **KEYED)
 
     async def graphql(self, content):
-        body = {"query": f"mutation {{ {named(content, self.document)} }}"}
+        body = {"query": f"mutation {{ {replace_names(content, self.document)} }}"}
         async with content.client(await content.token()) as client:
             return await client.post("/graphql", json=body, **KEYED)
 
 
-def named(content, value):
+def replace_names(content, value):
     """Replace words with ``#`` by ids."""
     if isinstance(value, dict):
-        return {name: named(content, entry) for name, entry in value.items()}
+        return {name: replace_names(content, entry) for name, entry in value.items()}
     if isinstance(value, str):
         for name in content.resources:
             value = value.replace(f"#{name}#", content.id(name))
@@ -42,10 +42,12 @@ def upload(conflict):
     params = {"fileName": "new.bin", "folderId": "#boats#", "conflictBehavior": conflict}
     document = f"""uploadFile(fileName: "new.bin", folderId: "#boats#", input: "eA==",
                               conflictBehavior: {conflict}) {{ success }}"""
-    return Making("/files/upload", {"params": params, "content": b"x"}, document, "PUT", "/content")
+    return Creation(
+        "/files/upload", {"params": params, "content": b"x"}, document, "PUT", "/content"
+    )
 
 
-ITEM = Making(
+ITEM = Creation(
     "/sites/#yard#/lists/#berths#/items",
     {"json": {"fields": {"Title": "New"}}},
     """createListItem(siteId: "#yard#", listId: "#berths#", input: {fields: {Title: "New"}})
@@ -53,7 +55,7 @@ ITEM = Making(
     "POST",
     "/items",
 )
-LETTER = Making(
+LETTER = Creation(
     "/files/#sketch#/share",
     {"json": {"type": "user", "role": "reader", "emailAddress": "bob@work.example"}},
     """shareFile(fileId: "#sketch#",
@@ -62,14 +64,14 @@ LETTER = Making(
     "POST",
     "/invite",
 )
-LINK = Making(
+LINK = Creation(
     "/files/#sketch#/share",
     {"json": {"type": "anyone", "role": "reader"}},
     """shareFile(fileId: "#sketch#", input: {type: anyone, role: reader}) { success }""",
     "POST",
     "/createLink",
 )
-FOLDER = Making(
+FOLDER = Creation(
     "/folders",
     {"json": {"name": "new", "parentFolderId": "#boats#"}},
     """createFolder(input: {name: "new", parentFolderId: "#boats#"}) { success }""",
@@ -88,7 +90,7 @@ MAKINGS = [
 ]
 
 
-def there(content):
+def count_resources(content):
     """Count all resources that the creations may add."""
     shelf = content.world.sandbox.ground.shelf
     rows = shelf.rows(content.resources["berths"].id)
@@ -97,7 +99,7 @@ def there(content):
     )
 
 
-def made_by(content, making):
+def creation_calls(content, making):
     """Count the upstream calls of the creation."""
     method, part = making.call
     return sum(call["method"] == method and part in call["path"] for call in content.calls())
@@ -109,7 +111,7 @@ async def fail(content, making, kind):
     content.forget_calls()
 
 
-def failed(response, message):
+def failed_body(response, message):
     """Return the complete body of a failed REST call."""
     expected_body = {
         "error": None,
@@ -129,21 +131,21 @@ def failed(response, message):
 @pytest.mark.parametrize("kind", ["spoiltAnswer", "lostAnswer"])
 @pytest.mark.parametrize("making", MAKINGS)
 async def test_an_unreadable_response_is_an_unknown_outcome_over_rest(content, making, kind):
-    before = there(content)
+    before = count_resources(content)
     await fail(content, making, kind)
 
     first, second = [await making.rest(content) for _ in range(2)]
 
-    assert (first.status_code, first.json()) == (504, failed(first, UNKNOWN))
+    assert (first.status_code, first.json()) == (504, failed_body(first, UNKNOWN))
     assert (second.status_code, second.content) == (504, first.content)
     assert second.headers["idempotent-replayed"] == "true"
-    assert (there(content), made_by(content, making)) == (before + 1, 1)
+    assert (count_resources(content), creation_calls(content, making)) == (before + 1, 1)
 
 
 @pytest.mark.parametrize("kind", ["spoiltAnswer", "lostAnswer"])
 @pytest.mark.parametrize("making", MAKINGS)
 async def test_an_unreadable_response_is_an_unknown_outcome_over_graphql(content, making, kind):
-    before = there(content)
+    before = count_resources(content)
     await fail(content, making, kind)
 
     first, second = [await making.graphql(content) for _ in range(2)]
@@ -167,20 +169,20 @@ async def test_an_unreadable_response_is_an_unknown_outcome_over_graphql(content
         "extensions": {"access": {"hiddenFields": {}}},
     }
     assert second.headers["idempotent-replayed"] == "true"
-    assert (there(content), made_by(content, making)) == (before + 1, 1)
+    assert (count_resources(content), creation_calls(content, making)) == (before + 1, 1)
 
 
 @pytest.mark.parametrize("making", MAKINGS)
 async def test_a_definite_upstream_failure_can_be_retried(content, making):
-    before = there(content)
+    before = count_resources(content)
     await fail(content, making, "500")
 
     first, second = [await making.rest(content) for _ in range(2)]
 
-    assert (first.status_code, first.json()) == (502, failed(first, UNUSABLE))
+    assert (first.status_code, first.json()) == (502, failed_body(first, UNUSABLE))
     assert second.status_code in (200, 201)
     assert "idempotent-replayed" not in second.headers
-    assert (there(content), made_by(content, making)) == (before + 1, 2)
+    assert (count_resources(content), creation_calls(content, making)) == (before + 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -192,12 +194,14 @@ async def test_a_definite_upstream_failure_can_be_retried(content, making):
     ],
 )
 async def test_a_change_with_an_unreadable_response_is_502_and_repeatable(content, path, sent):
-    path = content.path("berths", 1) if path == "row" else named(content, path)
+    path = content.path("berths", 1) if path == "row" else replace_names(content, path)
     await content.fail(kind="spoiltAnswer", count=1, method="PATCH")
     content.forget_calls()
 
-    first, second = [await content.call("PATCH", path, json=named(content, sent)) for _ in range(2)]
+    first, second = [
+        await content.call("PATCH", path, json=replace_names(content, sent)) for _ in range(2)
+    ]
 
-    assert (first.status_code, first.json()) == (502, failed(first, UNUSABLE))
+    assert (first.status_code, first.json()) == (502, failed_body(first, UNUSABLE))
     assert second.status_code == 200, second.text
     assert sum(call["method"] == "PATCH" for call in content.calls()) == 2

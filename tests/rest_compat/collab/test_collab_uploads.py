@@ -137,7 +137,7 @@ async def test_an_upload_is_streamed_in_constant_memory(content):
 # -- under a key
 
 
-async def keyed(content, data, **more):
+async def upload_with_key(content, data, **more):
     """Upload under one key; return the status, the error and whether it is a replay."""
     path = f"/files/upload?fileName=key.txt&folderId={content.id('boats')}"
     headers = {"idempotency-key": "k", "content-type": "text/plain"}
@@ -155,34 +155,38 @@ async def parts(*pieces):
 
 
 async def test_the_same_bytes_under_a_key_are_stored_once(content):
-    first = await keyed(content, b"hello")
+    first = await upload_with_key(content, b"hello")
     content.forget_calls()
 
     assert first == (200, None, None)
-    assert await keyed(content, b"hello") == (200, None, "true")
+    assert await upload_with_key(content, b"hello") == (200, None, "true")
     assert content.calls() == []
 
 
 @pytest.mark.parametrize("other", [b"other", b"hello, all"], ids=["as many bytes", "more bytes"])
 async def test_other_bytes_under_a_key_are_refused(content, other):
-    await keyed(content, b"hello")
+    await upload_with_key(content, b"hello")
     content.forget_calls()
 
-    assert await keyed(content, other) == (409, "IDEMPOTENCY_KEY_REUSED", None)
+    assert await upload_with_key(content, other) == (409, "IDEMPOTENCY_KEY_REUSED", None)
     assert content.calls() == []
 
 
 async def test_chunked_uploads_under_a_key_are_compared_by_digest(content):
-    await keyed(content, parts(b"hel", b"lo"))
+    await upload_with_key(content, parts(b"hel", b"lo"))
     content.forget_calls()
 
-    assert await keyed(content, parts(b"h", b"ello")) == (200, None, "true")
-    assert await keyed(content, parts(b"hel", b"p")) == (409, "IDEMPOTENCY_KEY_REUSED", None)
+    assert await upload_with_key(content, parts(b"h", b"ello")) == (200, None, "true")
+    assert await upload_with_key(content, parts(b"hel", b"p")) == (
+        409,
+        "IDEMPOTENCY_KEY_REUSED",
+        None,
+    )
     assert content.calls() == []
 
 
 async def test_a_refusal_before_the_body_is_replayed_for_any_body(content):
     token = await content.token(("file_id", content.id("boats"), "block"))
 
-    assert await keyed(content, b"hello", token=token) == (404, "BLOCKED", None)
-    assert await keyed(content, b"other", token=token) == (404, "BLOCKED", "true")
+    assert await upload_with_key(content, b"hello", token=token) == (404, "BLOCKED", None)
+    assert await upload_with_key(content, b"other", token=token) == (404, "BLOCKED", "true")

@@ -4,7 +4,7 @@ import pytest
 from content_world import column
 
 
-def done(response):
+def successful_body(response):
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -22,7 +22,7 @@ async def read(content, file_id):
 async def test_an_upload_stores_the_bytes(content, size):
     data = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
 
-    body = done(await upload(content, data))
+    body = successful_body(await upload(content, data))
 
     assert body["success"] is True
     assert {body["errorMessage"], body["errorCode"]} == {None}
@@ -50,7 +50,9 @@ async def test_an_upload_gets_the_declared_mime_type(content, query, announced, 
     params = {"fileName": "new.txt", "folderId": content.id("boats"), **query}
     headers = {"content-type": announced.encode("latin-1")}
 
-    done(await content.call("POST", "/files/upload", params=params, content=b"x", headers=headers))
+    successful_body(
+        await content.call("POST", "/files/upload", params=params, content=b"x", headers=headers)
+    )
 
     (call,) = [call for call in content.calls() if call["method"] == "PUT"]
     assert call["headers"]["content-type"] == sent
@@ -61,7 +63,7 @@ async def test_an_upload_in_chunks_of_unknown_size_is_stored(content):
         for _ in range(7):
             yield b"0123456789" * 1000
 
-    body = done(await upload(content, chunks()))
+    body = successful_body(await upload(content, chunks()))
 
     assert (await read(content, body["fileId"]))["size"] == 70_000
 
@@ -135,9 +137,9 @@ async def test_a_taken_name_is_a_conflict_by_default(content):
 
     response = await upload(content, b"x", **taken)
     assert (response.status_code, response.json()["error"]) == (409, "NAME_CONFLICT")
-    renamed = done(await upload(content, b"x", conflictBehavior="rename", **taken))
+    renamed = successful_body(await upload(content, b"x", conflictBehavior="rename", **taken))
     assert renamed["fileId"] != content.id("sketch")
-    replaced = done(await upload(content, b"xy", conflictBehavior="replace", **taken))
+    replaced = successful_body(await upload(content, b"xy", conflictBehavior="replace", **taken))
     assert replaced["fileId"] == content.id("sketch")
     assert (await read(content, replaced["fileId"]))["size"] == 2
 
@@ -156,7 +158,7 @@ async def test_a_small_file_is_uploaded_by_graphql(content):
 async def test_a_folder_is_created(content):
     written = {"name": "New", "parentFolderId": content.id("boats")}
 
-    body = done(await content.call("POST", "/folders", json=written))
+    body = successful_body(await content.call("POST", "/folders", json=written))
 
     folder = await read(content, body["fileId"])
     assert (folder["name"], folder["isFolder"], folder["parentFolderId"]) == (
@@ -169,7 +171,7 @@ async def test_a_folder_is_created(content):
 
 
 async def test_a_folder_without_parent_is_created_in_the_default_library(content):
-    body = done(await content.call("POST", "/folders", json={"name": "Top"}))
+    body = successful_body(await content.call("POST", "/folders", json={"name": "Top"}))
 
     assert (await read(content, body["fileId"]))["parentFolderId"] == content.id("own")
 
@@ -177,7 +179,7 @@ async def test_a_folder_without_parent_is_created_in_the_default_library(content
 async def test_a_file_is_renamed(content):
     path = f"/files/{content.id('notes')}/rename"
 
-    body = done(await content.call("PATCH", path, json={"newName": "later.txt"}))
+    body = successful_body(await content.call("PATCH", path, json={"newName": "later.txt"}))
 
     assert body["fileId"] == content.id("notes")
     assert (await read(content, content.id("notes")))["name"] == "later.txt"
@@ -213,7 +215,7 @@ async def test_a_name_that_the_provider_reserves_is_400_and_changes_nothing(cont
 
 async def test_a_file_is_moved(content):
     path = f"/files/{content.id('notes')}/move"
-    body = done(
+    body = successful_body(
         await content.call("PATCH", path, json={"destinationFolderId": content.id("boats")})
     )
 
@@ -262,7 +264,7 @@ async def test_deleting_a_folder_deletes_its_contents(content):
 async def test_a_stale_etag_changes_nothing(content):
     path = f"/files/{content.id('notes')}"
     tag = (await content.get(path)).headers["etag"]
-    done(await content.call("PATCH", f"{path}/rename", json={"newName": "one.txt"}))
+    successful_body(await content.call("PATCH", f"{path}/rename", json={"newName": "one.txt"}))
 
     response = await content.call("DELETE", path, headers={"if-match": tag})
 
@@ -274,12 +276,14 @@ async def test_a_permission_is_created_changed_and_deleted(content):
     path = f"/files/{content.id('house')}"
     written = {"type": "user", "role": "reader", "emailAddress": "bob@x.example"}
 
-    share_result = done(await content.call("POST", f"{path}/share", json=written))
+    share_result = successful_body(await content.call("POST", f"{path}/share", json=written))
     permission = share_result["permissionId"]
     assert permission
     permission_path = f"{path}/permissions/{permission}"
     assert (
-        done(await content.call("PATCH", permission_path, json={"role": "writer"}))["success"]
+        successful_body(await content.call("PATCH", permission_path, json={"role": "writer"}))[
+            "success"
+        ]
         is True
     )
     permissions = (await content.get(f"{path}/permissions")).json()["permissions"]
