@@ -1,5 +1,5 @@
 """
-The committed artefacts, built from code: `./run schema` writes them, a test compares them.
+Builds the committed artefacts from code: `./run schema` writes them, a test compares them.
 
     python -m gateway.artefacts.__main__
 """
@@ -11,7 +11,8 @@ from types import MappingProxyType
 import orjson
 
 from gateway.artefacts.commands_page import commands_page
-from gateway.artefacts.settings_page import code_map, settings_table
+from gateway.artefacts.modules_page import code_map
+from gateway.artefacts.settings_page import settings_table
 from gateway.http.openapi import access_document
 from graph import schema
 

@@ -1,4 +1,4 @@
-"""`docs/reference/commands.md`, written by code from the commands themselves."""
+"""`docs/reference/commands.md`: every command with its arguments and options."""
 
 import re
 from collections.abc import Iterator
@@ -29,57 +29,61 @@ the shell. Progress of long work is shown only on a terminal, colours not where 
 
 
 def commands_page() -> str:
-    """Return the page: a table of all commands by group, then each with what it takes."""
+    """Return the page: a table of all commands by group, then each with its parameters."""
     root = typer.main.get_command(app)
     context = typer.Context(root, info_name=NAME)
-    found = list(_leaves(root, context, ()))
+    commands = list(_leaves(root, context, ()))
     lines = [_HEAD]
-    for panel in dict.fromkeys(panel for panel, *_ in found):
-        lines += [f"## {panel}", "", "| Command | Does |", "|---|---|"]
-        for group, words, command in found:
-            if group == panel:
+    for group in dict.fromkeys(group for group, *_ in commands):
+        lines += [f"## {group}", "", "| Command | Does |", "|---|---|"]
+        for command_group, words, command in commands:
+            if command_group == group:
                 link = "-".join(words)
                 lines.append(f"| [`{' '.join(words)}`](#{link}) | {_first(command)} |")
         lines.append("")
     lines += ["## Each of them", ""]
-    for _, words, command in found:
-        lines += _described(words, command)
+    for _, words, command in commands:
+        lines += _describe(words, command)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _leaves(
-    command: Any, context: Any, words: tuple[str, ...], panel: str = ""
+    command: Any, context: Any, words: tuple[str, ...], group: str = ""
 ) -> Iterator[tuple[str, tuple[str, ...], Any]]:
-    """Walk the tree of commands; yield its group, its words and itself for each that runs."""
+    """Yield group, words and command of every command in the tree that can be run."""
     if not hasattr(command, "commands") or (words and command.invoke_without_command):
-        yield panel, words, command
+        yield group, words, command
     if hasattr(command, "commands"):
         for name in command.list_commands(context):
-            below = command.commands[name]
-            group = panel or below.rich_help_panel
-            yield from _leaves(below, context, (*words, name), group)
+            child = command.commands[name]
+            yield from _leaves(child, context, (*words, name), group or child.rich_help_panel)
 
 
-def _described(words: tuple[str, ...], command: Any) -> Iterator[str]:
-    taken = [one for one in command.params if not one.hidden and "--help" not in one.opts]
-    arguments = [one for one in taken if one.param_type_name == "argument"]
-    options = [one for one in taken if one.param_type_name == "option"]
-    usage = " ".join([NAME, *words, *(["[OPTIONS]"] if options else []), *map(_shown, arguments)])
+def _describe(words: tuple[str, ...], command: Any) -> Iterator[str]:
+    parameters = [
+        parameter
+        for parameter in command.params
+        if not parameter.hidden and "--help" not in parameter.opts
+    ]
+    arguments = [item for item in parameters if item.param_type_name == "argument"]
+    options = ["[OPTIONS]"] if len(arguments) < len(parameters) else []
+    usage = " ".join([NAME, *words, *options, *map(_metavar, arguments)])
     yield from (f"### {' '.join(words)}", "", "```", usage, "```", "", _joined(command.help), "")
-    if taken:
+    if parameters:
         yield from ("| | Takes | Meaning |", "|---|---|---|")
-        yield from (f"| {_named(one)} | {_kind(one)} | {_meaning(one)} |" for one in taken)
+        for parameter in parameters:
+            yield f"| {_names(parameter)} | {_kind(parameter)} | {_meaning(parameter)} |"
         yield ""
 
 
-def _named(parameter: Any) -> str:
+def _names(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
-        return f"`{_shown(parameter)}`"
+        return f"`{_metavar(parameter)}`"
     names = [*parameter.opts, *parameter.secondary_opts]
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _shown(parameter: Any) -> str:
+def _metavar(parameter: Any) -> str:
     name = (parameter.metavar or parameter.name).strip("[]").upper()
     many = " …" if parameter.nargs != 1 else ""
     return f"{name}{many}" if parameter.required else f"[{name}{many}]"

@@ -1,8 +1,5 @@
-"""Tables of the reference documentation that are written by code: `docs/reference`."""
+"""`docs/reference/settings.md`: every setting with its variable, default and meaning."""
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import SecretStr
@@ -40,23 +37,3 @@ def _default(field: Any) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-_PACKAGES = ("policy", "providers", "graph", "rest_compat", "gateway")  # in import order
-
-
-def code_map(sources: Path) -> str:
-    """Return one sentence per module below *sources*: the first of its docstring."""
-    lines = ["# Code map", "", "One sentence per file, in import order; written by code.", ""]
-    for package in _PACKAGES:
-        lines += [f"## {package}", "", "| File | Answers |", "|---|---|"]
-        lines += [f"| `{name}` | {_escaped(said)} |" for name, said in _modules(sources / package)]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _modules(package: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted(package.rglob("*.py")):
-        said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-        first = " ".join(said.strip().split("\n\n")[0].split())
-        yield str(path.relative_to(package)), first

@@ -11,8 +11,6 @@ import typer
 Result = TypeVar("Result")
 Progress = Callable[[int, int | None], None]  # units done, and their total if it is known
 
-_DEMO_MODULES = ("icalendar", "dateutil")  # of the extra `demo`
-
 
 def info(text: str) -> None:
     """Write a message to standard error."""
@@ -148,12 +146,16 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
             return (f"AGW_DATABASE_URL is no database URL: {forms}",)
         case DBAPIError() | sqlite.Error():
             return (f"The database refused: {reason(problem)}",)
-        case ModuleNotFoundError() if problem.name in _DEMO_MODULES:
+        case ModuleNotFoundError() if _is_of_demo_extra(problem.name or ""):
             return ("The demo needs the extra packages: pip install 'access-gateway[demo]'.",)
         case OSError():
             return (f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "),)
         case _:
             return ()
+
+
+def _is_of_demo_extra(module: str) -> bool:
+    return module.partition(".")[0] in {"icalendar", "dateutil"}
 
 
 def settings_errors(problem: Any) -> Iterator[str]:

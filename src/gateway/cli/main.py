@@ -1,4 +1,4 @@
-"""`access-gateway`: every command, each of which imports what it needs when it runs."""
+"""`access-gateway`: all commands, by the groups of the help page."""
 
 import os
 import sys
@@ -37,10 +37,10 @@ _GROUPS = (RUNNING, ACCESS, ACCOUNTS, ASKING, STORE)
 
 
 class _Grouped(TyperGroup):
-    """Lists commands and groups of commands alike in the order of the page's groups."""
+    """Lists commands and groups of commands in the order of the help page's groups."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # typer's own kind of context
-        """Return the names, those of one group together."""
+        """Return the names, sorted by group."""
         return sorted(
             super().list_commands(ctx),
             key=lambda name: _GROUPS.index(self.commands[name].rich_help_panel),  # type: ignore[attr-defined]  # typer's
@@ -84,15 +84,15 @@ def run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
-        _hand_over()
+        _flush_output()
 
 
-def _hand_over() -> None:
-    """Write what is left; when nobody reads on (`| head`), the interpreter shall not complain."""
-    written = sys.__stdout__  # typer puts another in its place when it met the same
-    if written is None:
+def _flush_output() -> None:
+    """Flush standard output; a reader that is gone (`| head`) causes no error message."""
+    stdout = sys.__stdout__  # typer replaces sys.stdout after a broken pipe
+    if stdout is None:
         return
     try:
-        written.flush()
+        stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), written.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())

@@ -1,1 +1,9 @@
-"""What `doctor` looks at, each part in a file of its own."""
+"""
+The checks of `doctor`.
+
+    findings    the result of a check
+    deployment  settings, secrets, folder and pages
+    stores      database, Redis and clocks
+    accounts    credentials, connections and upstreams
+    runner      all checks in order
+"""

@@ -1,4 +1,4 @@
-"""What can be said of a deployment without asking anybody: settings, secrets, folder, pages."""
+"""Checks without network: settings, secrets, data folder, pages, SQLite, processes, address."""
 
 import os
 import stat
@@ -60,26 +60,27 @@ def keyring_of(settings: Settings) -> Keyring:
 
 
 def folder(settings: Settings) -> Finding:
-    """Check that the data folder can be written, and read by its owner alone."""
-    place = settings.data_dir.absolute()
-    there = next(one for one in (place, *place.parents) if one.exists())
-    if not there.is_dir():
-        return fail("data folder", f"{there} is no folder", "Set AGW_DATA_DIR to a folder.")
+    """Check that the data folder is writable, and readable by its owner alone."""
+    data_dir = settings.data_dir.absolute()
+    existing = next(path for path in (data_dir, *data_dir.parents) if path.exists())
+    if not existing.is_dir():
+        return fail("data folder", f"{existing} is no folder", "Set AGW_DATA_DIR to a folder.")
     try:
-        with tempfile.TemporaryFile(dir=there):
+        with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as problem:
         remedy = "Make it writable for the user that serves, or set AGW_DATA_DIR."
-        return fail("data folder", f"{there}: {problem.strerror}", remedy)
-    open_files = [file.name for file in place.glob("*.db") if _open_to_others(file)]
+        return fail("data folder", f"{existing}: {problem.strerror}", remedy)
+    open_files = [file.name for file in data_dir.glob("*.db") if _open_to_others(file)]
     if open_files:
         remedy = f"chmod 600 {' '.join(open_files)}"
         return warn("data folder", f"others may read {', '.join(open_files)}", remedy)
-    return ok("data folder", f"{place} {'can be written' if place == there else 'can be made'}")
+    possible = "can be written" if data_dir == existing else "can be made"
+    return ok("data folder", f"{data_dir} {possible}")
 
 
 def pages() -> Finding:
-    """Check that the explorer and the REST reference are there."""
+    """Check that the explorer and the REST reference are installed."""
     static = Path(graph.__file__).parent / "static"
     missing = [page for page in _PAGES if not (static / page).is_file()]
     if missing:
@@ -90,37 +91,37 @@ def pages() -> Finding:
 
 def library() -> Finding:
     """Check the SQLite library."""
-    found = ".".join(map(str, sqlite.version()))
+    installed = ".".join(map(str, sqlite.version()))
     if sqlite.safe_for_many_processes():
-        return ok("sqlite", f"SQLite {found}")
-    wanted = ".".join(map(str, sqlite.SAFE_VERSION))
+        return ok("sqlite", f"SQLite {installed}")
+    safe = ".".join(map(str, sqlite.SAFE_VERSION))
     return warn(
         "sqlite",
-        f"SQLite {found} may corrupt a file that several processes write",
-        f"Serve with one worker and stop it for commands, or install {wanted} (pysqlite3).",
+        f"SQLite {installed} may corrupt a file that several processes write",
+        f"Serve with one worker and stop it for commands, or install {safe} (pysqlite3).",
     )
 
 
 def processes(settings: Settings, *, embedded: bool) -> Finding:
-    """Check that as many processes as are told of may share what they have; *embedded*: SQLite."""
+    """Check that the configured processes can share database and counters; *embedded*: SQLite."""
     name, counting = "processes", settings.counting
-    said = f"workers here: {settings.workers}, processes in all: {counting}"
+    count = f"workers here: {settings.workers}, processes in all: {counting}"
     if settings.workers > 1 and embedded and not sqlite.safe_for_many_processes():
-        return fail(name, f"{said}, on an old SQLite", "Set AGW_WORKERS=1 or use PostgreSQL.")
+        return fail(name, f"{count}, on an old SQLite", "Set AGW_WORKERS=1 or use PostgreSQL.")
     if counting > settings.workers and embedded:
         remedy = "Set AGW_DATABASE_URL to a PostgreSQL that all machines reach."
-        return fail(name, f"{said}, but the database is a file of this machine", remedy)
+        return fail(name, f"{count}, but the database is a file of this machine", remedy)
     if counting < settings.workers:
         remedy = "Set AGW_PROCESSES to the number on all machines, or leave it out."
-        return warn(name, said, remedy)
+        return warn(name, count, remedy)
     if counting > 1 and not settings.redis_url:
         remedy = "Set AGW_REDIS_URL; without it each process counts for itself."
-        return warn(name, f"{said}, but nothing in which they count together", remedy)
-    return ok(name, said)
+        return warn(name, f"{count}, but nothing in which they count together", remedy)
+    return ok(name, count)
 
 
 def address(settings: Settings) -> Finding:
-    """Check the address that clients are told."""
+    """Check the address in links to this deployment."""
     if settings.public_url is None and settings.host in _ANYWHERE:
         remedy = "Set AGW_PUBLIC_URL to the address that clients use."
         return warn("address", f"links would lead to {settings.base_url}", remedy)
@@ -130,7 +131,7 @@ def address(settings: Settings) -> Finding:
 
 
 def local(settings: Settings, *, embedded: bool) -> Iterator[Finding]:
-    """Make every check of this file that needs readable settings."""
+    """Run every check of this module that needs readable settings."""
     yield secrets(settings)
     yield folder(settings)
     yield pages()

@@ -1,4 +1,4 @@
-"""What a check found, and what to do about it."""
+"""The result of a check, and its remedy."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Outcome(StrEnum):
-    """How a check ended; a warning is something that works, but not as it should."""
+    """Outcome of a check; a warning: it works, but not as it should."""
 
     OK = "ok"
     WARN = "warn"
@@ -30,7 +30,7 @@ class Finding:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """The same as JSON."""
         return {
             "name": self.name,
             "outcome": self.outcome.value,
@@ -40,20 +40,20 @@ class Finding:
 
 
 def ok(name: str, detail: str) -> Finding:
-    """All is well."""
+    """Return a finding: nothing is wrong."""
     return Finding(name, Outcome.OK, detail)
 
 
 def warn(name: str, detail: str, remedy: str) -> Finding:
-    """It works, but not as it should."""
+    """Return a finding: it works, but not as it should."""
     return Finding(name, Outcome.WARN, detail, remedy)
 
 
 def fail(name: str, detail: str, remedy: str) -> Finding:
-    """It does not work."""
+    """Return a finding: it does not work."""
     return Finding(name, Outcome.FAIL, detail, remedy)
 
 
-def unknown(name: str, because: str) -> Finding:
-    """Nothing can be said while the check *because* fails."""
-    return warn(name, "not looked at", f"Mend {because!r} first.")
+def unknown(name: str, failed: str) -> Finding:
+    """Return a finding: the check was not made because the check *failed* failed."""
+    return warn(name, "not looked at", f"Mend {failed!r} first.")

@@ -1,4 +1,4 @@
-"""All checks, in an order in which each needs only what was found well before it."""
+"""Runs all checks, in an order in which each needs only what earlier ones results working."""
 
 from gateway.cli.checkup import accounts, deployment, stores
 from gateway.cli.checkup.findings import Finding, Outcome, fail, unknown
@@ -8,37 +8,37 @@ from gateway.store.database import Database
 
 
 async def run_checks(*, offline: bool) -> list[Finding]:
-    """Make every check; *offline* leaves out those that call upstreams."""
-    settings, found = deployment.read()
+    """Run every check; *offline* leaves out those that call upstreams."""
+    settings, results = deployment.read()
     if settings is None:
-        return found
+        return results
     try:
         store = Database.open(settings.database)
     except Exception:  # noqa: BLE001 - whatever the URL's dialect raises
         remedy = "sqlite+aiosqlite:///FILE or postgresql+asyncpg://USER:PASSWORD@HOST/NAME"
-        return [*found, fail("database", "AGW_DATABASE_URL is no database URL", remedy)]
+        return [*results, fail("database", "AGW_DATABASE_URL is no database URL", remedy)]
     try:
-        found += deployment.local(settings, embedded=store.path is not None)
-        found += await _stores(store, settings, offline=offline)
+        results += deployment.local(settings, embedded=store.path is not None)
+        results += await _stores(store, settings, offline=offline)
     finally:
         await store.close()
-    return found
+    return results
 
 
 async def _stores(store: Database, settings: Settings, *, offline: bool) -> list[Finding]:
-    found = [await stores.database(store), await stores.redis(settings.redis_url)]
-    if found[0].outcome is not Outcome.OK:
-        return found + (stores.unreachable() if found[0].outcome is Outcome.FAIL else [])
-    found.append(await stores.schema(store))
-    if found[-1].outcome is not Outcome.OK:
-        return [*found, *(unknown(name, "schema") for name in ("credentials", "connections"))]
-    shared = settings.redis_url if found[1].outcome is not Outcome.FAIL else None
-    found.append(await stores.clock(store, shared))
+    results = [await stores.database(store), await stores.redis(settings.redis_url)]
+    if results[0].outcome is not Outcome.OK:
+        return results + (stores.unreachable() if results[0].outcome is Outcome.FAIL else [])
+    results.append(await stores.schema(store))
+    if results[-1].outcome is not Outcome.OK:
+        return [*results, *(unknown(name, "schema") for name in ("credentials", "connections"))]
+    shared = settings.redis_url if results[1].outcome is not Outcome.FAIL else None
+    results.append(await stores.clock(store, shared))
     try:
-        found.append(await accounts.credentials(store, deployment.keyring_of(settings)))
+        results.append(await accounts.credentials(store, deployment.keyring_of(settings)))
     except WeakSecret:
-        found.append(unknown("credentials", "secrets"))
-    found.append(await accounts.connections(store))
+        results.append(unknown("credentials", "secrets"))
+    results.append(await accounts.connections(store))
     if not offline:
-        found.append(await accounts.providers(store, settings))
-    return found
+        results.append(await accounts.providers(store, settings))
+    return results

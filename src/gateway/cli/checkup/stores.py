@@ -1,4 +1,4 @@
-"""Whether database and Redis answer, how old the schema is, and whether the clocks agree."""
+"""Checks of the stores: database, schema version, Redis and clocks."""
 
 import asyncio
 import time
@@ -19,20 +19,20 @@ from gateway.store.leases import MAX_LEASE_SECONDS
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-PATIENCE = 5.0  # seconds that each of them gets
-_AGREE = 2.0  # seconds between two clocks that are nothing to speak of
+TIMEOUT_SECONDS = 5.0  # for each store
+_TOLERANCE_SECONDS = 2.0  # between two clocks
 
 
 async def database(store: Database) -> Finding:
-    """Ask the database something."""
+    """Check that the database answers."""
     name = "database"
     if store.path is not None and not store.path.exists():
         remedy = "`access-gateway db upgrade`, or the first start, makes it."
         return warn(name, f"there is none yet at {safe_url(store)}", remedy)
-    asked = "SELECT sqlite_version()" if store.path is not None else "SHOW server_version"
+    query = "SELECT sqlite_version()" if store.path is not None else "SHOW server_version"
     try:
-        async with asyncio.timeout(PATIENCE), store.reader.connect() as connection:
-            version = (await connection.execute(text(asked))).scalar_one()
+        async with asyncio.timeout(TIMEOUT_SECONDS), store.reader.connect() as connection:
+            version = (await connection.execute(text(query))).scalar_one()
     except (SQLAlchemyError, OSError) as problem:
         remedy = "Start it, or set AGW_DATABASE_URL to where it is."
         return fail(name, f"{safe_url(store)} does not answer: {reason(problem)}", remedy)
@@ -41,7 +41,7 @@ async def database(store: Database) -> Finding:
 
 
 async def schema(store: Database) -> Finding:
-    """Compare the schema's version with the newest."""
+    """Check that the schema has the newest version."""
     name, known = "schema", revisions.known()
     version = await revisions.current(store)
     if version == known[0]:
@@ -57,7 +57,7 @@ async def schema(store: Database) -> Finding:
 
 
 async def redis(url: "SecretStr | None") -> Finding:
-    """Ask Redis for an answer, and for what it does when it is full."""
+    """Check that Redis answers, and that it drops no keys when it is full."""
     name = "redis"
     if url is None:
         return ok(name, "none: every process counts for itself")
@@ -66,9 +66,9 @@ async def redis(url: "SecretStr | None") -> Finding:
     except ValueError as problem:
         return fail(name, f"AGW_REDIS_URL is no address: {problem}", "redis://HOST:6379/0")
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             await client.ping()
-            policy = await _when_full(client)
+            policy = await _eviction_policy(client)
     except (RedisError, OSError) as problem:
         remedy = "Start it, or set AGW_REDIS_URL to where it is; limits are stricter meanwhile."
         return fail(name, f"does not answer: {reason(problem)}", remedy)
@@ -80,52 +80,52 @@ async def redis(url: "SecretStr | None") -> Finding:
     return ok(name, "answers")
 
 
-async def _when_full(client: Redis) -> str | None:
-    """Return what Redis does when it is full; None where that may not be asked."""
+async def _eviction_policy(client: Redis) -> str | None:
+    """Return Redis's eviction policy; None where the server does not tell it."""
     try:
-        told = await client.config_get("maxmemory-policy")
+        config = await client.config_get("maxmemory-policy")
     except ResponseError:
         return None
-    return told.get("maxmemory-policy")
+    return config.get("maxmemory-policy")
 
 
 async def clock(store: Database, url: "SecretStr | None") -> Finding:
-    """Compare this machine's clock with those of the stores, or with what is stored."""
-    apart = [await _database_clock(store), *([] if url is None else [await _redis_clock(url)])]
-    worst = max((one for one in apart if one is not None), key=abs, default=0.0)
-    said = f"{abs(worst):.1f} seconds {'ahead of' if worst < 0 else 'behind'} the stores"
+    """Compare this machine's clock with those of the stores, or with stored times."""
+    offsets = [await _database_clock(store), *([] if url is None else [await _redis_clock(url)])]
+    worst = max((offset for offset in offsets if offset is not None), key=abs, default=0.0)
+    difference = f"{abs(worst):.1f} seconds {'ahead of' if worst < 0 else 'behind'} the stores"
     remedy = "Let both machines keep the time by NTP."
-    if abs(worst) > MAX_LEASE_SECONDS:  # leases of one process have ended for the other
-        return fail("clock", said, remedy)
-    if abs(worst) > _AGREE:
-        return warn("clock", said, remedy)
+    if abs(worst) > MAX_LEASE_SECONDS:  # a lease of one process has ended for another
+        return fail("clock", difference, remedy)
+    if abs(worst) > _TOLERANCE_SECONDS:
+        return warn("clock", difference, remedy)
     return ok("clock", "agrees with the stores")
 
 
 def unreachable() -> list[Finding]:
-    """Say of each check that needs the database that it was not made."""
+    """Return a finding for each check that needs the database and was not made."""
     return [unknown(name, "database") for name in ("schema", "credentials", "connections")]
 
 
 async def _database_clock(store: Database) -> float | None:
-    """Return how many seconds the database is ahead; of a file, how far its newest moment is."""
+    """Return how many seconds the database is ahead; for a file, the newest stored time."""
     if store.path is not None:
-        asked = "SELECT MAX(created_at) / 1000.0 FROM access_tokens"
+        query = "SELECT MAX(created_at) / 1000.0 FROM access_tokens"
     else:
-        asked = "SELECT EXTRACT(EPOCH FROM clock_timestamp())::float"
+        query = "SELECT EXTRACT(EPOCH FROM clock_timestamp())::float"
     async with store.reader.connect() as connection:
         before = time.time()
-        told: float | None = (await connection.execute(text(asked))).scalar_one()
-        here = (before + time.time()) / 2
-    if told is None:
+        stored: float | None = (await connection.execute(text(query))).scalar_one()
+        local = (before + time.time()) / 2
+    if stored is None:
         return None
-    return max(0.0, told - here) if store.path is not None else told - here
+    return max(0.0, stored - local) if store.path is not None else stored - local
 
 
 async def _redis_clock(url: "SecretStr") -> float | None:
     client = _redis(url)
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             before = time.time()
             seconds, micros = await client.time()
             return float(seconds + micros / 1_000_000 - (before + time.time()) / 2)
@@ -137,5 +137,7 @@ async def _redis_clock(url: "SecretStr") -> float | None:
 
 def _redis(url: "SecretStr") -> Redis:
     return Redis.from_url(
-        url.get_secret_value(), socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE
+        url.get_secret_value(),
+        socket_timeout=TIMEOUT_SECONDS,
+        socket_connect_timeout=TIMEOUT_SECONDS,
     )

@@ -1,1 +1,1 @@
-"""Legend to be written."""
+"""The commands, one module per command or group; each imports what it needs when it runs."""
