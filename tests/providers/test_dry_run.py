@@ -29,40 +29,40 @@ def upstream(asked):
     return Upstream(Origins(transport=httpx.MockTransport(answer)), BASE, connection=1)
 
 
-async def test_reads_go_out_in_a_rehearsal(upstream, asked):
-    with dry_run() as rehearsal:
+async def test_reads_are_sent_in_a_dry_run(upstream, asked):
+    with dry_run() as run:
         await upstream.call("GET", "me")
         await upstream.call("POST", "$batch", json={}, changes=False)
         async with upstream.stream("GET", "me", "photo"):
             pass
 
-    assert not rehearsal.ended
+    assert not run.ended
     assert asked == ["GET", "POST", "GET"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_a_call_that_does_not_say_what_it_does_ends_it(method, upstream, asked):
+async def test_a_write_that_declares_nothing_ends_a_dry_run(method, upstream, asked):
     after = False
-    with dry_run() as rehearsal:
+    with dry_run() as run:
         await upstream.call(method, "me")
         after = True
 
-    assert rehearsal.ended
+    assert run.ended
     assert not after
     assert asked == []
 
 
-async def test_a_retry_is_no_promise_that_nothing_changes(upstream, asked):
-    with dry_run() as rehearsal:
+async def test_a_retryable_post_still_counts_as_a_write(upstream, asked):
+    with dry_run() as run:
         await upstream.call("PATCH", "me", json={}, retry=True)
 
-    assert rehearsal.ended
+    assert run.ended
     assert asked == []
 
 
 @pytest.mark.parametrize("given", [False, True])
-async def test_streams_end_it_too(given, upstream, asked):
-    with dry_run() as rehearsal:
+async def test_a_streamed_write_ends_a_dry_run(given, upstream, asked):
+    with dry_run() as run:
         way = (
             upstream.open_stream("PUT", f"{BASE}/x", content=b"x")
             if given
@@ -71,46 +71,46 @@ async def test_streams_end_it_too(given, upstream, asked):
         async with way:
             pass
 
-    assert rehearsal.ended
+    assert run.ended
     assert asked == []
 
 
-async def test_what_handles_failures_does_not_go_on(upstream, asked):
-    with dry_run() as rehearsal:
+async def test_handlers_of_failures_do_not_continue_a_dry_run(upstream, asked):
+    with dry_run() as run:
         try:
             await upstream.call("DELETE", "x")
         except Exception:  # noqa: BLE001 - as broad as anybody might be
             await upstream.call("GET", "x")
 
-    assert rehearsal.ended
+    assert run.ended
     assert asked == []
 
 
-async def test_tasks_of_a_rehearsal_are_rehearsed(upstream, asked):
-    with dry_run() as rehearsal:
+async def test_tasks_of_a_dry_run_belong_to_it(upstream, asked):
+    with dry_run() as run:
         await asyncio.gather(
             *(upstream.call(method, "x") for method in ("GET", "POST")), return_exceptions=True
         )
 
-    assert rehearsal.ended
+    assert run.ended
     assert asked == ["GET"]
 
 
-async def test_what_is_not_rehearsed_goes_out_meanwhile(upstream, asked):
+async def test_concurrent_requests_outside_a_dry_run_are_sent(upstream, asked):
     async def real():
         await upstream.call("POST", "x", json={})
 
     outside = asyncio.create_task(real())
-    with dry_run() as rehearsal:
+    with dry_run() as run:
         await outside
     await upstream.call("DELETE", "x")
 
-    assert not rehearsal.ended
+    assert not run.ended
     assert asked == ["POST", "DELETE"]
 
 
 @pytest.mark.parametrize(
-    ("one", "goes_out"),
+    ("batched", "is_sent"),
     [
         (BatchRequest(("me",)), True),
         (BatchRequest(("me", "read"), method="POST", changes=False), True),
@@ -118,10 +118,10 @@ async def test_what_is_not_rehearsed_goes_out_meanwhile(upstream, asked):
         (BatchRequest(("me",), method="DELETE"), False),
     ],
 )
-async def test_a_batch_is_as_harmless_as_each_of_its_calls(one, goes_out, upstream, asked):
-    asks = {"read": BatchRequest(("you",)), "it": one}
-    with dry_run() as rehearsal, suppress(ProviderFailure):  # the answer is no batch's
+async def test_a_batch_is_a_write_when_one_of_its_calls_is(batched, is_sent, upstream, asked):
+    asks = {"read": BatchRequest(("you",)), "it": batched}
+    with dry_run() as run, suppress(ProviderFailure):  # the response is not that of a batch
         await read_all(upstream, asks)
 
-    assert rehearsal.ended is not goes_out
-    assert asked == (["POST"] if goes_out else [])
+    assert run.ended is not is_sent
+    assert asked == (["POST"] if is_sent else [])

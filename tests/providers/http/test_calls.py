@@ -70,7 +70,7 @@ def ok(content=b"{}", status=200, **headers):
     )
 
 
-async def test_a_read_says_who_asks_and_what_it_understands():
+async def test_a_read_sends_its_user_agent_and_accept_headers():
     server = Server(ok())
     await connect(server, credentials=Fixed()).call(
         "GET", "me", "a b", params=[("$top", "5"), ("q", "x&y")]
@@ -87,14 +87,14 @@ async def test_a_read_says_who_asks_and_what_it_understands():
     }
 
 
-async def test_a_bare_token_stands_alone():
+async def test_an_empty_scheme_sends_the_bare_token():
     server = Server(ok())
     await connect(server, credentials=Fixed(scheme="")).call("GET", "me")
 
     assert server.asked[0].headers["authorization"] == "token"
 
 
-async def test_json_is_sent_with_its_type_and_own_headers_win():
+async def test_json_is_sent_with_its_content_type_and_given_headers_override():
     server = Server(ok())
     await connect(server).call(
         "PATCH", "me", json={"a": [1, None]}, headers={"if-match": "*", "accept": "text/plain"}
@@ -107,7 +107,7 @@ async def test_json_is_sent_with_its_type_and_own_headers_win():
     assert request.headers["if-match"] == "*"
 
 
-async def test_an_answer_has_lower_case_headers_and_a_decompressed_body():
+async def test_a_response_has_lower_case_headers_and_a_decompressed_body():
     def server(request):
         return httpx.Response(
             201,
@@ -138,7 +138,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-async def test_a_body_that_is_not_as_agreed_is_broken(body):
+async def test_a_body_that_cannot_be_decoded_is_broken(body):
     answer = await connect(Server(ok(body))).call("GET", "me")
     with pytest.raises(Broken):
         answer.decode(Shape)
@@ -165,7 +165,7 @@ STATUSES = {
 
 
 @pytest.mark.parametrize(("status", "failure"), STATUSES.items())
-async def test_a_status_means_one_failure(status, failure):
+async def test_each_status_maps_to_one_failure(status, failure):
     with pytest.raises(failure) as caught:
         await connect(Server(ok(status=status))).call("POST", "things")
 
@@ -174,7 +174,7 @@ async def test_a_status_means_one_failure(status, failure):
         assert caught.value.status == status
 
 
-async def test_an_accepted_status_is_an_answer():
+async def test_an_accepted_status_is_returned():
     server = Server(ok(status=302, location="https://elsewhere.test/file?sig=1"))
     answer = await connect(server).call("GET", "content", accept=(302,))
 
@@ -182,7 +182,7 @@ async def test_an_accepted_status_is_an_answer():
     assert len(server.asked) == 1
 
 
-async def test_the_protocol_has_the_last_word_on_refusals():
+async def test_the_classifier_overrides_the_status():
     def classify(answer):
         return Locked() if b"locked" in answer.body else None
 
@@ -193,13 +193,13 @@ async def test_the_protocol_has_the_last_word_on_refusals():
         await upstream.call("POST", "a")
 
 
-async def test_a_refusal_that_the_protocol_cannot_read_means_its_status():
+async def test_a_failing_classifier_falls_back_to_the_status():
     upstream = connect(Server(ok(b"<html>", 404)), classify=lambda answer: answer.decode(Shape))
     with pytest.raises(Missing):
         await upstream.call("GET", "a")
 
 
-async def test_a_throttle_in_disguise_is_remembered():
+async def test_a_throttle_found_by_the_classifier_is_remembered():
     server = Server(ok(b"rateLimitExceeded", 403))
     upstream = connect(server, classify=lambda _: Throttled(40))
     for _ in range(2):
@@ -210,7 +210,7 @@ async def test_a_throttle_in_disguise_is_remembered():
     assert len(server.asked) == 1
 
 
-async def test_a_throttle_inside_a_good_answer_can_be_remembered():
+async def test_a_throttle_reported_in_a_2xx_response_can_be_remembered():
     server = Server(ok())
     upstream = connect(server)
     await upstream.call("POST", "v2")
@@ -221,12 +221,12 @@ async def test_a_throttle_inside_a_good_answer_can_be_remembered():
     assert len(server.asked) == 1
 
 
-async def test_401_without_credentials_needs_a_person():
+async def test_401_without_credentials_needs_reauth():
     with pytest.raises(NeedsReauth):
         await connect(Server(ok(status=401))).call("GET", "a")
 
 
-async def test_401_of_a_new_token_says_where_to_reconnect():
+async def test_401_of_a_new_token_names_the_reconnect_url():
     class Renewing:
         scheme = "Bearer"
 
@@ -271,7 +271,7 @@ async def test_a_token_that_cannot_be_fetched_leaves_a_write_unsent(failure, exp
     ("method", "retry", "requests"),
     [("GET", None, 2), ("GET", False, 1), ("POST", None, 1), ("POST", True, 2), ("PUT", None, 1)],
 )
-async def test_only_what_may_be_repeated_is(method, retry, requests):
+async def test_only_calls_that_may_be_repeated_are_retried(method, retry, requests):
     server = Server(httpx.ReadError("reset"), ok())
     upstream = connect(server)
     if requests == 1:
@@ -291,7 +291,7 @@ async def test_a_body_over_the_limit_is_broken():
     assert len((await upstream.call("GET", "a", max_bytes=1001)).body) == 1001
 
 
-async def test_a_request_whose_time_is_over_is_not_passed_on():
+async def test_a_request_past_its_deadline_is_not_sent():
     server = Server(ok())
     upstream = connect(server)
     mark = deadline.set(time.monotonic() - 1)
@@ -305,7 +305,7 @@ async def test_a_request_whose_time_is_over_is_not_passed_on():
     assert server.asked == []
 
 
-async def test_a_call_lasts_no_longer_than_the_request_it_serves():
+async def test_a_call_ends_by_the_deadline_of_the_request_it_serves():
     async def silent(request):
         await asyncio.Event().wait()
 
@@ -319,7 +319,7 @@ async def test_a_call_lasts_no_longer_than_the_request_it_serves():
     assert caught.value.sent is True
 
 
-async def test_calls_of_one_connection_share_its_places():
+async def test_calls_of_one_connection_share_its_concurrency_limit():
     running = most = 0
 
     async def slow(request):
@@ -346,7 +346,7 @@ async def test_cookies_of_one_account_are_not_sent_for_another():
     assert ["cookie" in request.headers for request in server.asked] == [False, False]
 
 
-async def test_nothing_of_a_call_is_logged(caplog):
+async def test_calls_are_not_logged(caplog):
     caplog.set_level(logging.DEBUG)
     await connect(Server(ok()), credentials=Fixed("secret")).call(
         "GET", "search", params=[("q", "private words")]
@@ -355,7 +355,7 @@ async def test_nothing_of_a_call_is_logged(caplog):
     assert [r for r in caplog.records if r.name.startswith(("httpx", "providers"))] == []
 
 
-async def test_an_app_of_this_process_answers_for_its_origin():
+async def test_an_app_of_this_process_serves_its_origin():
     async def app(scope, receive, send):
         assert (scope["path"], scope["query_string"]) == ("/sandbox/me", b"a=b")
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -369,7 +369,7 @@ async def test_an_app_of_this_process_answers_for_its_origin():
     await origins.aclose()
 
 
-async def test_an_app_that_stops_without_an_answer_broke_off():
+async def test_an_app_that_ends_without_a_response_is_unreachable():
     async def app(scope, receive, send):
         pass
 
@@ -382,7 +382,7 @@ async def test_an_app_that_stops_without_an_answer_broke_off():
     assert caught.value.sent is True
 
 
-async def test_a_streamed_answer_is_read_piece_by_piece():
+async def test_a_streamed_response_is_read_chunk_by_chunk():
     server = Server(ok(b"hello", content_type="text/plain"))
     async with connect(server, credentials=Fixed()).stream("GET", "file") as answer:
         body = b"".join([piece async for piece in answer.chunks])
@@ -391,7 +391,7 @@ async def test_a_streamed_answer_is_read_piece_by_piece():
     assert server.asked[0].headers["authorization"] == "Bearer token"
 
 
-async def test_a_streamed_refusal_is_raised_on_entering():
+async def test_a_streamed_error_is_raised_on_entering():
     with pytest.raises(Missing):
         async with connect(Server(ok(status=404))).stream("GET", "file"):
             pytest.fail("there is nothing to read")
@@ -403,13 +403,13 @@ async def test_a_stream_over_the_limit_is_broken():
             [piece async for piece in answer.chunks]
 
 
-async def test_an_error_of_the_reader_is_the_readers_own():
+async def test_an_exception_of_the_reader_passes_unchanged():
     with pytest.raises(OSError, match="disk full"):
         async with connect(Server(ok())).stream("GET", "file"):
             raise OSError("disk full")
 
 
-async def test_a_pre_authenticated_url_is_called_without_credentials():
+async def test_a_preauthenticated_url_is_called_without_credentials():
     server = Server(ok(b"bytes"))
     upstream = connect(server, credentials=Fixed(), hosts=("cdn.test",))
     async with upstream.open_stream("GET", "https://cdn.test/f?sig=1") as answer:
@@ -424,7 +424,7 @@ async def test_our_credentials_never_leave_our_origin():
         upstream.open_stream("GET", "https://cdn.test/f", authorised=True)
 
 
-async def test_an_upload_of_pieces_is_sent_with_its_length():
+async def test_a_streamed_upload_is_sent_with_its_length():
     async def body():
         yield b"ab"
         yield b"cd"

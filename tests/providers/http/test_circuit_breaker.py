@@ -123,7 +123,7 @@ def test_nineteen_failures_are_too_few_and_the_twentieth_opens():
     assert breaker.open
 
 
-def test_old_failures_are_forgotten():
+def test_failures_older_than_the_window_do_not_count():
     clock = Hand()
     breaker = CircuitBreaker(clock)
     outcomes(breaker, succeeded=False, count=19)
@@ -133,7 +133,7 @@ def test_old_failures_are_forgotten():
     assert not breaker.open
 
 
-def test_a_cancelled_probe_makes_room_for_another():
+def test_a_cancelled_probe_allows_another():
     clock = Hand()
     breaker = CircuitBreaker(clock)
     outcomes(breaker, succeeded=False, count=20)
@@ -144,7 +144,7 @@ def test_a_cancelled_probe_makes_room_for_another():
     assert breaker.admit().probe
 
 
-def test_an_outcome_from_before_the_rest_does_not_close():
+def test_an_outcome_of_an_earlier_generation_is_ignored():
     clock = Hand()
     breaker = CircuitBreaker(clock)
     early = breaker.admit()

@@ -23,7 +23,7 @@ def watched(server, **options):
     ("status", "tries"),
     [(200, ["200"]), (404, ["404"]), (429, ["429"]), (503, ["503", "503"])],
 )
-async def test_every_try_is_told_with_its_status(status, tries):
+async def test_every_attempt_is_reported_with_its_status(status, tries):
     upstream, told = watched(lambda _: httpx.Response(status, json={}))
 
     try:
@@ -38,7 +38,7 @@ async def test_every_try_is_told_with_its_status(status, tries):
     assert "canary" not in str([dataclasses.astuple(one) for one in told])
 
 
-async def test_no_answer_is_broken():
+async def test_an_attempt_without_a_response_is_broken():
     def server(_):
         raise httpx.ConnectError("canary")
 
@@ -49,7 +49,7 @@ async def test_no_answer_is_broken():
     assert {one.outcome for one in told} == {"broken"}
 
 
-async def test_no_answer_in_time_is_late():
+async def test_an_attempt_that_times_out_is_late():
     async def server(_):
         await asyncio.Event().wait()
 
@@ -60,7 +60,7 @@ async def test_no_answer_in_time_is_late():
     assert [one.outcome for one in told] == ["late"]
 
 
-async def test_what_nobody_wants_any_more_is_cancelled():
+async def test_an_abandoned_attempt_is_cancelled():
     arrived = asyncio.Event()
 
     async def server(_):

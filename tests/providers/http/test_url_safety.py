@@ -72,7 +72,7 @@ def _pairs(url):
     return query.split("&") if query else []
 
 
-async def test_a_segment_that_climbs_is_not_called():
+async def test_a_dot_segment_is_not_called():
     transport = Recording()
     upstream = Upstream(Origins(transport=transport), BASE, connection=1)
     for segment in ("", ".", ".."):
@@ -139,7 +139,7 @@ def test_a_base_url_is_an_origin_and_a_prefix(base, read):
         "https://up.test:99999",
     ],
 )
-def test_what_is_no_base_url_is_refused(base):
+def test_an_invalid_base_url_is_refused(base):
     with pytest.raises(ValueError, match="URL"):
         BaseUrl.parse(base)
 

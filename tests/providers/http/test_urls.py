@@ -17,7 +17,7 @@ BASES = ("http://127.0.0.1:8000/sandbox/provider-a", "https://Upstream.example",
 
 
 @given(st.sampled_from(BASES), SEGMENTS, PARAMS)
-def test_an_assembled_url_is_what_httpx_reads(base, segments, params):
+def test_an_assembled_url_equals_the_one_that_httpx_parses(base, segments, params):
     url = BaseUrl.parse(base).join(segments, params)
 
     read = httpx.URL(str(url))

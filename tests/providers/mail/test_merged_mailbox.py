@@ -18,7 +18,9 @@ QUERIES = {
 
 @pytest.mark.parametrize("limit", [1, 7, 20, 50])
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
-async def test_pages_lose_and_double_nothing_while_mail_arrives_and_one_mailbox_fails(query, limit):
+async def test_pages_neither_lose_nor_repeat_messages_while_mail_arrives_and_one_mailbox_fails(
+    query, limit
+):
     async with opened_together("PROVIDER_A", "PROVIDER_B") as accounts:
         expected = sorted(
             f"{prefix}:{account.add(f'Mail {number}', at=number // 3)}"

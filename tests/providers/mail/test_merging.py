@@ -105,7 +105,7 @@ SHELVES = st.lists(
 
 
 @given(SHELVES, st.sampled_from([1, 2, 7, 20, 50]), st.booleans())
-async def test_pages_lose_and_double_nothing_while_mail_arrives_and_mailboxes_fail(
+async def test_pages_neither_lose_nor_repeat_messages_while_mail_arrives_and_mailboxes_fail(
     made, limit, arriving
 ):
     shelves = [
@@ -148,7 +148,7 @@ ALIKE = st.lists(
 
 
 @given(ALIKE, st.sampled_from([1, 2, 3, 7]))
-async def test_mailboxes_that_share_times_and_ids_lose_and_double_nothing(made, limit):
+async def test_mailboxes_with_equal_times_and_ids_neither_lose_nor_repeat_messages(made, limit):
     mailboxes = [
         (
             info(place, provider),
@@ -168,7 +168,7 @@ async def test_mailboxes_that_share_times_and_ids_lose_and_double_nothing(made, 
     assert sorted(found) == sorted(expected)
 
 
-async def test_mailboxes_stand_where_the_page_ended():
+async def test_positions_are_the_end_of_the_page():
     mailboxes = [
         (info(1), Shelf([(5, "a"), (1, "b")])),
         (info(2, "PROVIDER_B"), Shelf([(5, "a"), (1, "b")])),
@@ -230,7 +230,7 @@ async def test_a_mailbox_that_is_not_read_to_its_end_holds_back_what_it_may_prec
     assert [[email.subject for email in page.emails] for page in pages] == [["x"], ["y", "c"]]
 
 
-async def test_of_many_mailboxes_only_what_is_shown_becomes_records():
+async def test_only_messages_on_the_page_are_mapped_to_records():
     read = []
 
     class Lazy(Shelf):
@@ -253,7 +253,7 @@ async def test_of_many_mailboxes_only_what_is_shown_becomes_records():
     assert sorted(read) == sorted(found)
 
 
-async def test_a_failed_mailbox_is_named_and_keeps_its_place():
+async def test_a_failed_mailbox_is_reported_and_keeps_its_position():
     broken = Shelf([(1, "a")], fails={1: NeedsReauth()})
     mailbox = MergedMailbox([(info(1), broken), (info(2), Shelf([(2, "b")]))])
 
@@ -275,7 +275,7 @@ async def test_a_failed_mailbox_is_named_and_keeps_its_place():
     ],
     ids=["all throttled", "all late", "mixed", "broken"],
 )
-async def test_when_all_fail_the_failure_says_how(failures, raised):
+async def test_the_failure_of_all_mailboxes_combines_theirs(failures, raised):
     mailbox = MergedMailbox(
         [(info(place), Shelf([], fails={1: one})) for place, one in enumerate(failures)]
     )
@@ -328,7 +328,7 @@ async def test_an_account_that_is_connected_twice_is_searched_once():
     assert [shelf.calls for shelf in shelves] == [1, 0]
 
 
-async def test_the_received_time_is_told_only_when_it_is_wanted():
+async def test_the_received_time_is_returned_only_when_it_is_wanted():
     mailbox = MergedMailbox([(info(1), Shelf([(1, "a")]))])
 
     page = await mailbox.search(MailQuery(), positions={}, wanted={"subject"})
@@ -336,7 +336,7 @@ async def test_the_received_time_is_told_only_when_it_is_wanted():
     assert page.emails[0].received_at is None
 
 
-async def test_nothing_is_asked_when_everything_was_read():
+async def test_exhausted_mailboxes_are_not_called():
     shelf = Shelf([(1, "a")])
     mailbox = MergedMailbox([(info(1), shelf)])
     first = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
@@ -346,7 +346,7 @@ async def test_nothing_is_asked_when_everything_was_read():
     assert (page.emails, page.has_more, page.total, shelf.calls) == ((), False, 1, 1)
 
 
-async def test_a_bug_in_a_port_is_no_warning():
+async def test_an_unexpected_exception_of_a_port_is_raised():
     class Odd(Shelf):
         async def search(self, query, *, after, wanted):
             raise ZeroDivisionError

@@ -78,7 +78,7 @@ def mailbox(*boxes, provider="PROVIDER_A", can_write=(True, True, True)):
     )
 
 
-async def test_a_message_is_found_in_the_mailbox_that_has_it():
+async def test_a_message_is_read_from_the_mailbox_that_holds_it():
     first, second = Box("x"), Box("y")
 
     email = await mailbox(first, second).get("providerA:y", wanted=frozenset())
@@ -101,7 +101,7 @@ async def test_a_thread_carries_prefixed_ids():
     "email_id",
     ["x", "providerA:", ":x", "providerB:x", "providera:x", "providerA:" + "x" * 1100, "zoho:x"],
 )
-async def test_an_id_that_is_not_ours_asks_nobody(email_id):
+async def test_a_foreign_id_makes_no_call(email_id):
     box = Box("x")
 
     with pytest.raises(Missing):
@@ -124,14 +124,14 @@ async def test_a_failing_mailbox_does_not_hide_the_one_that_has_it():
     assert email.id == "providerA:x"
 
 
-async def test_a_failure_counts_when_nobody_has_it():
+async def test_a_failure_is_raised_when_no_mailbox_has_the_message():
     with pytest.raises(Throttled):
         await mailbox(Box("y"), Box(failure=Throttled(3)), Box("z")).get(
             "providerA:x", wanted=frozenset()
         )
 
 
-async def test_a_send_goes_from_the_connection_named():
+async def test_a_message_is_sent_from_the_named_connection():
     first, second = Box(), Box()
     draft = Draft(to=(BOB,), message_id="d@gw.example")
 
@@ -143,7 +143,7 @@ async def test_a_send_goes_from_the_connection_named():
         await mailbox(first, second).send(3, draft)
 
 
-async def test_provider_b_tells_no_ids_of_what_it_sent():
+async def test_a_sent_message_of_provider_b_has_no_ids():
     sent = await mailbox(Box("x"), provider="PROVIDER_B").forward("providerB:x", FORWARD)
 
     assert sent == mail_records.SentMessage()
@@ -152,7 +152,7 @@ async def test_provider_b_tells_no_ids_of_what_it_sent():
 @pytest.mark.parametrize(
     "failure", [Unreachable(sent=True), OutcomeUnknown(), Broken()], ids=["cut", "unknown", "5xx"]
 )
-async def test_nobody_else_is_asked_after_a_write_that_may_have_happened(failure):
+async def test_no_other_mailbox_is_tried_after_a_write_that_may_have_happened(failure):
     second = Box("x")
 
     with pytest.raises(type(failure)):
@@ -161,7 +161,7 @@ async def test_nobody_else_is_asked_after_a_write_that_may_have_happened(failure
     assert second.calls == []
 
 
-async def test_the_next_one_is_asked_when_surely_nothing_happened():
+async def test_the_next_mailbox_is_tried_when_nothing_was_written():
     for failure in (Missing(), NeedsReauth(), Throttled(1), Unreachable(sent=False)):
         second = Box("x")
 
@@ -170,7 +170,7 @@ async def test_the_next_one_is_asked_when_surely_nothing_happened():
         assert second.calls == ["trash"]
 
 
-async def test_a_mailbox_that_may_only_be_read_is_not_written_to():
+async def test_a_read_only_mailbox_is_not_written_to():
     box = Box("x")
     only = mailbox(box, can_write=(False,))
 

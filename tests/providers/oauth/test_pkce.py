@@ -17,7 +17,7 @@ def test_a_challenge_is_the_documented_digest():
     assert proof.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"  # RFC 7636, B
 
 
-def test_a_verifier_is_new_each_time_and_of_the_allowed_signs():
+def test_a_verifier_is_random_and_of_the_allowed_characters():
     verifiers = {Pkce.new().verifier for _ in range(100)}
 
     assert len(verifiers) == 100
@@ -25,7 +25,7 @@ def test_a_verifier_is_new_each_time_and_of_the_allowed_signs():
     assert "verifier" not in repr(Pkce.new())
 
 
-def test_an_authorize_url_says_all_that_is_standard():
+def test_an_authorization_url_has_the_standard_parameters():
     url = authorize_url(
         "https://id.test/authorize",
         client_id="us",
@@ -47,7 +47,7 @@ def test_an_authorize_url_says_all_that_is_standard():
     ]
 
 
-def test_what_a_provider_wants_besides_is_added():
+def test_parameters_of_a_provider_are_added():
     for extra in (OFFLINE_BY_ACCESS_TYPE, OFFLINE_BY_SCOPE):
         url = authorize_url(
             "https://id.test/authorize?tenant=a",

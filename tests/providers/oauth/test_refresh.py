@@ -147,7 +147,7 @@ async def test_a_valid_token_is_used_as_it_is(process, identity):
     assert identity.asked == []
 
 
-async def test_a_token_is_replaced_five_minutes_before_its_end(process, identity, clock):
+async def test_a_token_is_refreshed_five_minutes_before_it_expires(process, identity, clock):
     credentials = process()
     clock.seconds = 3600 - 300
     assert await credentials.token() == "access-0"
@@ -254,7 +254,7 @@ async def test_the_new_refresh_token_is_stored_before_the_access_token_is_used(
     ]
 
 
-async def test_an_endpoint_that_does_not_rotate_leaves_the_refresh_token(
+async def test_the_refresh_token_is_kept_when_the_endpoint_does_not_rotate_it(
     process, identity, store, clock
 ):
     identity.rotates = False
@@ -264,7 +264,7 @@ async def test_an_endpoint_that_does_not_rotate_leaves_the_refresh_token(
     assert store.stored.refresh_token == "refresh-0"
 
 
-async def test_a_refused_refresh_token_needs_a_person(process, identity, store, clock):
+async def test_a_refused_refresh_token_needs_reauth(process, identity, store, clock):
     identity.good = "another"
     clock.seconds = 4000
     credentials = process()
@@ -277,9 +277,7 @@ async def test_a_refused_refresh_token_needs_a_person(process, identity, store, 
     assert len(identity.asked) == 1
 
 
-async def test_a_brand_new_token_that_is_refused_is_not_refreshed_for_ever(
-    process, identity, clock
-):
+async def test_a_fresh_token_that_is_refused_is_not_refreshed_again(process, identity, clock):
     credentials = process()
     assert await credentials.token(rejected="access-0") == "access-1"
     for _ in range(5):
@@ -291,7 +289,9 @@ async def test_a_brand_new_token_that_is_refused_is_not_refreshed_for_ever(
     assert await credentials.token(rejected="access-1") == "access-2"
 
 
-async def test_early_is_early_an_old_token_serves_until_its_end(process, identity, clock):
+async def test_a_token_is_used_until_it_expires_when_an_early_refresh_fails(
+    process, identity, clock
+):
     identity.failure = httpx.ConnectError("down")
     credentials = process()
     assert await credentials.token() == "access-0"
@@ -303,7 +303,7 @@ async def test_early_is_early_an_old_token_serves_until_its_end(process, identit
         await credentials.token()
 
 
-async def test_a_cancelled_caller_does_not_take_the_refresh_along(process, identity, store, clock):
+async def test_a_cancelled_caller_does_not_cancel_the_refresh(process, identity, store, clock):
     identity.gate = asyncio.Event()
     credentials = process()
     clock.seconds = 4000
@@ -318,7 +318,7 @@ async def test_a_cancelled_caller_does_not_take_the_refresh_along(process, ident
     assert store.stored.version == 2
 
 
-async def test_a_hurried_caller_does_not_hurry_the_others(process, clock):
+async def test_the_deadline_of_one_caller_does_not_end_the_refresh(process, clock):
     credentials = process()
     clock.seconds = 4000
     mark = deadline.set(clock.monotonic() - 1)
@@ -341,7 +341,7 @@ async def test_short_lived_tokens_are_not_renewed_at_every_call(process, identit
     assert await credentials.token() == "access-2"
 
 
-async def test_a_reconnected_connection_is_seen_when_its_old_token_is_refused(process, store):
+async def test_a_reconnected_account_is_noticed_when_its_old_token_is_refused(process, store):
     credentials = process()
     await credentials.token()
     store.stored = replace(store.stored, access_token="by-hand", version=7)
@@ -349,7 +349,7 @@ async def test_a_reconnected_connection_is_seen_when_its_old_token_is_refused(pr
     assert await credentials.token(rejected="access-0") == "by-hand"
 
 
-async def test_without_a_refresh_token_an_ended_token_needs_a_person(process, store, clock):
+async def test_an_expired_token_without_a_refresh_token_needs_reauth(process, store, clock):
     store.stored = replace(store.stored, refresh_token=None)
     credentials = process()
     clock.seconds = 3590
@@ -378,7 +378,7 @@ async def test_the_form_style_sends_the_documented_members(process, identity, cl
     ]
 
 
-async def test_the_json_style_reads_the_end_from_the_token_itself(process, identity, store, clock):
+async def test_the_json_style_reads_the_expiry_from_the_token(process, identity, store, clock):
     end = START + 9_000
 
     def jwt(number):
@@ -406,7 +406,7 @@ async def test_the_json_style_reads_the_end_from_the_token_itself(process, ident
     "token",
     ["opaque", "a.b", "a.b.c", "a.!!!.c", "a.bnVsbA.c", "a.eyJleHAiOiJ4In0.c", "..", "é.é.é"],
 )
-async def test_a_token_without_a_readable_end_serves_until_it_is_refused(token, store, clock):
+async def test_a_token_without_an_expiry_is_used_until_it_is_refused(token, store, clock):
     async def answer(request):
         return httpx.Response(200, json={"access_token": token})
 
@@ -450,7 +450,7 @@ DENIALS = {
 
 
 @pytest.mark.parametrize(("status", "body", "failure"), DENIALS.values(), ids=DENIALS)
-async def test_a_denial_needs_a_person_only_when_it_says_so(status, body, failure, store, clock):
+async def test_only_final_oauth_errors_need_reauth(status, body, failure, store, clock):
     async def answer(request):
         return httpx.Response(status, json=body)
 
@@ -463,7 +463,7 @@ async def test_a_denial_needs_a_person_only_when_it_says_so(status, body, failur
     assert store.marked == (1 if failure is NeedsReauth else 0)
 
 
-async def test_our_own_tokens_are_kept_until_shortly_before_their_end(identity, clock):
+async def test_client_credentials_are_cached_until_shortly_before_they_expire(identity, clock):
     origins = Origins(transport=httpx.MockTransport(identity), clock=clock)
     endpoint = TokenEndpoint(
         origins, TOKEN_URL, connection=1, client_id="us", client_secret="s", scope="all/.default"
@@ -482,7 +482,7 @@ async def test_our_own_tokens_are_kept_until_shortly_before_their_end(identity, 
     }
 
 
-async def test_our_own_token_refused_at_once_is_not_asked_for_again_and_again(identity, clock):
+async def test_a_fresh_client_token_that_is_refused_is_not_requested_again(identity, clock):
     origins = Origins(transport=httpx.MockTransport(identity), clock=clock)
     endpoint = TokenEndpoint(origins, TOKEN_URL, connection=1, client_id="us")
     credentials = ClientCredentials(endpoint, clock=clock)
@@ -496,7 +496,7 @@ async def test_our_own_token_refused_at_once_is_not_asked_for_again_and_again(id
     assert identity.granted == 2
 
 
-async def test_a_fixed_token_that_is_refused_needs_a_person():
+async def test_a_static_token_that_is_refused_needs_reauth():
     fixed = StaticToken("key", scheme="")
     assert (fixed.scheme, await fixed.token()) == ("", "key")
     for refused in (fixed.token(rejected="key"), StaticToken("").token()):
@@ -504,7 +504,7 @@ async def test_a_fixed_token_that_is_refused_needs_a_person():
             await refused
 
 
-def test_secrets_do_not_show_in_texts():
+def test_secrets_are_not_part_of_reprs():
     shown = [
         repr(StaticToken("s3cret")),
         repr(StoredCredentials(access_token="s3cret", refresh_token="s3cret")),
@@ -513,7 +513,7 @@ def test_secrets_do_not_show_in_texts():
     assert "s3cret" not in "".join(shown)
 
 
-async def test_a_silent_endpoint_is_a_timeout(store, clock, monkeypatch):
+async def test_an_endpoint_that_does_not_respond_times_out(store, clock, monkeypatch):
     async def silent(request):
         raise httpx.ReadTimeout("silence")
 
