@@ -7,7 +7,7 @@ SITE = "contoso.example,0f1e2d3c-0000-4000-8000-0123456789ab,00000000-1111-4222-
 LIST = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
 
 
-def test_every_kind_of_id_is_read_back():
+def test_ids_of_every_kind_round_trip():
     item = ItemKey("b!xY_z-9", "01ABC.!")
 
     assert ids.split_item(ids.join_item(item)) == item
@@ -17,17 +17,17 @@ def test_every_kind_of_id_is_read_back():
     assert ids.split_row(ids.join_row(RowKey(SITE, LIST, "12"))) == RowKey(SITE, LIST, "12")
 
 
-def test_an_id_is_written_as_the_contract_says():
+def test_ids_have_the_documented_form():
     assert ids.join_item(ItemKey("b!d", "01I")) == "collab:drive:b!d:item:01I"
     assert ids.join_row(RowKey(SITE, LIST, "7")) == f"collab:site:{SITE}:list:{LIST}:item:7"
 
 
-def test_hosts_and_guids_have_one_spelling():
+def test_hosts_and_guids_are_lowercased():
     assert ids.split_site(f"collab:site:{SITE.upper()}") == SITE
     assert ids.split_list(f"collab:site:{SITE.upper()}:list:{LIST.upper()}") == (SITE, LIST)
 
 
-def test_the_root_is_a_folder_and_no_item():
+def test_the_root_is_a_folder_but_no_item():
     assert ids.split_item("collab:drive:b!d:item:root") is None
     assert ids.split_folder("collab:drive:b!d:item:root") == ItemKey("b!d", "root")
 
@@ -54,7 +54,7 @@ def test_the_root_is_a_folder_and_no_item():
         pytest.param(f"collab:drive:b!d:item:01I{'x' * 1024}", id="too long in all"),
     ],
 )
-def test_what_is_no_item_is_refused(text):
+def test_malformed_item_ids_are_refused(text):
     assert ids.split_item(text) is None
 
 
@@ -69,5 +69,5 @@ def test_what_is_no_item_is_refused(text):
         pytest.param(f"collab:site:-{SITE}:list:{LIST}:item:3", id="a host that begins wrongly"),
     ],
 )
-def test_what_is_no_row_is_refused(text):
+def test_malformed_list_item_ids_are_refused(text):
     assert ids.split_row(text) is None

@@ -27,7 +27,7 @@ BY_NAME = Order(by="name", descending=False)
 
 
 def together(*accesses):
-    return MergedContent([(one.info, one.port) for one in accesses])
+    return MergedContent([(access.info, access.port) for access in accesses])
 
 
 async def once(body=b"x"):
@@ -41,7 +41,7 @@ async def names(content, places, *, wanted=NAME, limit=25, **query):
         page = await content.files(
             places, FileQuery(limit=limit, **query), cursor=cursor, wanted=wanted
         )
-        found += [one.name for one in page.items]
+        found += [file.name for file in page.items]
         cursor, pages = page.next, pages + 1
         assert pages < 200
     return found
@@ -54,12 +54,12 @@ def root(item):
 # -- several connections
 
 
-async def test_sites_are_told_once_by_name(tenant):
+async def test_sites_are_merged_and_sorted_by_name(tenant):
     content = together(tenant.delegated(), tenant.selected(tenant.yard, tenant.board))
 
     sites = await content.sites()
 
-    assert [one.display_name for one in sites.items] == ["Ann Miller", "Board", "Company", "Yard"]
+    assert [site.display_name for site in sites.items] == ["Ann Miller", "Board", "Company", "Yard"]
     assert sites.failed == ()
 
 
@@ -73,7 +73,7 @@ async def test_an_id_goes_to_the_connection_that_sees_it(tenant):
     assert (letter.name, secret.name) == ("letter.txt", "minutes.docx")
 
 
-async def test_a_user_is_asked_before_an_application(tenant):
+async def test_delegated_connections_are_called_before_app_only_ones(tenant):
     app = tenant.selected(tenant.yard)
     user = tenant.delegated()
     content = together(app, user)
@@ -83,14 +83,14 @@ async def test_a_user_is_asked_before_an_application(tenant):
     assert len(tenant.calls) == 1
 
 
-async def test_many_files_come_from_whoever_sees_them(tenant):
+async def test_each_file_of_a_batch_comes_from_the_connection_that_sees_it(tenant):
     content = together(tenant.delegated(), tenant.selected(tenant.board))
     absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
     keys = [key(tenant.plan), key(tenant.secret), key(tenant.letter), absent]
 
-    found = await content.items(keys, wanted=NAME)
+    files = await content.items(keys, wanted=NAME)
 
-    assert [one and one.name for one in found.values()] == [
+    assert [file and file.name for file in files.values()] == [
         "Plan é.docx",
         "minutes.docx",
         "letter.txt",
@@ -98,29 +98,29 @@ async def test_many_files_come_from_whoever_sees_them(tenant):
     ]
 
 
-async def test_what_a_failing_connection_might_see_is_unknown(tenant):
+async def test_files_that_a_failing_connection_may_see_are_unknown(tenant):
     other = tenant.selected(tenant.board)
     content = together(tenant.delegated(), other)
     tenant.fault(kind="500", match="$batch", count=2)
 
-    found = await content.items([key(tenant.plan), key(tenant.secret)], wanted=NAME)
+    files = await content.items([key(tenant.plan), key(tenant.secret)], wanted=NAME)
 
-    assert found[key(tenant.plan)] is UNKNOWN
-    assert found[key(tenant.secret)].name == "minutes.docx"
+    assert files[key(tenant.plan)] is UNKNOWN
+    assert files[key(tenant.secret)].name == "minutes.docx"
 
 
-async def test_a_connection_that_fails_is_named(tenant):
+async def test_failed_connections_are_named(tenant):
     broken, fine = tenant.delegated(), tenant.selected(tenant.board)
     tenant.fault(kind="500", match="/sites?search")
     content = together(broken, fine)
 
     sites = await content.sites()
 
-    assert [one.display_name for one in sites.items] == ["Board"]
-    assert [one.connection.id for one in sites.failed] == [broken.info.id]
+    assert [site.display_name for site in sites.items] == ["Board"]
+    assert [warning.connection.id for warning in sites.failed] == [broken.info.id]
 
 
-async def test_no_connection_at_all_is_a_failure(tenant):
+async def test_failure_of_every_connection_is_raised(tenant):
     tenant.fault(kind="403")
     content = together(tenant.delegated(), tenant.delegated())
 
@@ -134,7 +134,7 @@ async def test_no_connection_at_all_is_a_failure(tenant):
             await call
 
 
-async def test_who_fails_is_not_taken_for_who_does_not_see(tenant):
+async def test_a_failed_connection_may_hold_the_file(tenant):
     class SignedOutFiles:
         async def get(self, key, *, wanted):
             raise NeedsReauth
@@ -148,18 +148,18 @@ async def test_who_fails_is_not_taken_for_who_does_not_see(tenant):
         await content.item(key(tenant.secret), wanted=NAME)
 
 
-async def test_libraries_are_told_in_the_order_of_their_sites(tenant):
+async def test_libraries_are_in_the_order_of_their_sites(tenant):
     content = together(tenant.delegated(), tenant.selected(tenant.board))
 
     roots = await content.all_drives()
 
-    assert [one.name for one in roots.items] == ["OneDrive", "Minutes", "Documents", "Drawings"]
-    assert await content.drive_sites([one.drive for one in roots.items]) == {
-        one.drive: one.site for one in roots.items
+    assert [drive.name for drive in roots.items] == ["OneDrive", "Minutes", "Documents", "Drawings"]
+    assert await content.drive_sites([drive.drive for drive in roots.items]) == {
+        drive.drive: drive.site for drive in roots.items
     }
 
 
-async def test_searches_of_connections_follow_each_other(tenant):
+async def test_hits_of_connections_follow_each_other(tenant):
     content = together(tenant.delegated(), tenant.selected(tenant.yard, tenant.board))
 
     async def search(start, limit):
@@ -171,15 +171,15 @@ async def test_searches_of_connections_follow_each_other(tenant):
     both = await search(0, 25)
     second = await search(1, 25)
 
-    assert [one.title for one in both.hits] == ["Plan é.docx", "minutes.docx"]  # yard is told once
+    assert [hit.title for hit in both.hits] == ["Plan é.docx", "minutes.docx"]  # yard is told once
     assert both.total == 3
-    assert [one.title for one in second.hits] == ["minutes.docx"]
+    assert [hit.title for hit in second.hits] == ["minutes.docx"]
 
 
 # -- writing
 
 
-async def test_who_may_only_read_does_not_write(tenant):
+async def test_read_only_connections_do_not_write(tenant):
     content = together(tenant.delegated(scopes=READ, can_write=False))
     taken = []
 
@@ -200,14 +200,14 @@ async def test_who_may_only_read_does_not_write(tenant):
     assert not [call for call in tenant.calls if call["method"] in ("PATCH", "PUT", "DELETE")]
 
 
-async def test_what_nobody_sees_is_missing_and_not_read_only(tenant):
+async def test_writing_an_invisible_file_is_missing_and_not_read_only(tenant):
     content = together(tenant.delegated(scopes=READ, can_write=False))
 
     with pytest.raises(Missing):
         await content.rename(key(tenant.secret), "a.txt", etag=None)
 
 
-async def test_the_connection_that_may_write_does(tenant):
+async def test_writes_go_to_the_writable_connection(tenant):
     reader = tenant.delegated(scopes=READ, can_write=False)
     content = together(reader, tenant.delegated(scopes=WRITE))
 
@@ -228,7 +228,7 @@ async def test_a_write_that_may_have_happened_is_not_tried_elsewhere(tenant):
     assert sum(call["method"] == "PATCH" for call in tenant.calls) == 1
 
 
-async def test_a_refusal_that_settles_it_is_not_tried_elsewhere(tenant):
+async def test_a_conflict_is_not_tried_elsewhere(tenant):
     content = together(tenant.delegated(), tenant.delegated())
 
     with pytest.raises(Conflicted):
@@ -237,7 +237,7 @@ async def test_a_refusal_that_settles_it_is_not_tried_elsewhere(tenant):
     assert sum(call["method"] == "POST" for call in tenant.calls) == 1
 
 
-async def test_the_default_library_is_one_that_may_be_written(tenant):
+async def test_the_default_library_is_writable(tenant):
     reader = tenant.delegated(scopes=READ, can_write=False)
     content = together(reader, tenant.selected(tenant.yard))
 
@@ -247,7 +247,7 @@ async def test_the_default_library_is_one_that_may_be_written(tenant):
 # -- ancestors
 
 
-async def test_every_folder_above_is_told(tenant):
+async def test_ancestors_include_every_folder_above(tenant):
     content = tenant.delegated().content
 
     above = await content.ancestors([key(tenant.plan), key(tenant.text), key(tenant.documents)])
@@ -259,7 +259,7 @@ async def test_every_folder_above_is_told(tenant):
     }
 
 
-async def test_what_was_read_is_not_asked_again(tenant):
+async def test_ancestors_are_read_once_per_request(tenant):
     content = tenant.delegated().content
     await content.ancestors([key(tenant.plan)])
     tenant.forget_calls()
@@ -271,7 +271,7 @@ async def test_what_was_read_is_not_asked_again(tenant):
     assert tenant.calls
 
 
-async def test_the_files_of_a_deep_folder_cost_what_one_of_them_does(tenant):
+async def test_the_files_of_a_deep_folder_cost_the_calls_of_one(tenant):
     folder = tenant.boats
     for number in range(10):
         folder = tenant.make.folder(folder, str(number))
@@ -282,13 +282,13 @@ async def test_the_files_of_a_deep_folder_cost_what_one_of_them_does(tenant):
     page = await content.files([key(folder)], FileQuery(limit=100), cursor=None, wanted=NAME)
     tenant.forget_calls()
 
-    above = await content.ancestors([one.key for one in page.items])
+    above = await content.ancestors([file.key for file in page.items])
 
-    assert {len(one) for one in above.values()} == {12}
+    assert {len(folders) for folders in above.values()} == {12}
     assert sum("$batch" in path for path in tenant.paths) == 1
 
 
-async def test_what_cannot_be_read_is_unknown(tenant):
+async def test_unreadable_ancestors_are_unknown(tenant):
     content = tenant.delegated().content
     for where in (tenant.boats.id, ":/Boats"):  # read by its id, or by its place
         tenant.fault(kind="500", match=where)
@@ -301,7 +301,7 @@ async def test_what_cannot_be_read_is_unknown(tenant):
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH - 1, MAX_DEPTH])
-async def test_what_lies_too_deep_is_unknown(tenant, depth):
+async def test_ancestors_of_too_deep_files_are_unknown(tenant, depth):
     folder = tenant.documents
     for number in range(depth):
         folder = tenant.make.folder(folder, str(number))
@@ -313,20 +313,20 @@ async def test_what_lies_too_deep_is_unknown(tenant, depth):
     assert (above is UNKNOWN) == (depth == MAX_DEPTH)
 
 
-async def test_a_circle_is_unknown():
+async def test_ancestors_in_a_circle_are_unknown():
     def folder(name, parent):
         return File(drive="d", item=name, parent=ItemKey("d", parent))
 
     async def read(keys):
         circle = {"a": folder("a", "b"), "b": folder("b", "c"), "c": folder("c", "a")}
-        return {one: circle[one.item] for one in keys}
+        return {key_: circle[key_.item] for key_ in keys}
 
     starts = [ItemKey("d", "a"), ItemKey("d", "b")]
 
     assert await AncestorCache().ancestors(starts, read) == dict.fromkeys(starts, UNKNOWN)
 
 
-async def test_what_is_moved_has_other_folders_above(tenant):
+async def test_a_move_changes_the_ancestors(tenant):
     content = tenant.delegated().content
     await content.ancestors([key(tenant.text)])
 
@@ -371,7 +371,7 @@ def sorted_folder(tenant):
         (Order(by="size", descending=False), ["c", "b.txt", "a.txt", "D.docx", "É.txt"]),
     ],
 )
-async def test_files_are_ordered(tenant, sorted_folder, order, expected, limit):
+async def test_orders_of_files(tenant, sorted_folder, order, expected, limit):
     places = [key(sorted_folder)]
     if limit == 2:  # several places are sorted here, one by upstream
         places.append(key(tenant.make.folder(tenant.boats, "Empty")))
@@ -395,13 +395,13 @@ async def test_files_are_ordered(tenant, sorted_folder, order, expected, limit):
     ],
 )
 @pytest.mark.parametrize("order", [BY_NAME, Order(by="size")])
-async def test_files_are_filtered(tenant, sorted_folder, query, expected, order):
+async def test_filters_of_files(tenant, sorted_folder, query, expected, order):
     found = await names(tenant.delegated().content, [key(sorted_folder)], order=order, **query)
 
     assert sorted(found) == sorted(expected)
 
 
-async def test_files_are_filtered_by_time(tenant, sorted_folder):
+async def test_filters_of_files_by_time(tenant, sorted_folder):
     content = tenant.delegated().content
     edge = (await content.item(key(sorted_folder), wanted=FILE)).modified_time
 
@@ -413,16 +413,16 @@ async def test_files_are_filtered_by_time(tenant, sorted_folder):
     assert await found(modified_before=d_docx) == ["c", "a.txt", "b.txt"]
 
 
-async def test_libraries_are_listed_together(tenant):
+async def test_several_libraries_are_listed_together(tenant):
     content = tenant.delegated().content
-    places = [ItemKey(one.drive, "root") for one in (await content.all_drives()).items]
+    places = [ItemKey(drive.drive, "root") for drive in (await content.all_drives()).items]
 
     found = await names(content, places, order=BY_NAME, limit=2)
 
     assert found == ["Boats", "letter.txt", "notes.txt"]
 
 
-async def test_a_library_that_cannot_be_read_is_said(tenant):
+async def test_an_unreadable_library_is_a_warning(tenant):
     content = tenant.delegated().content
     tenant.fault(kind="500", match=tenant.own.drive_id)
 
@@ -430,24 +430,24 @@ async def test_a_library_that_cannot_be_read_is_said(tenant):
         [root(tenant.own), root(tenant.documents)], FileQuery(), cursor=None, wanted=NAME
     )
 
-    assert {one.name for one in page.items} == {"Boats", "notes.txt"}
+    assert {file.name for file in page.items} == {"Boats", "notes.txt"}
     assert page.warnings == ("A library could not be read.",)
 
 
-async def test_no_place_is_an_empty_listing(tenant):
+async def test_no_folder_is_an_empty_listing(tenant):
     page = await tenant.delegated().content.files([], FileQuery(), cursor=None, wanted=NAME)
 
     assert (page.items, page.next) == ((), None)
     assert not tenant.calls
 
 
-async def test_a_folder_that_is_not_there_is_missing(tenant):
+async def test_listing_a_missing_folder_is_missing(tenant):
     for order in (BY_NAME, Order()):
         with pytest.raises(Missing):
             await names(tenant.delegated().content, [key(tenant.secret)], order=order)
 
 
-async def test_files_are_searched_in_whole_subtrees(tenant):
+async def test_searches_cover_whole_subtrees(tenant):
     tenant.make.file(tenant.own, "keel.txt", ("text", "keel"))
     tenant.make.keep()
     content = tenant.delegated().content
@@ -459,15 +459,15 @@ async def test_files_are_searched_in_whole_subtrees(tenant):
     assert found == ["keel.txt", "Plan é.docx"]
 
 
-async def test_what_a_search_tells_thinly_is_read_again(tenant):
+async def test_search_hits_are_read_again_for_attributes_that_searches_omit(tenant):
     page = await tenant.delegated().content.files(
         [root(tenant.documents)], FileQuery(text="keel"), cursor=None, wanted=FILE
     )
 
-    assert [one.parent_folder_name for one in page.items] == [tenant.inner.name]
+    assert [file.parent_folder_name for file in page.items] == [tenant.inner.name]
 
 
-async def test_a_listing_that_upstream_cannot_order_is_ordered_here(tenant, sorted_folder):
+async def test_orders_that_upstream_refuses_are_sorted_here(tenant, sorted_folder):
     tenant.fault(kind="400", match="$orderby", reason="invalidRequest")
 
     found = await names(tenant.delegated().content, [key(sorted_folder)], order=Order(by="size"))
@@ -475,7 +475,7 @@ async def test_a_listing_that_upstream_cannot_order_is_ordered_here(tenant, sort
     assert found[:2] == ["É.txt", "D.docx"]
 
 
-async def test_what_appears_between_two_pages_loses_and_doubles_nothing(tenant, sorted_folder):
+async def test_new_files_between_two_pages_lose_and_duplicate_nothing(tenant, sorted_folder):
     content = tenant.delegated().content
     query = FileQuery(order=BY_NAME, limit=2)
     first = await content.files([key(sorted_folder)], query, cursor=None, wanted=NAME)
@@ -484,19 +484,19 @@ async def test_what_appears_between_two_pages_loses_and_doubles_nothing(tenant, 
 
     rest = await content.files([key(sorted_folder)], query, cursor=first.next, wanted=NAME)
 
-    assert [one.name for one in first.items] == ["c", "a.txt"]
-    assert [one.name for one in rest.items] == ["b.txt", "D.docx"]
+    assert [file.name for file in first.items] == ["c", "a.txt"]
+    assert [file.name for file in rest.items] == ["b.txt", "D.docx"]
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "g", "g[]", 'g[true,"a","b","c"]', "u", "u1"])
-async def test_a_cursor_of_another_making_is_refused(tenant, cursor):
+async def test_foreign_cursors_are_invalid(tenant, cursor):
     with pytest.raises(InvalidCursor):
         await tenant.delegated().content.files(
             [key(tenant.boats)], FileQuery(order=Order(by="size")), cursor=cursor, wanted=NAME
         )
 
 
-async def test_a_throttled_listing_is_throttled(tenant):
+async def test_throttled_listings_raise_throttled(tenant):
     tenant.fault(kind="429", retryAfter=7)
 
     with pytest.raises(Throttled) as raised:
@@ -508,30 +508,30 @@ async def test_a_throttled_listing_is_throttled(tenant):
 # -- lists
 
 
-async def test_lists_are_told_by_name(tenant):
+async def test_lists_are_sorted_by_name(tenant):
     content = together(tenant.delegated(), tenant.selected(tenant.board))
 
     lists = await content.lists(tenant.yard.id)
     others = await content.lists(tenant.board.id)
 
-    assert [one.display_name for one in lists] == ["Berths", "Documents", "Drawings"]
-    assert [one.display_name for one in others] == ["Minutes"]
+    assert [site_list.display_name for site_list in lists] == ["Berths", "Documents", "Drawings"]
+    assert [site_list.display_name for site_list in others] == ["Minutes"]
 
 
-async def test_rows_come_from_whoever_sees_them(tenant):
+async def test_list_items_come_from_the_connection_that_sees_them(tenant):
     one = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
     tenant.make.keep()
     content = together(tenant.delegated(), tenant.selected(tenant.board))
     keys = [RowKey(*list_key(one), "1"), RowKey(*list_key(tenant.berths), "2")]
 
     page = await content.rows(list_key(one), RowQuery(), cursor=None, wanted=ROW)
-    found = await content.rows_by_id([*keys, RowKey(*list_key(one), "9")], wanted=ROW)
+    rows = await content.rows_by_id([*keys, RowKey(*list_key(one), "9")], wanted=ROW)
 
     assert [row.name for row in page.items] == ["x"]
-    assert [row and row.name for row in found.values()] == ["x", "Berth 2", None]
+    assert [row and row.name for row in rows.values()] == ["x", "Berth 2", None]
 
 
-async def test_labels_of_several_tenants_are_told_once(tenant):
+async def test_labels_of_several_tenants_are_merged(tenant):
     label = r.Label(
         id="0a000000-0000-4000-8000-000000000001",
         name="Secret",
@@ -542,9 +542,9 @@ async def test_labels_of_several_tenants_are_told_once(tenant):
     )
     tenant.shelf.put(label)
 
-    found = await together(tenant.delegated(), tenant.delegated(account=BOB)).labels()
+    labels = await together(tenant.delegated(), tenant.delegated(account=BOB)).labels()
 
-    assert [one.display_name for one in found.items] == ["Secret"]
+    assert [label.display_name for label in labels.items] == ["Secret"]
 
 
 @pytest.mark.parametrize(
@@ -554,7 +554,7 @@ async def test_labels_of_several_tenants_are_told_once(tenant):
         pytest.param(BY_NAME, 3, id="sorted here, a call per page and 999 files"),
     ],
 )
-async def test_a_long_listing_costs_a_known_number_of_calls(tenant, order, calls):
+async def test_upstream_calls_of_a_long_listing(tenant, order, calls):
     """Whatever the rules about folders: what is above is read once, in one call."""
     folder = tenant.make.folder(tenant.inner, "Many")
     for number in range(250):
@@ -565,7 +565,7 @@ async def test_a_long_listing_costs_a_known_number_of_calls(tenant, order, calls
     while pages == 0 or cursor is not None:
         query = FileQuery(order=order, limit=100)
         page = await content.files([key(folder)], query, cursor=cursor, wanted=FILE)
-        await content.ancestors([one.key for one in page.items])
+        await content.ancestors([file.key for file in page.items])
         cursor, pages = page.next, pages + 1
 
     above = 1  # Many, Inner, Boats, and the root

@@ -21,14 +21,14 @@ async def children(port, folder, *, order=None, cursor=None, top=100, wanted=NAM
     return await port.files.children(folder, order=order, cursor=cursor, top=top, wanted=wanted)
 
 
-async def test_a_user_sees_their_sites(tenant):
+async def test_delegated_connections_see_the_sites_of_their_user(tenant):
     sites = await tenant.delegated().port.sites.visible()
 
-    assert sorted(one.display_name for one in sites) == ["Ann Miller", "Company", "Yard"]
-    assert [one.is_personal_site for one in sites if one.site == tenant.mine.id] == [True]
+    assert sorted(site.display_name for site in sites) == ["Ann Miller", "Company", "Yard"]
+    assert [site.is_personal_site for site in sites if site.site == tenant.mine.id] == [True]
 
 
-async def test_a_site_is_read(tenant):
+async def test_reading_a_site(tenant):
     site = await tenant.delegated().port.sites.get(tenant.yard.id)
 
     assert site.id == f"collab:site:{tenant.yard.id}"
@@ -40,7 +40,7 @@ async def test_a_site_is_read(tenant):
     assert site.is_personal_site is False
 
 
-async def test_a_site_of_others_is_missing(tenant):
+async def test_sites_of_other_users_are_missing(tenant):
     port = tenant.delegated().port
 
     with pytest.raises(Missing):
@@ -49,27 +49,27 @@ async def test_a_site_of_others_is_missing(tenant):
         await port.sites.get(tenant.yard.id.replace("content", "contents"))
 
 
-async def test_libraries_tell_where_they_belong(tenant):
+async def test_libraries_carry_their_site_and_list(tenant):
     port = tenant.delegated().port
     drives = (await port.sites.drives([tenant.yard.id, tenant.board.id]))[tenant.yard.id]
 
-    assert [one.name for one in drives] == ["Documents", "Drawings"]
-    assert {one.site for one in drives} == {tenant.yard.id}
+    assert [drive.name for drive in drives] == ["Documents", "Drawings"]
+    assert {drive.site for drive in drives} == {tenant.yard.id}
     assert drives[0].list_id == tenant.shelf.get(r.Library, drives[0].drive).list_id
     assert drives[0].root_folder_id == f"collab:drive:{drives[0].drive}:item:root"
 
 
-async def test_libraries_that_are_not_seen_are_none(tenant):
+async def test_invisible_libraries_are_none(tenant):
     port = tenant.delegated().port
     seen, other = tenant.documents.drive_id, tenant.minutes.drive_id
 
-    found = await port.sites.get_drives([seen, other])
+    drives = await port.sites.get_drives([seen, other])
 
-    assert found[seen].site == tenant.yard.id
-    assert found[other] is None
+    assert drives[seen].site == tenant.yard.id
+    assert drives[other] is None
 
 
-async def test_a_file_is_read_whole(tenant):
+async def test_reading_every_attribute_of_a_file(tenant):
     tenant.make.share(tenant.plan, "user", "write", to=(BOB,))
     tenant.make.keep()
 
@@ -94,7 +94,7 @@ async def test_a_file_is_read_whole(tenant):
     assert file.content_type_id == "0x0101"
 
 
-async def test_nothing_is_asked_for_that_is_not_wanted(tenant):
+async def test_only_wanted_attributes_are_selected(tenant):
     file = await tenant.delegated().port.files.get(key(tenant.plan), wanted=NAME)
 
     assert file.name == "Plan é.docx"
@@ -106,13 +106,13 @@ async def test_nothing_is_asked_for_that_is_not_wanted(tenant):
     }
 
 
-async def test_a_folder_has_no_type(tenant):
+async def test_folders_have_no_media_type(tenant):
     folder = await tenant.delegated().port.files.get(key(tenant.boats), wanted=FILE)
 
     assert (folder.is_folder, folder.mime_type, folder.media_type) == (True, None, None)
 
 
-async def test_a_file_without_a_type_has_an_unknown_one(tenant):
+async def test_files_without_a_type_have_an_unknown_media_type(tenant):
     tenant.shelf.put(msgspec.structs.replace(tenant.text, mime=""))
 
     file = await tenant.delegated().port.files.get(key(tenant.text), wanted=FILE)
@@ -120,13 +120,13 @@ async def test_a_file_without_a_type_has_an_unknown_one(tenant):
     assert (file.mime_type, file.media_type) == (None, UNKNOWN)
 
 
-async def test_what_lies_at_the_top_lies_in_the_library(tenant):
+async def test_files_at_the_top_have_the_library_as_parent(tenant):
     file = await tenant.delegated().port.files.get(key(tenant.text), wanted=FILE)
 
     assert file.parent_folder_name == "Documents"
 
 
-async def test_the_root_is_found_by_its_word(tenant):
+async def test_the_root_folder_is_addressed_by_root(tenant):
     folder = ItemKey(tenant.documents.drive_id, "root")
 
     file = await tenant.delegated().port.files.get(folder, wanted=FILE)
@@ -135,7 +135,7 @@ async def test_the_root_is_found_by_its_word(tenant):
 
 
 @pytest.mark.parametrize("word", ["plan", "minutes"])
-async def test_what_is_not_seen_is_missing(tenant, word):
+async def test_invisible_files_are_missing(tenant, word):
     item = key(getattr(tenant, "secret" if word == "minutes" else word))
     if word == "plan":
         item = ItemKey(item.drive, item.item[:-1] + "A")
@@ -156,7 +156,7 @@ async def test_a_file_known_under_another_id_is_missing(tenant):
     assert await port.files.get_many([other_case], wanted=NAME) == {other_case: None}
 
 
-async def test_many_files_are_read_in_few_calls(tenant):
+async def test_many_files_are_read_in_batches(tenant):
     for number in range(45):
         tenant.make.file(tenant.boats, f"{number}.txt", ("text", "x"))
     tenant.make.keep()
@@ -166,24 +166,24 @@ async def test_many_files_are_read_in_few_calls(tenant):
 
     found = await port.files.get_many([*map(key, files), absent, key(tenant.secret)], wanted=NAME)
 
-    assert [found[key(one)].name for one in files] == [one.name for one in files]
+    assert [found[key(file)].name for file in files] == [file.name for file in files]
     assert found[absent] is None
     assert found[key(tenant.secret)] is None
     assert sum(path.endswith("$batch") for path in tenant.paths) == 3
 
 
-async def test_a_file_that_cannot_be_read_among_many_is_unknown(tenant):
+async def test_unreadable_files_of_a_batch_are_unknown(tenant):
     tenant.fault(kind="500", match=tenant.plan.id)
 
-    found = await tenant.delegated().port.files.get_many(
+    files = await tenant.delegated().port.files.get_many(
         [key(tenant.plan), key(tenant.text)], wanted=NAME
     )
 
-    assert found[key(tenant.plan)] is UNKNOWN
-    assert found[key(tenant.text)].name == "notes.txt"
+    assert files[key(tenant.plan)] is UNKNOWN
+    assert files[key(tenant.text)].name == "notes.txt"
 
 
-async def test_a_folder_is_read_page_by_page(tenant):
+async def test_listing_a_folder_page_by_page(tenant):
     for number in range(7):
         tenant.make.file(tenant.boats, f"{number}.txt", ("text", "x"))
     tenant.make.keep()
@@ -191,7 +191,7 @@ async def test_a_folder_is_read_page_by_page(tenant):
     names, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:
         page = await children(port, key(tenant.boats), cursor=cursor, top=3)
-        names += [one.name for one in page.items]
+        names += [file.name for file in page.items]
         cursor, pages = page.next, pages + 1
 
     assert names == [
@@ -207,7 +207,7 @@ async def test_a_folder_is_read_page_by_page(tenant):
     assert pages == 3
 
 
-async def test_a_listing_goes_on_after_any_of_its_files(tenant):
+async def test_listings_continue_after_any_file(tenant):
     for number in range(7):
         tenant.make.file(tenant.inner, f"{number}.txt", ("text", "x"))
     tenant.make.keep()
@@ -218,8 +218,8 @@ async def test_a_listing_goes_on_after_any_of_its_files(tenant):
 
     rest = await children(port, key(tenant.inner), cursor=second.cursors[1], top=3, wanted=FILE)
 
-    assert [one.name for one in second.items] == ["3.txt", "4.txt", "5.txt"]
-    assert [one.name for one in rest.items] == ["5.txt"]
+    assert [file.name for file in second.items] == ["3.txt", "4.txt", "5.txt"]
+    assert [file.name for file in rest.items] == ["5.txt"]
     assert rest.items[0].owners is not None  # selections may change from page to page
 
 
@@ -231,7 +231,7 @@ async def test_a_listing_goes_on_after_any_of_its_files(tenant):
         (Order(by="created_time", descending=True), ["a.txt", "b.txt", "c.txt"]),
     ],
 )
-async def test_upstream_orders(tenant, order, names):
+async def test_orders_of_upstream(tenant, order, names):
     folder = tenant.make.folder(tenant.boats, "Sorted")
     for name, size, when, made in (("a", 1, 5, 9), ("b", 3, 6, 8), ("c", 2, 4, 7)):
         file = tenant.make.file(folder, f"{name}.txt", ("text", "x" * size))
@@ -246,13 +246,13 @@ async def test_upstream_orders(tenant, order, names):
 
     page = await children(tenant.delegated().port, key(folder), order=order)
 
-    assert [one.name for one in page.items] == names
+    assert [file.name for file in page.items] == names
 
 
 @pytest.mark.parametrize(
     "cursor", ["", "x", "1", "-1:", "1234567:", "٣:", "1:/v1.0/x?$skiptoken=y"]
 )
-async def test_a_cursor_of_another_making_is_refused(tenant, cursor):
+async def test_foreign_cursors_are_invalid(tenant, cursor):
     with pytest.raises((InvalidCursor, Broken, Missing)):
         await children(tenant.delegated().port, key(tenant.boats), cursor=cursor)
 
@@ -266,12 +266,12 @@ async def test_a_cursor_never_leads_to_another_upstream(tenant):
     assert not tenant.calls
 
 
-async def test_a_search_looks_below_a_folder(tenant):
+async def test_searches_cover_the_subtree_of_a_folder(tenant):
     port = tenant.delegated().port
 
     async def found(folder, text):
         page = await port.files.search(folder, text, cursor=None, top=50, wanted=FILE)
-        return [one.name for one in page.items]
+        return [file.name for file in page.items]
 
     root = ItemKey(tenant.documents.drive_id, "root")
     assert await found(root, "keel") == ["Plan é.docx"]
@@ -280,7 +280,7 @@ async def test_a_search_looks_below_a_folder(tenant):
     assert await found(key(tenant.boats), "varnish") == []
 
 
-async def test_what_others_shared_into_a_library_lies_elsewhere(tenant):
+async def test_items_shared_from_other_libraries_are_left_out(tenant):
     lent = tenant.make.file(tenant.minutes, "lent.txt", ("text", "lent"))
     tenant.make.share(lent, "user", "read", to=(ANN,))
     tenant.make.keep()
@@ -291,7 +291,7 @@ async def test_what_others_shared_into_a_library_lies_elsewhere(tenant):
     assert page.items == ()
 
 
-async def test_a_link_needs_no_credentials(tenant):
+async def test_download_links_need_no_credentials(tenant):
     wanted = frozenset({"download_link"})
 
     link = await tenant.delegated().port.files.link(key(tenant.text), wanted=wanted)
@@ -302,41 +302,41 @@ async def test_a_link_needs_no_credentials(tenant):
     assert link.expires_at is not None
 
 
-async def test_a_hidden_link_is_not_asked_for(tenant):
+async def test_hidden_download_links_are_not_requested(tenant):
     link = await tenant.delegated().port.files.link(key(tenant.text), wanted=frozenset())
 
     assert (link.download_url, link.expires_at) == (None, None)
     assert "downloadUrl" not in str(tenant.calls[-1]["query"])
 
 
-async def test_a_folder_has_no_link(tenant):
+async def test_folders_have_no_download_link(tenant):
     with pytest.raises(NotDownloadable):
         await tenant.delegated().port.files.link(
             key(tenant.boats), wanted=frozenset({"download_link"})
         )
 
 
-async def test_permissions_are_told_in_our_words(tenant):
+async def test_permissions_are_mapped_to_api_words(tenant):
     tenant.make.share(tenant.text, "user", "write", to=(BOB,))
     tenant.make.share(tenant.text, "group", "read", to=("team.yard@x.test",))
     tenant.make.share(tenant.text, "link", "read", scope="anonymous", view="view")
     tenant.make.share(tenant.text, "link", "write", scope="organization", view="edit")
     tenant.make.keep()
 
-    found = await tenant.delegated().port.files.permissions(key(tenant.text))
+    permissions = await tenant.delegated().port.files.permissions(key(tenant.text))
 
-    assert [(one.type, one.role, one.email_address, one.display_name) for one in found] == [
+    assert [(one.type, one.role, one.email_address, one.display_name) for one in permissions] == [
         ("group", "owner", None, "Yard Owners"),
         ("group", "writer", None, "Yard Members"),
         ("group", "reader", None, "Yard Visitors"),
         ("user", "writer", BOB, "Bob Stone"),
-        ("group", "reader", "team.yard@x.test", found[4].display_name),
+        ("group", "reader", "team.yard@x.test", permissions[4].display_name),
         ("anyone", "reader", None, None),
         ("domain", "writer", None, None),
     ]
 
 
-async def test_labels_are_read_in_both_shapes(tenant):
+async def test_label_catalogues_of_both_shapes(tenant):
     label = r.Label(
         id="0A000000-0000-4000-8000-000000000001",
         name="Secret",
@@ -355,7 +355,7 @@ async def test_labels_are_read_in_both_shapes(tenant):
     beta = await tenant.delegated(scopes=scopes).port.labels.catalogue()
 
     assert stable == beta
-    assert [one.display_name for one in stable] == ["Secret", "Most secret"]
+    assert [label.display_name for label in stable] == ["Secret", "Most secret"]
     assert stable[0].id == label.id.lower()
     assert (stable[0].sensitivity, stable[0].color) == (5, "#FF0000")
     assert (stable[0].tool_tip, stable[0].description) == ("Tell nobody", "For few")
@@ -363,39 +363,39 @@ async def test_labels_are_read_in_both_shapes(tenant):
     assert stable[1].is_appliable is True
 
 
-async def test_a_tenant_that_does_not_tell_its_labels_has_none(tenant):
+async def test_tenants_that_do_not_list_labels_have_none(tenant):
     assert await tenant.delegated(scopes=READ).port.labels.catalogue() == ()
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-async def test_a_files_label_is_read(tenant, wrapped):
+async def test_reading_the_label_of_a_file(tenant, wrapped):
     tenant.shelf.settings.wraps_labels = wrapped
     label = "0A000000-0000-4000-8000-000000000001"
     tenant.shelf.put(msgspec.structs.replace(tenant.plan, label=label, label_method="auto"))
     locked = tenant.make.file(tenant.boats, "locked.docx", ("docx", "x"))
     tenant.make.keep()
     tenant.shelf.put(msgspec.structs.replace(locked, label_trouble="fileDoubleKeyEncrypted"))
-    keys = [key(one) for one in (tenant.plan, tenant.text, tenant.boats, locked, tenant.secret)]
+    keys = [key(item) for item in (tenant.plan, tenant.text, tenant.boats, locked, tenant.secret)]
 
-    found = await tenant.delegated().port.labels.of_files(keys)
+    labels = await tenant.delegated().port.labels.of_files(keys)
 
-    assert [one.label_id for one in found[keys[0]]] == [label.lower()]
-    assert found[keys[0]][0].assignment_method == "auto"
-    assert found[keys[1]] == ()  # a text file cannot have one
-    assert found[keys[2]] == ()  # nor a folder
-    assert found[keys[3]] is UNKNOWN
-    assert found[keys[4]] is UNKNOWN
+    assert [label.label_id for label in labels[keys[0]]] == [label.lower()]
+    assert labels[keys[0]][0].assignment_method == "auto"
+    assert labels[keys[1]] == ()  # a text file cannot have one
+    assert labels[keys[2]] == ()  # nor a folder
+    assert labels[keys[3]] is UNKNOWN
+    assert labels[keys[4]] is UNKNOWN
 
 
-async def test_a_label_that_is_refused_is_unknown(tenant):
+async def test_refused_labels_are_unknown(tenant):
     tenant.fault(kind="400", match="extractSensitivityLabels", reason="invalidRequest")
 
-    found = await tenant.delegated().port.labels.of_files([key(tenant.plan), key(tenant.boats)])
+    labels = await tenant.delegated().port.labels.of_files([key(tenant.plan), key(tenant.boats)])
 
-    assert found == {key(tenant.plan): UNKNOWN, key(tenant.boats): ()}
+    assert labels == {key(tenant.plan): UNKNOWN, key(tenant.boats): ()}
 
 
-async def test_a_throttled_connection_is_left_in_peace(tenant):
+async def test_throttled_connections_are_not_called(tenant):
     port = tenant.delegated().port
     tenant.fault(kind="429", retryAfter=30, count=1)
     with pytest.raises(Throttled) as raised:
@@ -409,25 +409,25 @@ async def test_a_throttled_connection_is_left_in_peace(tenant):
     assert not tenant.calls
 
 
-async def test_lists_are_told_without_what_is_hidden(tenant):
+async def test_hidden_lists_are_left_out(tenant):
     port = tenant.delegated().port
 
     shown = await port.lists.of_site(tenant.yard.id, include_hidden=False)
     every = await port.lists.of_site(tenant.yard.id, include_hidden=True)
 
-    assert {one.display_name for one in shown} == {"Berths", "Documents", "Drawings"}
-    hidden = {one.display_name for one in every if one.hidden}
+    assert {site_list.display_name for site_list in shown} == {"Berths", "Documents", "Drawings"}
+    hidden = {site_list.display_name for site_list in every if site_list.hidden}
     assert hidden == {"Hidden", "System"}
-    documents = next(one for one in shown if one.display_name == "Documents")
+    documents = next(site_list for site_list in shown if site_list.display_name == "Documents")
     assert (documents.template, documents.drive) == ("documentLibrary", tenant.documents.drive_id)
-    berths = next(one for one in shown if one.display_name == "Berths")
+    berths = next(site_list for site_list in shown if site_list.display_name == "Berths")
     assert (berths.template, berths.drive, berths.columns) == ("genericList", None, None)
 
 
-async def test_a_list_tells_its_columns(tenant):
-    found = await tenant.delegated().port.lists.get(list_key(tenant.berths))
+async def test_a_list_is_read_with_its_columns(tenant):
+    site_list = await tenant.delegated().port.lists.get(list_key(tenant.berths))
 
-    columns = {one.name: one for one in found.columns}
+    columns = {column.name: column for column in site_list.columns}
     kinds = {name: columns[name].column_type for name in ("Title", "Length", "Paid", "Until")}
     assert kinds == {"Title": "text", "Length": "number", "Paid": "boolean", "Until": "dateTime"}
     assert columns["State"].column_type == "choice"
@@ -439,6 +439,6 @@ async def test_a_list_tells_its_columns(tenant):
     assert columns["LinkTitleNoMenu"].hidden is True
 
 
-async def test_a_list_by_its_name_is_missing(tenant):
+async def test_list_names_are_no_list_ids(tenant):
     with pytest.raises(Missing):
         await tenant.delegated().port.lists.get(ListKey(tenant.yard.id, "Berths"))

@@ -82,7 +82,7 @@ def item(name="01A", drive="b!d", **more):
         f"https://upstream.example/collab/v1.0/x?$skiptoken={'y' * 3000}",
     ],
 )
-async def test_a_link_that_leads_astray_is_not_followed(link):
+async def test_next_links_to_other_places_are_not_followed(link):
     upstream = Upstream(lambda _: {"value": [item()], "@odata.nextLink": link})
 
     with pytest.raises(Broken):
@@ -91,7 +91,7 @@ async def test_a_link_that_leads_astray_is_not_followed(link):
     assert len(upstream.asked) == 1
 
 
-async def test_a_page_that_leads_to_itself_is_the_last():
+async def test_a_page_that_links_to_itself_is_the_last():
     link = f"{BASE}/v1.0/drives/b!d/items/01FOLDER/children?$skiptoken=same"
     upstream = Upstream(lambda _: {"value": [item()], "@odata.nextLink": link})
     first = await upstream.children()
@@ -102,7 +102,7 @@ async def test_a_page_that_leads_to_itself_is_the_last():
     assert len(upstream.asked) == 2
 
 
-async def test_a_further_page_is_asked_with_our_own_options():
+async def test_next_pages_are_requested_with_our_own_options():
     link = f"{BASE}/v1.0/drives/b!d/items/01FOLDER/children?$skiptoken=a%2Bb&$top=200&$select=id"
     upstream = Upstream(lambda _: {"value": [item()], "@odata.nextLink": link})
     first = await upstream.children()
@@ -128,7 +128,7 @@ async def test_a_further_page_is_asked_with_our_own_options():
         pytest.param(item(drive="b!other"), id="another library"),
     ],
 )
-async def test_a_file_under_an_improper_id_is_left_out(one):
+async def test_files_with_malformed_ids_are_left_out(one):
     upstream = Upstream(lambda _: {"value": [one, item("01GOOD")]})
 
     assert [file.item for file in (await upstream.children()).items] == ["01GOOD"]
@@ -162,7 +162,7 @@ async def test_a_file_under_an_improper_id_is_left_out(one):
         ),
     ],
 )
-async def test_the_site_of_a_file_is_known_or_unknown(more, site):
+async def test_the_site_of_a_file_is_read_or_unknown(more, site):
     upstream = Upstream(lambda _: {"value": [item(**more)]})
 
     (file,) = (await upstream.children()).items
@@ -171,7 +171,7 @@ async def test_the_site_of_a_file_is_known_or_unknown(more, site):
     assert file.content_type_id is UNKNOWN
 
 
-async def test_facts_that_were_wanted_and_not_told_are_unknown():
+async def test_wanted_facts_that_upstream_omits_are_unknown():
     odd = {"sharepointIds": {"listId": "x"}, "listItem": {"contentType": {}}}
     upstream = Upstream(lambda _: {"value": [{**item(**odd), "parentReference": {}}]})
 
@@ -182,7 +182,7 @@ async def test_facts_that_were_wanted_and_not_told_are_unknown():
     assert file.parent_folder_id is None
 
 
-async def test_a_notebook_is_a_folder():
+async def test_notebooks_are_folders():
     book = {**item(), "package": {"type": "oneNote"}}
     del book["file"]
     upstream = Upstream(lambda _: {"value": [book]})
@@ -193,7 +193,7 @@ async def test_a_notebook_is_a_folder():
 @pytest.mark.parametrize(
     "body", [b"", b"<html>", b"[1]", b'{"value": 5}', b'{"value": [{"id": 5}]}']
 )
-async def test_an_answer_that_is_none_is_broken(body):
+async def test_malformed_responses_are_broken(body):
     upstream = Upstream(lambda _: httpx.Response(200, content=body))
 
     with pytest.raises(Broken):
@@ -208,7 +208,7 @@ async def test_an_answer_that_is_none_is_broken(body):
         pytest.param([{"id": "0", "status": 200, "body": item()}] * 2, id="one twice"),
     ],
 )
-async def test_a_batch_that_does_not_answer_every_call_is_broken(parts):
+async def test_incomplete_batch_responses_are_broken(parts):
     upstream = Upstream(lambda _: {"responses": parts})
 
     with pytest.raises(ProviderFailure):
@@ -217,25 +217,27 @@ async def test_a_batch_that_does_not_answer_every_call_is_broken(parts):
         )
 
 
-async def test_a_batch_is_asked_in_no_way_but_by_ids():
+async def test_batches_contain_no_malformed_ids():
     def answer(request):
         asked = json.loads(request.content)["requests"]
-        assert [one["url"].partition("?")[0] for one in asked] == ["/drives/b%21d/items/01A%21.-_"]
+        assert [drive["url"].partition("?")[0] for drive in asked] == [
+            "/drives/b%21d/items/01A%21.-_"
+        ]
         return {"responses": [{"id": "0", "status": 200, "body": item("01A!.-_")}]}
 
     key = ItemKey("b!d", "01A!.-_")
     upstream = Upstream(answer)
     bad = [ItemKey("b!d", ".."), ItemKey("b!d", "a/b"), ItemKey("b!d", ""), ItemKey(".", "01A")]
 
-    found = await upstream.port.files.get_many([key, *bad], wanted=FACTS)
+    files = await upstream.port.files.get_many([key, *bad], wanted=FACTS)
 
-    assert found[key].item == "01A!.-_"
-    assert all(found[one] is None for one in bad)
+    assert files[key].item == "01A!.-_"
+    assert all(files[key] is None for key in bad)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=30))
-async def test_no_id_leaves_its_place_in_an_address(text):
+async def test_ids_cannot_leave_their_path_segment(text):
     """Whatever passes the grammar is one segment; whatever does not is never asked."""
     upstream = Upstream(lambda _: item(text))
     key = collab_ids.split_item(f"collab:drive:b!d:item:{text}")
@@ -275,7 +277,7 @@ async def test_no_id_leaves_its_place_in_an_address(text):
         pytest.param({"@odata.type": "#microsoft.graph.site", "id": 5}, id="another shape"),
     ],
 )
-async def test_a_hit_that_does_not_tell_its_ids_is_dropped(hit):
+async def test_hits_without_ids_are_dropped(hit):
     site = {"@odata.type": "#microsoft.graph.site", "id": SITE.upper(), "displayName": "Good"}
     container = {"total": 2, "hits": [{"resource": hit}, {"resource": site}]}
     upstream = Upstream(lambda _: {"value": [{"hitsContainers": [container]}]})
@@ -283,11 +285,11 @@ async def test_a_hit_that_does_not_tell_its_ids_is_dropped(hit):
 
     page = await upstream.port.search(query)
 
-    assert [one.id for one in page.hits] == [f"collab:site:{SITE}"]
+    assert [hit.id for hit in page.hits] == [f"collab:site:{SITE}"]
     assert page.total == 2
 
 
-async def test_a_highlighted_summary_becomes_plain():
+async def test_highlights_are_removed_from_summaries():
     site = {"@odata.type": "#microsoft.graph.site", "id": SITE}
     hit = {"summary": "<ddd/>the <c0>keel</c0> is <b>new</b><ddd/>", "resource": site}
     upstream = Upstream(lambda _: {"value": [{"hitsContainers": [{"total": 1, "hits": [hit]}]}]})
@@ -309,7 +311,7 @@ async def test_a_highlighted_summary_becomes_plain():
         None,
     ],
 )
-async def test_bytes_are_sent_to_known_hosts_alone(url):
+async def test_bytes_are_sent_to_known_hosts_only(url):
     async def chunks():
         yield bytes(5 * 1024 * 1024)
 
@@ -327,14 +329,14 @@ async def test_bytes_are_sent_to_known_hosts_alone(url):
     assert {request.url.host for request in upstream.asked} == {"upstream.example"}
 
 
-async def test_a_row_of_another_number_is_missing():
+async def test_a_list_item_with_another_id_is_missing():
     upstream = Upstream(lambda _: {"id": "8", "fields": {}})
 
     with pytest.raises(Missing):
         await upstream.port.rows.get(RowKey(SITE, LIST, "7"), wanted=frozenset())
 
 
-async def test_a_list_of_another_site_is_missing():
+async def test_lists_of_another_site_are_missing():
     other = SITE.replace("contoso", "other")
     upstream = Upstream(lambda _: {"id": LIST, "parentReference": {"siteId": other}, "columns": []})
 
@@ -376,7 +378,7 @@ async def test_a_list_of_another_site_is_missing():
         ),
     ],
 )
-async def test_what_may_have_been_made_is_told(told, make):
+async def test_unreadable_creations_have_an_unknown_outcome(told, make):
     known = {"id": LIST, "columns": []}
     upstream = Upstream(lambda request: known if request.method == "GET" else told)
 
@@ -417,7 +419,7 @@ def refusal(status, *codes, **headers):
         (refusal(415, "unsupportedMediaType"), Refused, "unsupportedMediaType"),
     ],
 )
-def test_a_refusal_means_what_its_deepest_known_word_says(answer, kind, word):
+def test_refusals_are_classified_by_their_deepest_known_code(answer, kind, word):
     failure = classify(answer)
 
     assert type(failure) is kind
@@ -432,7 +434,7 @@ def test_a_refusal_means_what_its_deepest_known_word_says(answer, kind, word):
         refusal(429, "tooManyRequests", **{"retry-after": "41"}),
     ],
 )
-def test_a_throttle_says_how_long(answer):
+def test_throttles_carry_their_wait(answer):
     failure = classify(answer)
 
     assert type(failure) is Throttled
@@ -440,10 +442,10 @@ def test_a_throttle_says_how_long(answer):
 
 
 @pytest.mark.parametrize("answer", [refusal(500, "generalException"), refusal(503), refusal(404)])
-def test_the_status_says_the_rest(answer):
+def test_other_failures_are_classified_by_status(answer):
     assert classify(answer) is None
 
 
-def test_a_body_that_is_no_error_says_nothing():
+def test_bodies_without_an_error_have_no_code():
     for body in (b"", b"[]", b"{", b'{"error": 5}', b'{"error": {"code": 5}}', b"\xff"):
         assert classify(Response(400, {}, body)).word == ""

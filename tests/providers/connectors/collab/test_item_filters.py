@@ -63,7 +63,7 @@ def holds(text, row=ROW):
         pytest.param("_x00c4_rger eq 'VIEL'", id="an escaped name"),
     ],
 )
-def test_a_row_passes(text):
+def test_rows_that_pass(text):
     assert holds(text) is True
 
 

@@ -38,12 +38,12 @@ def filters_of(tenant):
     return [call["query"]["$filter"][0] for call in tenant.calls if "$filter" in call["query"]]
 
 
-async def test_rows_come_by_their_ids(tenant, port):
+async def test_list_items_are_ordered_by_id(tenant, port):
     assert await titles(port, tenant.berths) == berths(1, 2, 3, 4, 5, 6, 7)
     assert len(tenant.calls) == 1  # nothing was asked that needs the columns
 
 
-async def test_a_row_is_read_whole(tenant, port):
+async def test_reading_every_attribute_of_a_list_item(tenant, port):
     row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), wanted=ROW)
 
     assert row.id == f"collab:site:{tenant.yard.id}:list:{tenant.berths.id}:item:4"
@@ -63,7 +63,7 @@ async def test_a_row_is_read_whole(tenant, port):
     assert row.file is None
 
 
-async def test_a_librarys_row_is_a_file_too(tenant, port):
+async def test_a_list_item_of_a_library_carries_its_file(tenant, port):
     library = tenant.shelf.get(r.Library, tenant.plan.drive_id)
     row_key = RowKey(library.site_id, library.list_id, str(tenant.plan.number))
 
@@ -75,14 +75,14 @@ async def test_a_librarys_row_is_a_file_too(tenant, port):
     assert row.file.media_type.endswith("wordprocessingml.document")
 
 
-async def test_only_what_is_wanted_is_asked_for(tenant, port):
+async def test_only_wanted_attributes_are_selected(tenant, port):
     row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), wanted=frozenset())
 
     assert (row.name, row.fields, row.content_type_id, row.file) == (None, None, UNKNOWN, UNKNOWN)
     assert tenant.calls[0]["query"] == {"$select": ["id"]}
 
 
-async def test_the_columns_that_are_selected_are_the_only_ones(tenant, port):
+async def test_only_selected_columns_are_returned(tenant, port):
     query = RowQuery(select=("Length", "State"), filter="Paid eq true", limit=2)
 
     page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=ROW)
@@ -115,7 +115,7 @@ async def test_the_columns_that_are_selected_are_the_only_ones(tenant, port):
     ],
 )
 @pytest.mark.parametrize("limit", [50, 2])
-async def test_rows_are_filtered(tenant, port, text, numbers, limit):
+async def test_filters(tenant, port, text, numbers, limit):
     assert await titles(port, tenant.berths, filter=text, limit=limit) == berths(*numbers)
 
 
@@ -134,11 +134,11 @@ async def test_rows_are_filtered(tenant, port, text, numbers, limit):
     ],
 )
 @pytest.mark.parametrize("limit", [50, 2])
-async def test_rows_are_ordered(tenant, port, text, numbers, limit):
+async def test_orders(tenant, port, text, numbers, limit):
     assert await titles(port, tenant.berths, order_by=text, limit=limit) == berths(*numbers)
 
 
-async def test_a_filter_and_an_order_go_together(tenant, port):
+async def test_a_filter_combined_with_an_order(tenant, port):
     names = await titles(
         port, tenant.berths, filter="Paid eq false", order_by="Until desc", limit=2
     )
@@ -159,12 +159,12 @@ async def test_a_filter_and_an_order_go_together(tenant, port):
         {"select": ("Length", "Nope")},
     ],
 )
-async def test_what_does_not_fit_the_list_is_refused(tenant, port, query):
+async def test_queries_that_do_not_fit_the_columns_are_invalid(tenant, port, query):
     with pytest.raises(InvalidFilter):
         await port.rows.page(list_key(tenant.berths), RowQuery(**query), cursor=None, wanted=TITLE)
 
 
-async def test_a_filter_without_an_index_works_and_says_so(tenant, port):
+async def test_filters_on_unindexed_columns_warn(tenant, port):
     query = RowQuery(filter="Paid eq true and State eq 'Let' and contains(Title,'4')")
 
     page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
@@ -178,7 +178,7 @@ async def test_a_filter_without_an_index_works_and_says_so(tenant, port):
     assert call["headers"]["prefer"] == "HonorNonIndexedQueriesWarningMayFailRandomly"
 
 
-async def test_a_filter_with_an_index_says_nothing(tenant, port):
+async def test_filters_on_indexed_columns_do_not_warn(tenant, port):
     query = RowQuery(filter="State eq 'Let'")
 
     page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
@@ -188,7 +188,7 @@ async def test_a_filter_with_an_index_says_nothing(tenant, port):
 
 
 @pytest.mark.parametrize("text", ["Paid eq true", "State ne 'x' and Paid eq true", "Length gt 0"])
-async def test_a_filter_that_is_too_wide_is_applied_here(tenant, port, text):
+async def test_filters_that_upstream_refuses_are_evaluated_here(tenant, port, text):
     tenant.shelf.settings.threshold = 5
     expected = berths(1, 2, 3, 4, 5, 6, 7) if text == "Length gt 0" else berths(2, 4, 6)
 
@@ -198,7 +198,7 @@ async def test_a_filter_that_is_too_wide_is_applied_here(tenant, port, text):
     assert len(filters_of(tenant)) == asked  # remembered
 
 
-async def test_a_filter_that_is_refused_by_throttling_is_not_asked_again(tenant):
+async def test_a_throttled_filter_is_not_sent_again(tenant):
     tenant.shelf.settings.threshold = 5
     tenant.shelf.settings.threshold_status = 429
     access = tenant.delegated()
@@ -210,7 +210,7 @@ async def test_a_filter_that_is_refused_by_throttling_is_not_asked_again(tenant)
     assert await titles(access.port, tenant.berths, filter="Paid eq true") == berths(2, 4, 6)
 
 
-async def test_a_long_list_is_ordered_and_filtered(tenant, port):
+async def test_ordering_and_filtering_a_long_list(tenant, port):
     rows = [{"Title": f"Row {number}", "Rank": number % 7} for number in range(1, 4602)]
     long = tenant.make.list_in(tenant.yard, "Long", (column("Rank", "number"),), rows)
     tenant.make.keep()
@@ -230,7 +230,7 @@ async def test_a_long_list_is_ordered_and_filtered(tenant, port):
     ]
 
 
-async def test_a_listing_goes_on_where_its_last_row_was(tenant, port):
+async def test_ordered_listings_continue_after_their_last_item(tenant, port):
     query = RowQuery(order_by="Length desc", limit=2)
     first = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
     tenant.shelf.drop(tenant.shelf.row(tenant.berths.id, 7))
@@ -245,14 +245,14 @@ async def test_a_listing_goes_on_where_its_last_row_was(tenant, port):
 
 
 @pytest.mark.parametrize("cursor", ["", "x1:", "o", "o1", "d", "s1", "o٣:x"])
-async def test_a_cursor_of_another_making_is_refused(tenant, port, cursor):
+async def test_foreign_cursors_are_invalid(tenant, port, cursor):
     query = RowQuery(order_by="Length desc" if cursor.startswith("o") else None)
 
     with pytest.raises(InvalidCursor):
         await port.rows.page(list_key(tenant.berths), query, cursor=cursor, wanted=TITLE)
 
 
-async def test_rows_of_others_are_missing(tenant, port):
+async def test_invisible_list_items_are_missing(tenant, port):
     minutes = tenant.make.list_in(tenant.board, "Minutes list", (), [{"Title": "x"}])
     tenant.make.keep()
 
@@ -265,7 +265,7 @@ async def test_rows_of_others_are_missing(tenant, port):
     }
 
 
-async def test_a_row_is_made(tenant, port):
+async def test_creating_a_list_item(tenant, port):
     fields = {"Title": "Berth 8", "Length": 16, "Paid": None, "Until": "2026-03-08T00:00:00Z"}
 
     row = await port.row_writes.create(list_key(tenant.berths), fields, wanted=ROW)
@@ -290,7 +290,7 @@ async def test_a_row_is_made(tenant, port):
         pytest.param({"Title": None}, [("Title", "The column is required.")], id="null"),
     ],
 )
-async def test_what_does_not_fit_is_not_written(tenant, port, fields, details):
+async def test_invalid_fields_are_not_written(tenant, port, fields, details):
     with pytest.raises(InvalidFields) as raised:
         await port.row_writes.create(list_key(tenant.berths), fields, wanted=ROW)
 
@@ -299,7 +299,7 @@ async def test_what_does_not_fit_is_not_written(tenant, port, fields, details):
     assert not [call for call in tenant.calls if call["method"] == "POST"]
 
 
-async def test_a_value_that_upstream_does_not_take_is_not_written(tenant, port):
+async def test_values_that_upstream_refuses_are_invalid_fields(tenant, port):
     with pytest.raises(InvalidFields):
         await port.row_writes.create(
             list_key(tenant.berths), {"Title": "x", "Length": "long"}, wanted=ROW
@@ -308,7 +308,7 @@ async def test_a_value_that_upstream_does_not_take_is_not_written(tenant, port):
     assert len(tenant.shelf.rows(tenant.berths.id)) == 7
 
 
-async def test_some_columns_are_changed(tenant, port):
+async def test_updating_some_columns(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
     before = await port.rows.get(row_key, wanted=ROW)
 
@@ -322,7 +322,7 @@ async def test_some_columns_are_changed(tenant, port):
     assert after.etag != before.etag
 
 
-async def test_a_stale_row_is_left_alone(tenant, port):
+async def test_changes_of_a_stale_list_item_are_refused(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
     before = await port.rows.get(row_key, wanted=ROW)
     await port.row_writes.update(row_key, {"Length": 9}, etag=before.etag, wanted=ROW)
@@ -334,14 +334,14 @@ async def test_a_stale_row_is_left_alone(tenant, port):
     assert tenant.shelf.row(tenant.berths.id, 4).fields["Length"] == 9
 
 
-async def test_a_required_column_is_not_cleared(tenant, port):
+async def test_required_columns_cannot_be_cleared(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
 
     with pytest.raises(InvalidFields):
         await port.row_writes.update(row_key, {"Title": ""}, etag=None, wanted=ROW)
 
 
-async def test_a_row_is_deleted(tenant, port):
+async def test_deleting_a_list_item(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
 
     await port.row_writes.delete(row_key, etag=None)
@@ -351,7 +351,7 @@ async def test_a_row_is_deleted(tenant, port):
     assert tenant.shelf.row(tenant.berths.id, 4) is None
 
 
-async def test_a_row_that_was_made_is_told_even_when_it_cannot_be_read_again(tenant, port):
+async def test_a_created_list_item_is_returned_even_when_rereading_fails(tenant, port):
     tenant.fault(kind="500", match="/items/8")
 
     row = await port.row_writes.create(list_key(tenant.berths), {"Title": "Berth 8"}, wanted=ROW)
@@ -359,7 +359,7 @@ async def test_a_row_that_was_made_is_told_even_when_it_cannot_be_read_again(ten
     assert (row.number, row.name) == ("8", "Berth 8")
 
 
-async def test_several_values_say_what_they_are(tenant, port):
+async def test_lists_of_values_are_sent_with_their_type(tenant, port):
     several = column("Tags", "choice", facet={"choices": ["a", "b"], "displayAs": "checkBoxes"})
     tagged = tenant.make.list_in(tenant.yard, "Tagged", (several,), [])
     tenant.make.keep()
@@ -369,5 +369,8 @@ async def test_several_values_say_what_they_are(tenant, port):
     )
 
     assert row.fields["Tags"] == ["a", "b"]
-    kinds = {one.name: one.column_type for one in (await port.lists.get(list_key(tagged))).columns}
+    kinds = {
+        column.name: column.column_type
+        for column in (await port.lists.get(list_key(tagged))).columns
+    }
     assert kinds["Tags"] == "multiChoice"

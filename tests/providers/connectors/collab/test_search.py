@@ -16,10 +16,10 @@ async def search(port, text, *kinds, **more):
 
 
 def told(page):
-    return sorted((one.entity_type, one.title) for one in page.hits)
+    return sorted((hit.entity_type, hit.title) for hit in page.hits)
 
 
-async def test_everything_is_searched(tenant):
+async def test_a_search_covers_all_entity_types(tenant):
     page = await search(tenant.delegated().port, "keel OR berth OR yard OR boats")
 
     assert ("driveItem", "Plan é.docx") in told(page)
@@ -31,14 +31,14 @@ async def test_everything_is_searched(tenant):
     assert page.more is False
 
 
-async def test_a_search_that_is_not_offered_is_no_missing_thing(tenant):
+async def test_a_missing_search_endpoint_is_broken(tenant):
     tenant.fault(kind="404", match="search/query")
 
     with pytest.raises(Broken):
         await search(tenant.delegated().port, "keel")
 
 
-async def test_a_file_that_is_found_tells_its_facts(tenant):
+async def test_file_hits_carry_facts(tenant):
     (hit,) = (await search(tenant.delegated().port, "keel")).hits
 
     assert hit.id == f"collab:drive:{tenant.plan.drive_id}:item:{tenant.plan.id}"
@@ -50,7 +50,7 @@ async def test_a_file_that_is_found_tells_its_facts(tenant):
     assert hit.web_url.startswith("https://content.x.test/")
 
 
-async def test_a_row_that_is_found_tells_its_facts(tenant):
+async def test_list_item_hits_carry_facts(tenant):
     page = await search(tenant.delegated().port, '"Berth 3"', "listItem")
 
     (hit,) = page.hits
@@ -58,7 +58,7 @@ async def test_a_row_that_is_found_tells_its_facts(tenant):
     assert (hit.title, hit.row.list) == ("Berth 3", tenant.berths.id)
 
 
-async def test_a_file_with_two_faces_is_told_once(tenant):
+async def test_a_file_and_its_list_item_are_one_hit(tenant):
     tenant.shelf.settings.doubles_hits = True
 
     page = await search(tenant.delegated().port, "keel")
@@ -66,7 +66,7 @@ async def test_a_file_with_two_faces_is_told_once(tenant):
     assert told(page) == [("driveItem", "Plan é.docx")]
 
 
-async def test_what_others_keep_to_themselves_is_not_found(tenant):
+async def test_files_of_other_users_are_not_found(tenant):
     page = await search(tenant.delegated().port, "secret OR minutes")
 
     assert page.hits == ()
@@ -82,7 +82,7 @@ async def test_hits_are_counted_and_paged(tenant):
 
 
 @pytest.mark.parametrize("mode", ["delegated", "selected"])
-async def test_a_search_is_confined_to_a_site(tenant, mode):
+async def test_searching_one_site(tenant, mode):
     tenant.make.file(tenant.own, "keel.txt", ("text", "keel"))
     tenant.make.keep()
     port = (tenant.delegated() if mode == "delegated" else tenant.selected(tenant.yard)).port
@@ -93,7 +93,7 @@ async def test_a_search_is_confined_to_a_site(tenant, mode):
 
 
 @pytest.mark.parametrize("mode", ["delegated", "selected"])
-async def test_a_site_of_others_cannot_be_searched(tenant, mode):
+async def test_searching_an_invisible_site_is_missing(tenant, mode):
     port = (tenant.delegated() if mode == "delegated" else tenant.selected(tenant.yard)).port
 
     with pytest.raises(Missing):
@@ -102,7 +102,7 @@ async def test_a_site_of_others_cannot_be_searched(tenant, mode):
 
 @pytest.mark.parametrize("mode", ["delegated", "selected"])
 @pytest.mark.parametrize("text", ['"keel', "keel)", "a) OR (b", "keel OR"])
-async def test_what_does_not_parse_never_leaves(tenant, mode, text):
+async def test_malformed_searches_are_not_sent(tenant, mode, text):
     port = (tenant.delegated() if mode == "delegated" else tenant.selected(tenant.yard)).port
 
     with pytest.raises(InvalidSearch):
@@ -111,7 +111,7 @@ async def test_what_does_not_parse_never_leaves(tenant, mode, text):
     assert not tenant.calls
 
 
-async def test_what_upstream_does_not_understand_is_said(tenant):
+async def test_searches_that_upstream_refuses_are_invalid(tenant):
     with pytest.raises(InvalidSearch):
         await search(tenant.delegated().port, "lastmodifiedtime>=soon")
 
@@ -134,7 +134,7 @@ async def test_what_upstream_does_not_understand_is_said(tenant):
         ("minutes", []),
     ],
 )
-async def test_selected_sites_are_searched_one_by_one(tenant, text, titles):
+async def test_searching_selected_sites(tenant, text, titles):
     port = tenant.selected(tenant.yard).port
 
     page = await search(port, text)
@@ -159,7 +159,7 @@ async def test_hits_of_selected_sites_are_merged_and_paged(tenant):
     }
 
 
-async def test_a_library_without_a_word_of_its_own_is_searched_too(tenant):
+async def test_conditions_without_words_search_whole_libraries(tenant):
     tenant.shelf.put(r.Person(email="x@x.test", name="X"))
     page = await search(tenant.selected(tenant.yard).port, "contenttype:Item", "listItem")
 

@@ -12,24 +12,24 @@ from sandbox.collab import records as r
 NAME = frozenset({"name"})
 
 
-async def test_only_selected_sites_exist(tenant):
+async def test_only_selected_sites_are_visible(tenant):
     port = tenant.selected(tenant.yard, tenant.board).port
 
-    assert {one.display_name for one in await port.sites.visible()} == {"Yard", "Board"}
+    assert {site.display_name for site in await port.sites.visible()} == {"Yard", "Board"}
     with pytest.raises(Missing):
         await port.sites.get(tenant.root.id)
 
 
-async def test_a_grant_that_was_taken_back_makes_its_site_disappear(tenant):
+async def test_a_site_with_a_revoked_grant_disappears(tenant):
     port = tenant.selected(tenant.yard, tenant.board).port
     tenant.shelf.drop(tenant.shelf.get(r.SiteGrant, f"{tenant.board.id} app"))
 
-    assert {one.display_name for one in await port.sites.visible()} == {"Yard"}
+    assert {site.display_name for site in await port.sites.visible()} == {"Yard"}
     with pytest.raises(Missing):
         await port.files.get(key(tenant.secret), wanted=NAME)
 
 
-async def test_a_site_that_is_granted_but_not_selected_does_not_exist(tenant):
+async def test_granted_sites_that_are_not_selected_are_missing(tenant):
     """What a connection may use is decided here, not by what its credentials could do."""
     tenant.selected(tenant.board)
     port = tenant.selected(tenant.yard).port
@@ -74,7 +74,7 @@ async def test_a_site_that_is_granted_but_not_selected_does_not_exist(tenant):
     assert not [path for path in tenant.paths if tenant.secret.id in path]
 
 
-async def test_a_library_whose_site_cannot_be_told_is_not_taken_for_missing(tenant):
+async def test_libraries_with_an_unreadable_site_are_not_missing(tenant):
     port = tenant.selected(tenant.yard).port
     tenant.fault(kind="500", match=f"drives/{tenant.plan.drive_id}")
 
@@ -84,7 +84,7 @@ async def test_a_library_whose_site_cannot_be_told_is_not_taken_for_missing(tena
         await port.files.get_many([key(tenant.plan)], wanted=NAME)
 
 
-async def test_ids_of_sites_are_taken_in_any_spelling(tenant):
+async def test_selected_site_ids_match_in_any_case(tenant):
     access = tenant.selected(tenant.yard)
     spelt = f"collab:site:{tenant.yard.id.upper()}"
     again = type(access.info)(
@@ -99,16 +99,16 @@ async def test_ids_of_sites_are_taken_in_any_spelling(tenant):
 
     port = registry.CollabRegistry().open(again, access.upstream)
 
-    assert [one.site for one in await port.sites.visible()] == [tenant.yard.id]
+    assert [site.site for site in await port.sites.visible()] == [tenant.yard.id]
 
 
-async def test_the_default_library_is_the_first_sites(tenant):
+async def test_the_default_library_is_that_of_the_first_site(tenant):
     port = tenant.selected(tenant.yard).port
 
     assert (await port.sites.default_drive()).name == "Documents"
 
 
-async def test_where_a_library_belongs_is_asked_once(tenant):
+async def test_the_site_of_a_library_is_read_once(tenant):
     port = tenant.selected(tenant.yard).port
 
     await port.files.get(key(tenant.plan), wanted=FILE)
@@ -118,7 +118,7 @@ async def test_where_a_library_belongs_is_asked_once(tenant):
     assert len(tenant.calls) == asked + 1
 
 
-async def test_files_and_rows_of_selected_sites_are_read_and_written(tenant):
+async def test_reading_and_writing_in_selected_sites(tenant):
     port = tenant.selected(tenant.yard).port
 
     file = await port.files.get(key(tenant.plan), wanted=FILE)
@@ -128,6 +128,6 @@ async def test_files_and_rows_of_selected_sites_are_read_and_written(tenant):
     assert (file.name, renamed.name, row.name) == ("Plan é.docx", "words.txt", "New")
 
 
-async def test_a_probe_finds_out_whether_the_connection_works(tenant):
+async def test_a_probe_fails_when_the_connection_does(tenant):
     await tenant.selected(tenant.yard).port.probe()
     await tenant.delegated().port.probe()

@@ -62,7 +62,7 @@ def port(tenant):
 
 
 def names(tenant, folder):
-    return [one.name for one in tenant.shelf.children(folder)]
+    return [item.name for item in tenant.shelf.children(folder)]
 
 
 def stored(tenant, file):
@@ -94,7 +94,7 @@ def nothing_left(tenant):
         pytest.param(LARGE, id="slices and a rest"),
     ],
 )
-async def test_every_byte_arrives(tenant, port, size, known):
+async def test_uploads_store_every_byte(tenant, port, size, known):
     body = pattern(size)
 
     file = await port.uploads.upload(key(tenant.boats), upload(body, size=known))
@@ -104,7 +104,7 @@ async def test_every_byte_arrives(tenant, port, size, known):
     assert tenant.shelf.every(r.Upload) == []
 
 
-async def test_a_small_file_takes_one_call(tenant, port):
+async def test_small_files_take_one_call(tenant, port):
     await port.uploads.upload(key(tenant.boats), upload(mime_type="text/plain", name="a.txt"))
 
     (call,) = tenant.calls
@@ -115,7 +115,7 @@ async def test_a_small_file_takes_one_call(tenant, port):
     assert call["headers"]["content-type"] == "text/plain"
 
 
-async def test_slices_go_to_another_origin_without_credentials(tenant, port):
+async def test_slices_are_sent_without_credentials(tenant, port):
     await port.uploads.upload(key(tenant.boats), upload(pattern(LARGE)))
 
     puts = [call for call in tenant.calls if call["path"] == "/content/uploadSession"]
@@ -128,7 +128,7 @@ async def test_slices_go_to_another_origin_without_credentials(tenant, port):
     assert CONTENT != "http://upstream.example"
 
 
-async def test_a_library_takes_files_at_its_root(tenant, port):
+async def test_uploading_to_the_top_of_a_library(tenant, port):
     root = ItemKey(tenant.documents.drive_id, "root")
 
     small = await port.uploads.upload(root, upload(name="o'brien & sons #1 100%.txt"))
@@ -139,7 +139,7 @@ async def test_a_library_takes_files_at_its_root(tenant, port):
 
 
 @pytest.mark.parametrize("size", [5, LARGE], ids=["small", "large"])
-async def test_a_name_that_is_taken_is_left_alone(tenant, port, size):
+async def test_uploading_a_taken_name_is_a_conflict(tenant, port, size):
     first = await port.uploads.upload(key(tenant.boats), upload(b"first"))
 
     with pytest.raises(Conflicted):
@@ -150,7 +150,7 @@ async def test_a_name_that_is_taken_is_left_alone(tenant, port, size):
 
 
 @pytest.mark.parametrize("size", [5, LARGE], ids=["small", "large"])
-async def test_a_name_that_is_taken_is_replaced_or_counted_up_when_asked(tenant, port, size):
+async def test_uploading_a_taken_name_with_replace_or_rename(tenant, port, size):
     first = await port.uploads.upload(key(tenant.boats), upload(b"first"))
 
     other = await port.uploads.upload(key(tenant.boats), upload(pattern(size), conflict="rename"))
@@ -161,7 +161,7 @@ async def test_a_name_that_is_taken_is_replaced_or_counted_up_when_asked(tenant,
 
 
 @pytest.mark.parametrize("size", [5, LARGE], ids=["small", "large"])
-async def test_a_full_library_takes_nothing(tenant, port, nothing_left, size):
+async def test_uploading_to_a_full_library_fails(tenant, port, nothing_left, size):
     library = tenant.shelf.get(r.Library, tenant.boats.drive_id)
     tenant.shelf.put(msgspec.structs.replace(library, quota=1))
 
@@ -172,7 +172,7 @@ async def test_a_full_library_takes_nothing(tenant, port, nothing_left, size):
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
-async def test_too_much_is_refused(tenant, port, nothing_left, known):
+async def test_uploads_over_the_limit_are_refused(tenant, port, nothing_left, known):
     too_much = Upload(
         name="new.bin", chunks=endless(MAX_UPLOAD + 1), size=MAX_UPLOAD + 1 if known else None
     )
@@ -183,7 +183,9 @@ async def test_too_much_is_refused(tenant, port, nothing_left, known):
     nothing_left()
 
 
-async def test_more_than_may_be_is_noticed_although_less_was_announced(tenant, port, nothing_left):
+async def test_uploads_over_the_limit_are_refused_despite_a_smaller_announced_size(
+    tenant, port, nothing_left
+):
     liar = Upload(name="new.bin", chunks=endless(LARGE + 1), size=LARGE)
 
     with pytest.raises(UploadTruncated):
@@ -204,7 +206,7 @@ async def test_fewer_bytes_than_announced_are_not_stored(tenant, port, nothing_l
 
 @pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
 @pytest.mark.parametrize("after", [100_000, uploads.SMALL + 200_000, 2 * uploads.SLICE + 100_000])
-async def test_a_caller_who_leaves_leaves_nothing(tenant, port, nothing_left, after, known):
+async def test_an_aborted_upload_leaves_nothing(tenant, port, nothing_left, after, known):
     body = pattern(LARGE)
     cut = upload(body, size=known, chunks=pieces(body, stop_after=after))
 
@@ -234,7 +236,7 @@ async def test_a_cancelled_upload_leaves_nothing(tenant, port, nothing_left):
     assert tenant.paths[-1] == "DELETE /content/uploadSession"
 
 
-async def test_an_upload_whose_time_is_over_leaves_nothing(tenant, port, nothing_left):
+async def test_an_upload_past_its_deadline_leaves_nothing(tenant, port, nothing_left):
     async def slow():
         yield pattern(uploads.SMALL + uploads.SLICE)
         deadline.set(0.0)
@@ -252,7 +254,7 @@ async def test_an_upload_whose_time_is_over_leaves_nothing(tenant, port, nothing
     nothing_left()
 
 
-async def test_a_putthat_broke_is_sent_again(tenant, port):
+async def test_a_failed_slice_is_sent_again(tenant, port):
     tenant.fault(kind="reset", match="uploadSession", method="PUT", count=1)
 
     file = await port.uploads.upload(key(tenant.boats), upload(pattern(LARGE)))
@@ -260,7 +262,7 @@ async def test_a_putthat_broke_is_sent_again(tenant, port):
     assert stored(tenant, file) == pattern(LARGE)
 
 
-async def test_a_putthat_keeps_breaking_ends_the_upload(tenant, port, nothing_left):
+async def test_a_slice_that_keeps_failing_ends_the_upload(tenant, port, nothing_left):
     tenant.fault(kind="reset", match="uploadSession", method="PUT")
 
     with pytest.raises(ProviderFailure):
@@ -269,7 +271,7 @@ async def test_a_putthat_keeps_breaking_ends_the_upload(tenant, port, nothing_le
     nothing_left()
 
 
-async def test_a_session_that_is_refused_ends_the_upload(tenant, port, nothing_left):
+async def test_a_refused_session_ends_the_upload(tenant, port, nothing_left):
     tenant.fault(kind="401", match="uploadSession", method="PUT")
 
     with pytest.raises(Broken):
@@ -278,7 +280,7 @@ async def test_a_session_that_is_refused_ends_the_upload(tenant, port, nothing_l
     nothing_left()
 
 
-async def test_a_putwhose_answer_was_lost_is_not_sent_twice(tenant, port):
+async def test_a_stored_slice_with_a_lost_response_is_not_sent_twice(tenant, port):
     tenant.fault(kind="lostAnswer", match="uploadSession", method="PUT", count=1)
 
     with pytest.raises(ProviderFailure):
@@ -287,9 +289,9 @@ async def test_a_putwhose_answer_was_lost_is_not_sent_twice(tenant, port):
     assert tenant.shelf.every(r.Upload) == []
 
 
-async def test_a_file_whose_last_answer_was_lost_is_found(tenant, port):
+async def test_a_file_with_a_lost_last_response_is_found(tenant, port):
     size = uploads.SMALL + 1
-    place = next(one for one in tenant.upstream.mounts if one.prefix == ("content",))
+    place = next(mount for mount in tenant.upstream.mounts if mount.prefix == ("content",))
     at = tenant.upstream.mounts.index(place)
 
     async def losing(request):
@@ -314,7 +316,7 @@ def unreadable(tenant):
 
 
 @pytest.mark.usefixtures("unreadable")
-async def test_a_file_whose_last_answer_cannot_be_read_is_found(tenant, port):
+async def test_a_file_with_an_unreadable_last_response_is_found(tenant, port):
     size = uploads.SMALL + 1
 
     file = await port.uploads.upload(key(tenant.boats), upload(pattern(size)))
@@ -325,7 +327,7 @@ async def test_a_file_whose_last_answer_cannot_be_read_is_found(tenant, port):
 
 @pytest.mark.usefixtures("unreadable")
 @pytest.mark.parametrize("conflict", ["rename", "replace"])
-async def test_another_file_could_be_taken_for_the_one_of_an_unreadable_answer(
+async def test_an_unreadable_last_response_is_unknown_when_an_older_file_may_have_the_name(
     tenant, port, conflict
 ):
     with pytest.raises(OutcomeUnknown):
@@ -337,14 +339,14 @@ async def test_another_file_could_be_taken_for_the_one_of_an_unreadable_answer(
 
 
 @pytest.mark.parametrize("kind", ["lostAnswer", "spoiltAnswer"])
-async def test_a_small_file_without_a_readable_answer_is_of_unknown_outcome(tenant, port, kind):
+async def test_a_small_file_with_an_unreadable_response_has_an_unknown_outcome(tenant, port, kind):
     tenant.fault(kind=kind, match="content", method="PUT", count=1)
 
     with pytest.raises(OutcomeUnknown):
         await port.uploads.upload(key(tenant.boats), upload())
 
 
-async def test_a_small_file_that_surely_did_not_arrive_is_no_riddle(tenant, port, nothing_left):
+async def test_an_absent_small_file_was_surely_not_sent(tenant, port, nothing_left):
     tenant.fault(kind="reset", match="content", method="PUT", count=1)
 
     with pytest.raises(Unreachable) as raised:
@@ -354,21 +356,21 @@ async def test_a_small_file_that_surely_did_not_arrive_is_no_riddle(tenant, port
     nothing_left()
 
 
-async def test_a_folder_of_others_takes_nothing(tenant, port):
+async def test_uploading_to_an_invisible_folder_is_missing(tenant, port):
     with pytest.raises((Missing, Refused)):
         await port.uploads.upload(key(tenant.minutes), upload())
 
     assert "new.bin" not in names(tenant, tenant.minutes)
 
 
-async def test_a_description_is_kept_where_upstream_keeps_it(tenant, port):
+async def test_descriptions_are_stored_where_upstream_keeps_them(tenant, port):
     file = await port.uploads.upload(key(tenant.boats), upload(description="A plan"))
 
     assert tenant.shelf.item(file.drive, file.item).description == "A plan"
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
-async def test_a_larger_upload_takes_no_more_memory(port, tenant, known):
+async def test_uploads_run_in_constant_memory(port, tenant, known):
     async def peak(megabytes):
         size = megabytes * 1024 * 1024
         source = Upload(name=f"{megabytes}.bin", chunks=endless(size), size=size if known else None)
