@@ -1,5 +1,5 @@
 """
-Ids of the collaboration content: written with a prefix, read back, and refused when not ours.
+Prefixed ids of the collaboration content: formatting and parsing; docs/spec/collab.md#ids.
 
     collab:drive:<d>:item:<i>             a file or folder
     collab:drive:<d>                      a library (rules and additive endpoints)
@@ -7,17 +7,16 @@ Ids of the collaboration content: written with a prefix, read back, and refused 
     collab:site:…:list:<guid>             a list
     collab:site:…:list:<guid>:item:<n>    a list item
 
-Hosts and GUIDs are written in lower case, so that an id has one spelling; drive and item ids are
-taken as they are. What a split returns may stand in an address: no part of it can be more than one
-path segment. Source: contract, "Collaboration-content ID formats"; decisions 8.1.
+Hosts and GUIDs are lowercased, so that an id has one spelling; drive and item ids are kept as they
+are. The parts that `split_…` functions return are safe in an address: each is one path segment.
 """
 
 import re
 from typing import NamedTuple
 
-MAX_ID_LENGTH = 1024  # characters; decisions 8.1
+MAX_ID_LENGTH = 1024  # characters
 PREFIX = "collab:"
-ROOT = "root"  # stands for a library's root folder where a folder is asked for; decisions 16
+ROOT = "root"  # stands for a library's root folder where a folder is expected
 
 _GUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _PART = r"[A-Za-z0-9!_.\-]{1,256}"
@@ -64,89 +63,89 @@ class RowKey(NamedTuple):
 
 
 def join_item(key: ItemKey) -> str:
-    """Write the id of a file or folder."""
+    """Return the prefixed id of a file or folder."""
     return f"collab:drive:{key[0]}:item:{key[1]}"
 
 
 def join_drive(drive: str) -> str:
-    """Write the id of a library."""
+    """Return the prefixed id of a library."""
     return f"collab:drive:{drive}"
 
 
 def join_site(site: str) -> str:
-    """Write the id of a site."""
+    """Return the prefixed id of a site."""
     return f"collab:site:{site}"
 
 
 def join_list(key: ListKey) -> str:
-    """Write the id of a list."""
+    """Return the prefixed id of a list."""
     return f"collab:site:{key[0]}:list:{key[1]}"
 
 
 def join_row(key: RowKey) -> str:
-    """Write the id of a list item."""
+    """Return the prefixed id of a list item."""
     return f"collab:site:{key[0]}:list:{key[1]}:item:{key[2]}"
 
 
 def split_item(text: str) -> ItemKey | None:
-    """Read the id of a file or folder; None when it is none, ``…:item:root`` included."""
+    """Parse the id of a file or folder; None when malformed, or ``…:item:root``."""
     key = split_folder(text)
     return None if key is None or key.item == ROOT else key
 
 
 def split_folder(text: str) -> ItemKey | None:
-    """Read the id of a folder, where ``…:item:root`` is the library's root; None for others."""
-    found = _match(_ITEM_ID, text)
-    if found is None or not (is_part(found[1]) and is_part(found[2])):
+    """Parse the id of a folder; ``…:item:root`` is the library's root. None when malformed."""
+    match = _fullmatch(_ITEM_ID, text)
+    if match is None or not (is_part(match[1]) and is_part(match[2])):
         return None
-    return ItemKey(found[1], found[2])
+    return ItemKey(match[1], match[2])
 
 
 def split_drive(text: str) -> str | None:
-    """Read the id of a library, None when it is none."""
-    found = _match(_DRIVE_ID, text)
-    return found[1] if found is not None and is_part(found[1]) else None
+    """Parse the id of a library; None when malformed."""
+    match = _fullmatch(_DRIVE_ID, text)
+    return match[1] if match is not None and is_part(match[1]) else None
 
 
 def split_site(text: str) -> str | None:
-    """Read the id of a site as its composite id in lower case, None when it is none."""
-    found = _match(_SITE_ID, text)
-    return found[1].lower() if found is not None else None
+    """Parse the id of a site into its composite id in lower case; None when malformed."""
+    match = _fullmatch(_SITE_ID, text)
+    return match[1].lower() if match is not None else None
 
 
 def split_list(text: str) -> ListKey | None:
-    """Read the id of a list, in lower case; None when it is none."""
-    found = _match(_LIST_ID, text)
-    return ListKey(found[1].lower(), found[2].lower()) if found is not None else None
+    """Parse the id of a list, in lower case; None when malformed."""
+    match = _fullmatch(_LIST_ID, text)
+    return ListKey(match[1].lower(), match[2].lower()) if match is not None else None
 
 
 def split_row(text: str) -> RowKey | None:
-    """Read the id of a list item, in lower case; None when it is none."""
-    found = _match(_ROW_ID, text)
-    if found is None:
+    """Parse the id of a list item, in lower case; None when malformed."""
+    match = _fullmatch(_ROW_ID, text)
+    if match is None:
         return None
-    return RowKey(found[1].lower(), found[2].lower(), found[3])
+    return RowKey(match[1].lower(), match[2].lower(), match[3])
 
 
 def is_part(native: str) -> bool:
-    """Whether *native* has the form of a drive's or item's id, so that it may be called."""
+    """Tell whether *native* is a well-formed drive or item id."""
     return _PART_FORM.fullmatch(native) is not None and native not in (".", "..")
 
 
 def is_site(native: str) -> bool:
-    """Whether *native* has the form of a composite site id."""
+    """Tell whether *native* is a well-formed composite site id."""
     return _SITE_FORM.fullmatch(native) is not None
 
 
 def is_guid(native: str) -> bool:
-    """Whether *native* is a GUID, in any case."""
+    """Tell whether *native* is a GUID, in any case."""
     return _GUID_FORM.fullmatch(native) is not None
 
 
 def is_number(native: str) -> bool:
-    """Whether *native* has the form of a list item's number."""
+    """Tell whether *native* is a well-formed number of a list item."""
     return _NUMBER_FORM.fullmatch(native) is not None
 
 
-def _match(form: re.Pattern[str], text: str) -> re.Match[str] | None:
+def _fullmatch(form: re.Pattern[str], text: str) -> re.Match[str] | None:
     return form.fullmatch(text) if len(text) <= MAX_ID_LENGTH else None

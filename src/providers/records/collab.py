@@ -1,10 +1,10 @@
 """
-What the collab connectors return; see `records`.
+Records of the collaboration content; docs/spec/collab.md#objects.
 
-Besides what callers see, records carry the facts that rules ask about. `id` and the other ids of
-the schema are computed, prefixed; `key` is what ports take. A member that was not wanted is None.
-A fact that was wanted and that upstream did not tell is UNKNOWN; None or empty: surely has none.
-Source: contract, "Collaboration-content objects"; decisions 8.
+Besides what callers see, records carry the facts that rules are evaluated on. `id` and the other
+ids of the schema are computed, prefixed; `key` is the argument of ports. An attribute that was not
+wanted is None. A wanted fact that upstream did not tell is UNKNOWN; None or empty means that there
+surely is none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from providers.records.base import Record
 
 
 class UnknownType(Enum):
-    """The state of a fact that upstream did not tell."""
+    """The type of UNKNOWN, the value of a fact that upstream did not tell."""
 
     UNKNOWN = auto()
 
@@ -53,7 +53,7 @@ class Drive(Record, frozen=True):
         site: Composite id of the site it belongs to.
         list_id: GUID of the list behind it.
         root: The id of its root folder; None when it was not read.
-        personal: Whether it is somebody's own.
+        personal: Whether it belongs to one user.
     """
 
     drive: str
@@ -75,7 +75,7 @@ class Drive(Record, frozen=True):
 
 
 class DriveUser(Record, frozen=True):
-    """Somebody. *email* is "" where upstream has none; *role*: "owner", "writer", "reader"."""
+    """A user. *email* is "" where upstream has none; *role*: "owner", "writer", "reader"."""
 
     email: str
     display_name: str | None = None
@@ -83,7 +83,7 @@ class DriveUser(Record, frozen=True):
 
 
 class FileLabels(Record, frozen=True):
-    """The sensitivity label on a file, as answers show it; the name as far as it is known."""
+    """The sensitivity label of a file, as responses show it; *name* None when unknown."""
 
     sensitivity_label_id: str
     sensitivity_label_name: str | None = None
@@ -94,16 +94,16 @@ class File(Record, frozen=True):
     A file or folder.
 
     Attributes:
-        parent: The folder it lies in; None for a library's root folder, and UNKNOWN when upstream
-            did not tell.
+        parent: The folder above; None for a library's root folder, UNKNOWN when upstream did not
+            tell.
         is_root: Whether it is the root folder of its library.
         ancestor_names: The names of the folders above it, from the top of its library down; None
             when upstream did not tell. They save calls; containment is decided by *parent*.
-        labels: Of sensitivity; not filled in by connectors (see `file_labels` of the port).
+        labels: The sensitivity label; not set by connectors (see `LabelPort.of_files`).
         etag: As `If-Match` takes it.
         mime_type: As upstream has it; None for folders and where upstream has none.
-        site, list_id, list_item_id: Facts: where it belongs, and its other face.
-        content_type_id: A fact, of its other face.
+        site, list_id, list_item_id: Facts: its site, and its list item.
+        content_type_id: A fact: the content type of its list item.
         media_type: A fact: *mime_type* in lower case without parameters; None for folders,
             UNKNOWN for a file without one.
     """
@@ -157,18 +157,18 @@ class File(Record, frozen=True):
 
 
 def media_type(text: str | None) -> str | None:
-    """Return a MIME type in lower case without parameters; None when nothing is left of it."""
+    """Return a MIME type in lower case without parameters; None when it is empty."""
     return (text or "").partition(";")[0].strip().lower() or None
 
 
 class FileLink(Record, frozen=True):
     """
-    A pre-authenticated address of a file's bytes, and what is told beside it.
+    A pre-authenticated address of a file's bytes, with the file.
 
     Attributes:
-        file: As read at the same moment, with every fact.
+        file: As read in the same call, with every fact.
         download_url: None when upstream gave none.
-        expires_at: When it stops working, as far as is known.
+        expires_at: When the address expires, as far as is known.
     """
 
     file: File
@@ -178,7 +178,7 @@ class FileLink(Record, frozen=True):
 
 class Permission(Record, frozen=True):
     """
-    Who may do what with a file.
+    A permission on a file.
 
     Attributes:
         permission: Upstream's id.
@@ -194,16 +194,16 @@ class Permission(Record, frozen=True):
     display_name: str | None = None
 
 
-def shared_with(given: Sequence[Permission]) -> tuple[DriveUser, ...]:
-    """Return the people and groups that some permissions are for, owners aside, each once."""
+def shared_with(permissions: Sequence[Permission]) -> tuple[DriveUser, ...]:
+    """Return the people and groups that have permissions, without owners, each once."""
     people = {
-        (one.email_address or "", one.display_name): one
-        for one in given
-        if one.type in ("user", "group") and one.role != "owner"
+        (permission.email_address or "", permission.display_name): permission
+        for permission in permissions
+        if permission.type in ("user", "group") and permission.role != "owner"
     }
     return tuple(
-        DriveUser(email=email, display_name=name, role=one.role)
-        for (email, name), one in people.items()
+        DriveUser(email=email, display_name=name, role=permission.role)
+        for (email, name), permission in people.items()
     )
 
 
@@ -213,11 +213,11 @@ class Column(Record, frozen=True):
 
     Attributes:
         name: Its API name.
-        column_type: One of decisions 8.13.
-        has_default: Whether a new item gets a value by itself.
+        column_type: A word of docs/spec/collab.md#open-enumerations.
+        has_default: Whether a new item gets a default value.
         multiple: Whether it holds several people or look-ups.
-        formula: What it is calculated from; None for what is not calculated.
-        looks_up: The column of the other list that a look-up shows.
+        formula: The formula of a calculated column, else None.
+        looks_up: The column of the other list that a look-up column shows.
         source: GUID of that other list, in lower case; None where upstream names none.
     """
 
@@ -240,8 +240,8 @@ class SiteList(Record, frozen=True):
     A list.
 
     Attributes:
-        columns: Only when the list was read by itself.
-        drive: The library it is the list of; None: surely of none.
+        columns: None unless the list was read alone.
+        drive: The library that it is the list of; None: surely none.
     """
 
     site: str
@@ -275,9 +275,9 @@ class Row(Record, frozen=True):
         number: Its id in the list.
         content_type: The name of its content type; *content_type_id* is a fact.
         fields: By column API name, upstream's own members left out.
-        labels: Of sensitivity, of its file; not filled in by connectors.
+        labels: The sensitivity label of its file; not set by connectors.
         etag: As `If-Match` takes it.
-        file: Its other face, a file or folder with the facts of one; None: surely has none.
+        file: The file or folder behind it, with facts; None: surely none.
     """
 
     site: str
@@ -335,7 +335,7 @@ class FileLabel(Record, frozen=True):
 
 class SearchHit(Record, frozen=True):
     """
-    Something found. Exactly one of *file*, *row*, *list* and *site* is there, with its facts.
+    A hit of a search. Exactly one of *file*, *row*, *list* and *site* is set, with its facts.
 
     Attributes:
         entity_type: "driveItem", "listItem", "list" or "site".
@@ -354,5 +354,5 @@ class SearchHit(Record, frozen=True):
 
     @property
     def id(self) -> str:
-        found = self.file or self.row or self.list or self.site
-        return found.id if found is not None else ""
+        record = self.file or self.row or self.list or self.site
+        return record.id if record is not None else ""
