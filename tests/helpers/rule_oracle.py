@@ -113,19 +113,19 @@ def _fill(store: sqlite3.Connection, world: RuleWorld) -> None:
 
 
 def _row(number: int, thing: Thing) -> tuple[object, ...]:
-    def matches(fact: str, value: str) -> str | None:
+    def known_value(fact: str, value: str) -> str | None:
         return None if fact in thing.lost else value
 
     return (
         number,
-        matches("drive_id", thing.drive),
-        matches("item", thing.drive),
-        matches("item", thing.item),
-        matches("site_id", thing.site),
-        matches("list_id", thing.list),
-        matches("list_item_id", thing.number),
-        matches("mime_type", thing.mime),
-        matches("content_type_id", thing.content_type),
+        known_value("drive_id", thing.drive),
+        known_value("item", thing.drive),
+        known_value("item", thing.item),
+        known_value("site_id", thing.site),
+        known_value("list_id", thing.list),
+        known_value("list_item_id", thing.number),
+        known_value("mime_type", thing.mime),
+        known_value("content_type_id", thing.content_type),
         "ancestors" not in thing.lost,
         "label_ids" not in thing.lost,
     )

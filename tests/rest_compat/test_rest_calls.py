@@ -37,7 +37,7 @@ class Outcome:
 
 @dataclass
 class Operation:
-    """Echoes its variables, or answers what the upstream side was told to answer."""
+    """Echoes its variables, or returns the prepared result."""
 
     name: str
     variables: tuple[Variable, ...]
@@ -63,7 +63,7 @@ class Visit:
 
 @dataclass
 class FakeGateway:
-    """Everything gateway the REST layer, with a log of what it was asked."""
+    """Fake of every port of the REST layer, with a log of its calls."""
 
     log: list[tuple[Any, ...]] = field(default_factory=list)
     outcome: Outcome | None = None
@@ -734,25 +734,25 @@ async def test_a_key_means_nothing_to_other_methods(client, gateway, method):
     assert gateway.steps() == ["admit", "check_gates", "run"]
 
 
-async def leaving(gateway, path, **more):
-    """Answer one GET; return the status, and what is told of calls that are over."""
-    told = []
+async def get_observed(gateway, path, **more):
+    """Send one GET; return the status and what the observer received."""
+    observed = []
 
     def observe(admitted, operation, response, failure):
-        told.append((operation and operation.name, response and response.status, type(failure)))
+        observed.append((operation and operation.name, response and response.status, type(failure)))
 
     app = rest_app(ENDPOINTS, graph=gateway, entry=gateway, ledger=gateway, observer=observe)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         response = await client.get(path, **more)
-    return response.status_code, told
+    return response.status_code, observed
 
 
 NOBODY = type(None)
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "told"),
+    ("path", "status", "observed"),
     [
         (MESSAGES, 200, ("ListEmails", 200, NOBODY)),
         (f"{MESSAGES}?limit=x", 400, ("ListEmails", 400, Problem)),
@@ -760,17 +760,17 @@ NOBODY = type(None)
     ],
     ids=["answered", "refused", "no row takes it"],
 )
-async def test_the_observer_is_called_once_per_call(gateway, path, status, told):
-    assert await leaving(gateway, path) == (status, [told])
+async def test_the_observer_is_called_once_per_call(gateway, path, status, observed):
+    assert await get_observed(gateway, path) == (status, [observed])
 
 
 async def test_the_observer_is_called_for_a_bug_too(gateway, monkeypatch):
     monkeypatch.setattr(gateway, "outcome", object())  # no outcome at all
 
-    assert await leaving(gateway, MESSAGES) == (500, [("ListEmails", None, AttributeError)])
+    assert await get_observed(gateway, MESSAGES) == (500, [("ListEmails", None, AttributeError)])
 
 
 async def test_the_observer_is_not_called_for_a_call_that_was_not_admitted(gateway):
     gateway.refuse_entry = Problem("No.", {"code": "UNAUTHENTICATED", "httpStatus": 401})
 
-    assert await leaving(gateway, MESSAGES) == (401, [])
+    assert await get_observed(gateway, MESSAGES) == (401, [])
