@@ -24,26 +24,26 @@ CALLS = 1500
 
 # What a layer does -> the function that it begins with, from the outside in.
 LAYERS: Mapping[str, str] = {
-    "edge: request id, common headers, metrics": (
+    "middleware: request id, common headers, metrics": (
         "gateway.http.middleware:CommonMiddleware.__call__"
     ),
-    "front: which door, exceptions": "gateway.http.dispatch:Dispatcher.__call__",
+    "dispatch: handler of the path, exceptions": "gateway.http.dispatch:Dispatcher.__call__",
     "router: the row of the path": "rest_compat.router:Router.__call__",
     "row: the order of a call": "rest_compat.endpoint:Responder.respond",
-    "door: the context of a request": "gateway.http.entry:RequestEntry.enter",
+    "entry: the context of a request": "gateway.http.entry:RequestEntry.enter",
     "token: header, checksum, digest, caller": (
         "gateway.auth.authenticator:Authenticator.authenticate"
     ),
-    "database: is what is known still true?": "gateway.auth.token_lookup:SqliteRowReader.rows",
+    "database: data version": "gateway.auth.token_lookup:SqliteRowReader.rows",
     "limits: two address windows, two token windows": "gateway.ratelimit.memory:MemoryLimiter.take",
     "gates": "gateway.http.entry:RequestEntry.admit",
     "parameters": "rest_compat.endpoint:bind",
     "plan: variables, resolver, record to shape": "graph.execution.plan.program:Program.run",
-    "mailboxes: which one has it": "providers.mail.merged_mailbox:MergedMailbox.get",
+    "merged mailbox: routing": "providers.mail.merged_mailbox:MergedMailbox.get",
     "connector: request, decode, map": (
         "providers.connectors.provider_b.outlook_mail.mailbox:Mail.get"
     ),
-    "call: deadline, retries, breaker, places": "providers.http.client:Upstream.call",
+    "call: deadline, retries, circuit breaker, slots": "providers.http.client:Upstream.call",
     "credentials": "gateway.connections.credentials:ConnectionCredentials.token",
     "(upstream's answer, from memory)": "benchmarks.whole:FromMemory.handle_async_request",
     "answer: headers, sending": "rest_compat.router:send_answer",

@@ -1,7 +1,7 @@
 """
-The process as one ASGI application: the REST table, /graphql, the management API, the pages.
+The process as one ASGI application: REST, /graphql, the management API, the pages.
 
-Building it touches nothing; starting it (ASGI lifespan, or `running()`) migrates the database.
+Building it has no side effects; starting it (ASGI lifespan, or `running()`) migrates the database.
 """
 
 import asyncio
@@ -85,9 +85,9 @@ class Gateway:
     The assembled process.
 
     Attributes:
-        app: The management API and the pages; everything else falls through to the table.
+        app: The management API, the pages, the probes; unknown paths go to the REST table.
         middleware: The outermost layer, which the server calls.
-        background: Small writes under way.
+        background: Small writes that no response waits for.
     """
 
     services: Services
@@ -101,7 +101,7 @@ class Gateway:
 
     @property
     def connection_limits(self) -> limits.Limits:
-        """What `protocol` asks."""
+        """The limits that `gateway.http.protocol` applies."""
         settings = self.services.settings
         return limits.Limits(
             connections=settings.max_connections,
@@ -190,7 +190,7 @@ class _Infrastructure:
         database, metrics, tracing = Database.open(settings.database), Metrics(), _tracing(settings)
         last_success = LastSuccess(database, clock=_milliseconds(clock))
         clients = origins or Origins(apps=in_process(settings.origin, sandbox))
-        clients.listener = _watch(
+        clients.listener = _notify_all(
             metrics.count_upstream_call,
             recorder.count_upstream_call,
             last_success.record,
@@ -335,7 +335,7 @@ def _application(lifecycle: Lifecycle, services: Services) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
         lifespan=lifecycle.run,
-        # Its spans would carry paths and queries to whatever provider the process has.
+        # Its spans would carry paths and queries.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.services = services
@@ -364,7 +364,7 @@ def _graph() -> Graph:
 
 
 class _Documents:
-    """Prepares each internal document once; what comes out is never changed."""
+    """Prepares each internal document once per interpreter; operations are immutable."""
 
     @staticmethod
     @cache
@@ -383,19 +383,19 @@ def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:
 def _tracing(settings: Settings) -> "Tracing | None":
     if settings.traces_endpoint is None:
         return None
-    from gateway.telemetry.tracing import Tracing  # noqa: PLC0415 - heavy, and few want it
+    from gateway.telemetry.tracing import Tracing  # noqa: PLC0415 - heavy, and rarely used
 
     return Tracing.to(settings.traces_endpoint, share=settings.traces_share)
 
 
-def _watch(*watching: CallListener) -> CallListener:
-    """Tell each of *watching* of upstream calls."""
+def _notify_all(*listeners: CallListener) -> CallListener:
+    """Return a listener that passes every upstream call to each of *listeners*."""
 
-    def called(told: CallEvent) -> None:
-        for watch in watching:
-            watch(told)
+    def notify(event: CallEvent) -> None:
+        for listener in listeners:
+            listener(event)
 
-    return called
+    return notify
 
 
 def _counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:
@@ -403,7 +403,7 @@ def _counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:
         return UnlimitedCounter()
     if settings.redis_url:
         url = settings.redis_url.get_secret_value()
-        return SharedLimiter(url, processes=settings.counting, clock=clock)
+        return SharedLimiter(url, processes=settings.limiting_processes, clock=clock)
     return MemoryLimiter(clock=clock)
 
 

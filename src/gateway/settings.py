@@ -1,4 +1,4 @@
-"""Every setting of the process: environment variables with the prefix `AGW_`, or a `.env` file."""
+"""The settings of the process: environment variables with the prefix `AGW_`, or a `.env` file."""
 
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -22,7 +22,7 @@ Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)]
 
 
 class NotConfigured(Exception):
-    """A setting that `serve` cannot do without is missing or weak."""
+    """A setting that the command needs is missing or too weak."""
 
 
 class Settings(BaseSettings):
@@ -269,8 +269,8 @@ class Settings(BaseSettings):
         return f"sqlite+aiosqlite:///{self.data_dir / 'gateway.db'}"
 
     @property
-    def counting(self) -> int:
-        """How many processes share the rate limits."""
+    def limiting_processes(self) -> int:
+        """The number of processes that share the rate limits."""
         return self.processes or self.workers
 
     @property
@@ -302,7 +302,7 @@ class Settings(BaseSettings):
     def upstreams(self) -> Mapping[tuple[str, str], str]:
         """Base URL per (kind, provider)."""
         if self.sandbox:
-            return _sandbox(self.base_url)
+            return _sandbox_upstreams(self.base_url)
         return {
             ("email", "PROVIDER_A"): self.provider_a_url,
             ("calendar", "PROVIDER_A"): self.provider_a_calendar_url,
@@ -315,13 +315,13 @@ class Settings(BaseSettings):
 
     @property
     def upstream_hosts(self) -> frozenset[str]:
-        """Every `host[:port]` that a connection may be called at."""
+        """The `host[:port]` of every upstream that connections may use."""
         own = (urlsplit(url).netloc for url in self.upstreams.values())
         return frozenset(host.lower() for host in (*own, *self.allowed_upstream_hosts))
 
     def ready_to_serve(self) -> Self:
         """
-        Check what `serve` needs.
+        Check the settings that serving needs.
 
         Raises:
             NotConfigured: No admin token or secret keys, or they are too short to be safe.
@@ -340,7 +340,7 @@ class Settings(BaseSettings):
 
     def ready_to_open(self) -> Self:
         """
-        Check what everybody needs who opens the store.
+        Check the settings that every access to the store needs.
 
         Raises:
             NotConfigured: No secret keys.
@@ -352,7 +352,7 @@ class Settings(BaseSettings):
         return self
 
 
-def _sandbox(base_url: str) -> Mapping[tuple[str, str], str]:
+def _sandbox_upstreams(base_url: str) -> Mapping[tuple[str, str], str]:
     root = f"{base_url}/sandbox"
     return {
         ("email", "PROVIDER_A"): f"{root}/provider-a",

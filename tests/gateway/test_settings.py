@@ -15,7 +15,7 @@ def _empty_environment(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_the_defaults_trust_nobody_and_open_nothing():
+def test_the_defaults_are_closed():
     settings = Settings()
 
     assert settings.host == "127.0.0.1"
@@ -80,7 +80,7 @@ def test_sandbox_upstreams_lie_under_the_base_url():
         ("AGW_WORKERS", "0"),
     ],
 )
-def test_a_bad_setting_stops_the_start(monkeypatch, name, value):
+def test_an_invalid_setting_is_an_error(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
 
     with pytest.raises(ValidationError):
@@ -127,7 +127,7 @@ def test_every_setting_is_described():
         assert field.description, name
 
 
-def test_addresses_that_hold_passwords_do_not_print_them(monkeypatch):
+def test_urls_with_passwords_are_not_printed(monkeypatch):
     monkeypatch.setenv(
         "AGW_DATABASE_URL", "postgresql+asyncpg://gateway:hunter2@db.example/gateway"
     )

@@ -96,7 +96,7 @@ def _collect_logs(canaries: Canaries) -> None:
 
     handler = Collected()
     handler.setFormatter(logs.JsonLines())
-    logs.quieten()
+    logs.silence_noisy_loggers()
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)

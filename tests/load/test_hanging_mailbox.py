@@ -31,7 +31,7 @@ async def silence():
         over.set()
 
 
-async def test_a_mailbox_that_hangs_turns_nobody_away(tmp_path):
+async def test_a_hanging_mailbox_does_not_shed_other_requests(tmp_path):
     async with silence() as (nobody, over):
         with (
             upstreams(tmp_path, latency=0.05) as upstream,

@@ -122,7 +122,7 @@ async def test_many_callers_in_two_processes_renew_a_token_once(two):
     tell(rounds=ROUNDS, callers=2 * CALLERS, refreshes=ROUNDS)
 
 
-async def test_who_dies_at_the_first_use_of_a_token_has_stored_what_renews_it(two):
+async def test_a_process_killed_at_first_use_has_stored_the_refresh_token(two):
     for _ in range(ROUNDS):
         two.expire()
         asking = asyncio.create_task(two.ask(3))

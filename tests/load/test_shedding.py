@@ -36,7 +36,7 @@ def crowd(port, requests, *, callers=CALLERS):
 
 
 @pytest.mark.parametrize("provider", ["PROVIDER_A", "PROVIDER_B"])
-def test_those_who_are_let_in_are_answered_within_a_second(provider, tmp_path):
+def test_admitted_requests_are_answered_within_a_second(provider, tmp_path):
     with (
         upstreams(tmp_path, latency=LATENCY) as upstream,
         serving(tmp_path, AGW_RATE_LIMITS="off", **upstream.settings) as gateway,

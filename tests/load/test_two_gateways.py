@@ -97,7 +97,7 @@ async def hammer(line, bearer, seen, used, gone):
         used.release()
 
 
-async def test_a_revocation_is_late_nowhere(two):
+async def test_a_revocation_takes_effect_in_both_gateways(two):
     gateways, made = two
     ports = [one.port for one in gateways]
     body = token_of(made.operator, made.resource)

@@ -39,7 +39,7 @@ def collector():
     server.server_close()
 
 
-def test_any_worker_tells_the_figures_of_all(tmp_path):
+def test_any_worker_exposes_the_metrics_of_all(tmp_path):
     with serving(tmp_path, "--workers", "2") as gateway:
         for _ in range(CALLS):  # a connection each, so that both workers get some
             assert httpx.get(f"{gateway.base}/api/operators", headers=ADMIN).status_code == 200

@@ -20,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 from gateway.errors import Overloaded
 from gateway.http.admission_control import LIMITED_PATHS, AdmissionControl, Slot, buffer_body
 from gateway.telemetry import logs
-from gateway.telemetry.metrics import Metrics, known
+from gateway.telemetry.metrics import Metrics, method_label
 from policy.quota import RateLimitResult
 from rest_compat.responses import RestResponse, send_response
 
@@ -137,7 +137,7 @@ class CommonMiddleware:
     def _observed(self, scope: Scope, current: RequestState) -> Iterator[None]:
         """Count, trace and log the request by its route: paths and queries may be private."""
         started = time.perf_counter()
-        method = known(scope["method"])
+        method = method_label(scope["method"])
         token = logs.request_id.set(current.request_id)
         self._metrics.start_request()
         try:

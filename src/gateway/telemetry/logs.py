@@ -1,10 +1,10 @@
 """
-Logs: one line per event on standard error, made of an allow-list of members.
+Structured logs on standard error: one line per event, with an allow-list of members.
 
-What a line may carry is listed here; anything else is dropped, so no body, token, search word or
-address can slip in by accident. The text of an event is kept when it is ours or the server's own
-line, of whose arguments only numbers are shown; what another library has to say is told by its
-logger's name and kind alone, because its text may quote what it was working on.
+Members that are not listed are dropped, so that no body, token, search word or address is logged by
+accident. The text of an event is logged for our own loggers and for the server, of whose arguments
+only numbers are shown. Other libraries are logged by logger name and exception type alone, because
+their texts may quote private data.
 """
 
 import logging
@@ -32,12 +32,12 @@ MEMBERS = (
 )
 SILENCED = "a library reported something"
 
-# The request being served, for every line that is written meanwhile. Empty: none.
+# The id of the request being served; empty outside requests.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 _OURS = ("gateway", "graph", "rest_compat", "providers", "policy")
 _TEMPLATES = ("uvicorn",)  # constant texts of one line; their arguments may be addresses
-_TALKATIVE = ("httpx", "httpcore", "alembic", "sqlalchemy", "aiosqlite", "uvicorn.access")
+_NOISY = ("httpx", "httpcore", "alembic", "sqlalchemy", "aiosqlite", "uvicorn.access")
 _ALWAYS = ("time", "level", "logger", "event")
 
 Event = MutableMapping[str, Any]
@@ -48,49 +48,49 @@ class JsonLines(structlog.stdlib.ProcessorFormatter):
 
     def __init__(self) -> None:
         super().__init__(
-            processors=[_described, _listed, structlog.processors.JSONRenderer(_dumped)],
+            processors=[_describe, _select_members, structlog.processors.JSONRenderer(_to_json)],
             pass_foreign_args=True,
         )
 
 
-class Words(structlog.stdlib.ProcessorFormatter):
-    """The same for people: level, event, members."""
+class TextLines(structlog.stdlib.ProcessorFormatter):
+    """One readable line: level, event, members."""
 
     def __init__(self) -> None:
-        super().__init__(processors=[_described, _listed, _worded], pass_foreign_args=True)
+        super().__init__(processors=[_describe, _select_members, _as_text], pass_foreign_args=True)
 
 
 def configure(*, level: str, form: str) -> None:
     """Send every log line of the process to standard error, once."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if form == "json" else Words())
+    handler.setFormatter(JsonLines() if form == "json" else TextLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    quieten()
+    silence_noisy_loggers()
 
 
-def quieten() -> None:
-    """Silence the loggers that write whole URLs and bound values, at any level asked for."""
-    for name in _TALKATIVE:
+def silence_noisy_loggers() -> None:
+    """Silence the loggers that write whole URLs and bound values, whatever the log level."""
+    for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _described(_: object, __: str, event: Event) -> Event:
-    """Write down what the record says of itself."""
+def _describe(_: object, __: str, event: Event) -> Event:
+    """Return the event's members as the record states them."""
     record: logging.LogRecord = event["_record"]
-    told: Event = {
+    members: Event = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
         "logger": record.name,
         "event": _text(record, event),
     }
-    if current := request_id.get():
-        told["request_id"] = current
-    told.update((name, getattr(record, name)) for name in MEMBERS if hasattr(record, name))
+    if current_id := request_id.get():
+        members["request_id"] = current_id
+    members.update((name, getattr(record, name)) for name in MEMBERS if hasattr(record, name))
     if kind := _kind(record, event):
-        told["kind"] = kind
-    return told
+        members["kind"] = kind
+    return members
 
 
 def _text(record: logging.LogRecord, event: Event) -> str:
@@ -99,12 +99,14 @@ def _text(record: logging.LogRecord, event: Event) -> str:
         return str(event["event"])
     if family not in _TEMPLATES or not isinstance(record.msg, str) or "\n" in record.msg:
         return SILENCED
-    shown = tuple(one if isinstance(one, int) else "…" for one in event["positional_args"] or ())
+    shown = tuple(
+        value if isinstance(value, int) else "…" for value in event["positional_args"] or ()
+    )
     return record.msg % shown if shown else record.msg
 
 
 def _kind(record: logging.LogRecord, event: Event) -> str | None:
-    """Return the name of the exception; the server's word for a failed start is a traceback."""
+    """Return the type of the exception; the server reports a failed start as a traceback text."""
     failure = (event.get("exc_info") or (None,))[0]
     if failure is not None:
         return str(failure.__name__)
@@ -113,15 +115,15 @@ def _kind(record: logging.LogRecord, event: Event) -> str | None:
     return type(record.msg).__name__ if isinstance(record.msg, Exception) else None
 
 
-def _listed(_: object, __: str, event: Event) -> Event:
-    """Keep the members of the list, in its order."""
+def _select_members(_: object, __: str, event: Event) -> Event:
+    """Keep the allowed members, in their order."""
     return {name: event[name] for name in (*_ALWAYS, *MEMBERS) if name in event}
 
 
-def _worded(_: object, __: str, event: Event) -> str:
+def _as_text(_: object, __: str, event: Event) -> str:
     members = [f"{name}={event[name]}" for name in MEMBERS if name in event]
     return " ".join((f"{event['level']}: {event['event']}", *members))
 
 
-def _dumped(event: Event, **_: object) -> str:
+def _to_json(event: Event, **_: object) -> str:
     return orjson.dumps(event, default=str).decode()

@@ -1,8 +1,8 @@
 """
-Metrics for Prometheus: how many, how long, how full. Labels are words of ours, never of callers.
+Prometheus metrics; labels are fixed words and route templates, never text of callers.
 
-One `Metrics` per process. When several workers serve, each writes its figures into the folder of
-`PROMETHEUS_MULTIPROC_DIR` (`server.run_many` makes it) and whoever is scraped adds them up.
+One `Metrics` per process. With several workers, each writes its values into the folder of
+`PROMETHEUS_MULTIPROC_DIR` (made by `server.run_many`), and the worker that is scraped adds them up.
 """
 
 import os
@@ -26,136 +26,136 @@ from providers.http.events import CallEvent
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-OTHER = "other"  # what stands for a path or method that is not ours
+OTHER = "other"  # label of an unknown path or method
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each
+disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each
 
 
-def known(method: str) -> str:
-    """Return *method*, or "other" for one that nobody here would answer."""
+def method_label(method: str) -> str:
+    """Return *method*, or "other" for one that is not answered."""
     return method if method in _METHODS else OTHER
 
 
 class Metrics:
-    """What is counted; each method is one thing that happened."""
+    """The metrics of one process; each method records one event."""
 
     def __init__(self) -> None:
-        held = self._registry = CollectorRegistry()
+        registry = self._registry = CollectorRegistry()
         self._requests = Counter(
-            "agw_requests", "Requests answered.", ("method", "route", "status"), registry=held
+            "agw_requests", "Requests answered.", ("method", "route", "status"), registry=registry
         )
         self._seconds = Histogram(
             "agw_request_seconds",
             "Seconds from a request to the end of its answer.",
             ("method", "route"),
             buckets=_SECONDS,
-            registry=held,
+            registry=registry,
         )
         self._active = Gauge(
             "agw_requests_active",
             "Requests being answered.",
             multiprocess_mode="livesum",
-            registry=held,
+            registry=registry,
         )
         self._upstream = Counter(
             "agw_upstream_calls",
             "Tries at upstream calls, by how they ended.",
             ("upstream", "method", "outcome"),
-            registry=held,
+            registry=registry,
         )
         self._upstream_seconds = Histogram(
             "agw_upstream_seconds",
             "Seconds of an upstream call.",
             ("upstream",),
             buckets=_SECONDS,
-            registry=held,
+            registry=registry,
         )
         self._connections = Gauge(
             "agw_connections",
             "Connected accounts, by state.",
             ("provider", "status"),
             multiprocess_mode="mostrecent",
-            registry=held,
+            registry=registry,
         )
         self._decisions = Counter(
             "agw_decisions",
             "Calls of known tokens, by how they ended.",
             ("surface", "outcome", "code"),
-            registry=held,
+            registry=registry,
         )
         self._decisions_lost = Counter(
             "agw_decisions_lost",
             "Rows of the decision log that were dropped or could not be stored.",
-            registry=held,
+            registry=registry,
         )
         self._shared_lost = Gauge(
             "agw_shared_limits_lost",
             "Workers that count rate limits alone, because the shared count is lost.",
             multiprocess_mode="livesum",
-            registry=held,
+            registry=registry,
         )
         if FOLDER not in os.environ:
-            ProcessCollector(registry=self._registry)
-            GCCollector(registry=self._registry)
+            ProcessCollector(registry=registry)
+            GCCollector(registry=registry)
 
     def start_request(self) -> None:
-        """Count a request that came."""
+        """Count a request that begins."""
         self._active.inc()
 
     def finish_request(self, method: str, route: str | None, status: int, seconds: float) -> None:
         """
-        Count a request that went.
+        Count a request that ended.
 
         Args:
-            method: As `known` says it.
-            route: The template of its path; None: no route of ours.
-            status: 0 when nobody waited for the answer.
-            seconds: Since it came.
+            method: See `method_label`.
+            route: The template of its path; None without a route.
+            status: 0 when the client left before the response.
+            seconds: Since it began.
         """
         route = route or OTHER
         self._active.dec()
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
-    def count_upstream_call(self, told: CallEvent) -> None:
-        """Count a try at an upstream call."""
-        self._upstream.labels(told.upstream, told.method, told.outcome).inc()
-        self._upstream_seconds.labels(told.upstream).observe(told.ended - told.began)
+    def count_upstream_call(self, event: CallEvent) -> None:
+        """Count one attempt at an upstream call."""
+        self._upstream.labels(event.upstream, event.method, event.outcome).inc()
+        self._upstream_seconds.labels(event.upstream).observe(event.ended - event.began)
 
     def set_connections(self, counts: dict[tuple[str, str], int]) -> None:
-        """Set how many connections there are, by (provider, status)."""
+        """Set the number of connections by (provider, status)."""
         self._connections.clear()
         for (provider, status), count in counts.items():
             self._connections.labels(provider, status).set(count)
 
     def count_decision(self, row: Decision) -> None:
-        """Count a call of a known token; "none" is the code of what nothing stopped."""
+        """Count a call of a known token; "none" is the code of a success."""
         self._decisions.labels(row.surface or OTHER, row.outcome, row.code or "none").inc()
 
     def count_lost_decisions(self, count: int) -> None:
-        """Count rows of the decision log that nobody will read."""
+        """Count rows of the decision log that were lost."""
         self._decisions_lost.inc(count)
 
     def set_shared_limits_lost(self, *, lost: bool) -> None:
-        """Say whether the shared count of the rate limits is lost to this process."""
+        """Set whether this process has lost the shared rate limits."""
         self._shared_lost.set(lost)
 
     def exposition(self) -> bytes:
-        """Return everything in Prometheus' text format, all workers together."""
+        """Return the metrics of all workers in Prometheus' text format."""
         folder = os.environ.get(FOLDER)
         if folder is None:
             return generate_latest(self._registry)
-        for pid in _dead(Path(folder)):
+        for pid in _dead_workers(Path(folder)):
             mark_process_dead(pid)  # type: ignore[no-untyped-call]
-        whole = CollectorRegistry()
-        MultiProcessCollector(whole)  # type: ignore[no-untyped-call]
-        return generate_latest(whole)
+        combined = CollectorRegistry()
+        MultiProcessCollector(combined)  # type: ignore[no-untyped-call]
+        return generate_latest(combined)
 
 
-def _dead(folder: Path) -> set[int]:
-    """Return the workers that left live gauges behind."""
+def _dead_workers(folder: Path) -> set[int]:
+    """Return the ids of ended workers whose live gauges remain."""
     pids = {int(file.stem.rpartition("_")[2]) for file in folder.glob("gauge_live*_*.db")}
     return {pid for pid in pids if not Path(f"/proc/{pid}").exists()}

@@ -1,10 +1,9 @@
 """
-Traces for OpenTelemetry: one span per request, one per upstream call below it.
+OpenTelemetry traces: one span per request, one child span per upstream call.
 
-A span says which route, which provider, which method, how it ended and how long it took. Ids,
-queries, addresses, names and texts are in none of them, nor what a caller sends along: of the
-incoming context the trace's own numbers are taken, its state and baggage are not, and nothing is
-handed on to upstreams.
+A span holds route, provider, method, outcome and duration; never ids, queries, addresses, names or
+texts. Of the caller's trace context the trace and span ids are used, not its state and baggage, and
+nothing is passed on to upstreams.
 """
 
 import time
@@ -24,7 +23,7 @@ from starlette.types import Scope
 
 from providers.http.events import CallEvent
 
-_FIELDS = 4  # of a traceparent: version, trace, parent, flags
+_FIELDS = 4  # of a traceparent: version, trace id, parent id, flags
 
 
 @dataclass(slots=True)
@@ -35,11 +34,11 @@ class RequestSpan:
 
     @property
     def trace_id(self) -> str:
-        """The trace's number, 32 hex digits: what joins log lines and spans."""
+        """The trace id, 32 hex digits; log lines carry it too."""
         return f"{self._span.get_span_context().trace_id:032x}"
 
     def finish(self, method: str, route: str | None, status: int) -> None:
-        """Say which route it was, and how it ended."""
+        """Set route and outcome."""
         self._span.update_name(f"{method} {route}" if route else method)
         if route:
             self._span.set_attribute("http.route", route)
@@ -49,10 +48,10 @@ class RequestSpan:
 
 
 class Tracing:
-    """Makes the spans. One per process, and only when traces are wanted."""
+    """Creates the spans. One per process, and only when a collector is configured."""
 
     def __init__(self, processor: SpanProcessor, *, share: float = 1.0) -> None:
-        """*processor* takes the spans; *share* of the traces that begin here are recorded."""
+        """*processor* receives the spans; *share* of the traces that begin here are recorded."""
         self._provider = TracerProvider(
             resource=Resource({"service.name": "access-gateway"}),
             sampler=ParentBased(TraceIdRatioBased(share)),
@@ -63,14 +62,14 @@ class Tracing:
 
     @classmethod
     def to(cls, endpoint: str, *, share: float) -> "Tracing":
-        """Send spans to an OTLP collector; *endpoint* is its base URL ("http://host:4318")."""
+        """Export to an OTLP collector; *endpoint* is its base URL ("http://host:4318")."""
         path = "" if urlsplit(endpoint).path.strip("/") else "/v1/traces"
         exporter = OTLPSpanExporter(endpoint=endpoint.rstrip("/") + path)
         return cls(BatchSpanProcessor(exporter), share=share)
 
     @contextmanager
     def request(self, scope: Scope, method: str) -> Iterator[RequestSpan]:
-        """Span a request; what is called inside belongs to it."""
+        """Span a request; upstream calls inside the block become children."""
         span = self._tracer.start_span(
             method,
             context=_incoming(scope),
@@ -84,30 +83,30 @@ class Tracing:
             context.detach(token)
             span.end()
 
-    def record_upstream_call(self, told: CallEvent) -> None:
-        """Span an upstream call that is over."""
-        behind = time.time() - time.perf_counter()
+    def record_upstream_call(self, event: CallEvent) -> None:
+        """Span a completed upstream call."""
+        clock_offset = time.time() - time.perf_counter()
         span = self._tracer.start_span(
-            f"{told.method} {told.upstream}",
+            f"{event.method} {event.upstream}",
             kind=SpanKind.CLIENT,
-            start_time=int((told.began + behind) * 1e9),
+            start_time=int((event.began + clock_offset) * 1e9),
             attributes={
-                "http.request.method": told.method,
-                "agw.upstream": told.upstream,
-                "agw.outcome": told.outcome,
+                "http.request.method": event.method,
+                "agw.upstream": event.upstream,
+                "agw.outcome": event.outcome,
             },
         )
-        if not told.outcome.startswith(("2", "3", "4")):
+        if not event.outcome.startswith(("2", "3", "4")):
             span.set_status(StatusCode.ERROR)
-        span.end(end_time=int((told.ended + behind) * 1e9))
+        span.end(end_time=int((event.ended + clock_offset) * 1e9))
 
     def close(self) -> None:
-        """Send what is left."""
+        """Export the remaining spans."""
         self._provider.shutdown()
 
 
 def _incoming(scope: Scope) -> context.Context:
-    """Read the caller's trace and span numbers, if it sent well-formed ones."""
+    """Return the caller's trace context; an empty one unless it is well-formed."""
     empty = context.Context()
     for name, value in scope["headers"]:
         if name == b"traceparent":
@@ -115,7 +114,7 @@ def _incoming(scope: Scope) -> context.Context:
             try:
                 if len(fields) < _FIELDS or fields[0] == b"ff":
                     return empty
-                numbers = SpanContext(
+                parent = SpanContext(
                     trace_id=int(fields[1], 16),
                     span_id=int(fields[2], 16),
                     is_remote=True,
@@ -124,6 +123,6 @@ def _incoming(scope: Scope) -> context.Context:
                 )
             except ValueError:
                 return empty
-            if numbers.is_valid and (len(fields[1]), len(fields[2])) == (32, 16):
-                return trace.set_span_in_context(trace.NonRecordingSpan(numbers), empty)
+            if parent.is_valid and (len(fields[1]), len(fields[2])) == (32, 16):
+                return trace.set_span_in_context(trace.NonRecordingSpan(parent), empty)
     return empty

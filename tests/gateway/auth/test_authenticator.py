@@ -117,7 +117,7 @@ async def change(database, **values):
         session.add(token)
 
 
-async def test_a_caller_knows_its_token_settings_and_connections(first, text):
+async def test_a_caller_has_its_token_settings_and_connections(first, text):
     caller = await first.ask(text)
 
     assert (caller.token_id, caller.token_name, caller.operator_id) == (1, "reports", "o")
@@ -136,7 +136,7 @@ async def test_a_caller_knows_its_token_settings_and_connections(first, text):
     assert caller.connections[0].can_write is True
 
 
-async def test_a_revocation_holds_at_the_next_request_in_every_process(
+async def test_a_revocation_takes_effect_at_the_next_request_in_every_process(
     database, first, second, text
 ):
     for process in (first, second):
@@ -148,7 +148,7 @@ async def test_a_revocation_holds_at_the_next_request_in_every_process(
     assert await second.reason(text) == "REVOKED"
 
 
-async def test_changed_settings_hold_at_the_next_request_in_every_process(
+async def test_changed_settings_take_effect_at_the_next_request_in_every_process(
     database, first, second, text
 ):
     for process in (first, second):
@@ -161,7 +161,7 @@ async def test_changed_settings_hold_at_the_next_request_in_every_process(
         assert caller.policy_rev == 2
 
 
-async def test_a_connection_that_was_switched_off_is_seen_at_once(database, second, text):
+async def test_a_disabled_connection_takes_effect_at_once(database, second, text):
     await second.ask(text)
     async with database.writing() as session:
         row = await session.get(ConnectionRow, 2)
@@ -171,7 +171,7 @@ async def test_a_connection_that_was_switched_off_is_seen_at_once(database, seco
     assert [c.status for c in (await second.ask(text)).connections] == ["active", "needs_reauth"]
 
 
-async def test_expiry_comes_to_the_millisecond(database, first, clock, text):
+async def test_expiry_is_exact_to_the_millisecond(database, first, clock, text):
     await change(database, expires_at=NOW + 1000)
 
     assert (await first.ask(text)).expires_at == timestamps.from_ms(NOW + 1000)
@@ -181,13 +181,15 @@ async def test_expiry_comes_to_the_millisecond(database, first, clock, text):
     assert await first.reason(text) == "EXPIRED"
 
 
-async def test_a_revoked_token_is_told_so_before_it_is_told_to_be_expired(database, first, text):
+async def test_revoked_is_reported_before_expired(database, first, text):
     await change(database, expires_at=NOW, revoked_at=NOW)
 
     assert await first.reason(text) == "REVOKED"
 
 
-async def test_an_old_secret_lives_for_its_grace(database, first, clock, text, monkeypatch):
+async def test_a_rotated_secret_is_accepted_during_its_grace_period(
+    database, first, clock, text, monkeypatch
+):
     monkeypatch.setattr(timestamps, "now_ms", clock)
     async with database.writing() as session:
         token = await session.get(AccessToken, 1)
@@ -199,7 +201,9 @@ async def test_an_old_secret_lives_for_its_grace(database, first, clock, text, m
     assert (await first.ask(renewed)).key_id == renewed[4:12]
 
 
-async def test_without_grace_an_old_secret_dies_at_once(database, first, clock, text, monkeypatch):
+async def test_without_grace_a_rotated_secret_is_refused_at_once(
+    database, first, clock, text, monkeypatch
+):
     monkeypatch.setattr(timestamps, "now_ms", clock)
     async with database.writing() as session:
         token = await session.get(AccessToken, 1)
@@ -237,7 +241,7 @@ async def test_reasons_of_a_401(first, header, reason):
     assert refusal.value.reason == reason
 
 
-async def test_a_mistyped_token_touches_no_storage(clock):
+async def test_a_mistyped_token_reads_no_storage(clock):
     class Nothing:
         async def rows(self, query, values):
             raise AssertionError("storage was asked")
@@ -249,7 +253,7 @@ async def test_a_mistyped_token_touches_no_storage(clock):
         await callers.authenticate([(b"authorization", f"Bearer {swapped}".encode())])
 
 
-async def test_a_use_is_written_down_once_a_minute(database, first, clock, text):
+async def test_the_last_use_is_stored_once_a_minute(database, first, clock, text):
     for step in (0, 30_000, 29_999):
         clock.now += step
         await first.ask(text)
@@ -263,7 +267,7 @@ async def test_a_use_is_written_down_once_a_minute(database, first, clock, text)
     assert first.touched == [(1, NOW), (1, NOW + 60_000)]
 
 
-async def test_a_use_never_goes_back_in_time(database, first, text):
+async def test_the_last_use_never_goes_back_in_time(database, first, text):
     async with database.writing() as session:
         await tokens.record_use(session, 1, NOW)
         await tokens.record_use(session, 1, NOW - 5)
@@ -283,7 +287,7 @@ async def test_unreadable_settings_grant_nothing(database, first, text):
     assert caller.grant.task_operations == frozenset()
 
 
-async def test_when_the_store_is_gone_nobody_passes(first, text, store):
+async def test_without_the_store_authentication_fails(first, text, store):
     from pathlib import Path
 
     await first.ask(text)
@@ -321,7 +325,7 @@ async def ruled(database, *rules, **settings):
             )
 
 
-async def test_a_caller_brings_its_rules_of_now_in_every_process(database, first, second, text):
+async def test_a_caller_has_the_current_rules_in_every_process(database, first, second, text):
     file = Facts(item=("d", "i"), drive_id="d", site_id="s", list_id="l", list_item_id="1")
     assert not (await first.ask(text)).rules.decide(file).allowed
 
@@ -342,13 +346,13 @@ async def test_a_caller_brings_its_rules_of_now_in_every_process(database, first
         pytest.param(("drive_id", "x", "perhaps"), False, id="an unknown action allows none"),
     ],
 )
-async def test_a_rule_that_cannot_be_read_never_grants(database, first, text, rule, allowed):
+async def test_an_unreadable_rule_never_grants(database, first, text, rule, allowed):
     await ruled(database, rule, collabAccessEnabled=True, collabAllowAllDefault=True)
 
     assert (await first.ask(text)).rules.decide(Facts(drive_id="d")).allowed is allowed
 
 
-async def test_rules_are_told_only_of_an_open_surface(database, first, text):
+async def test_rules_are_read_only_for_an_enabled_surface(database, first, text):
     await ruled(database, ("drive_id", "d", "allow"), collabAllowAllDefault=True)
 
     assert not (await first.ask(text)).rules.decide(Facts(drive_id="d")).allowed

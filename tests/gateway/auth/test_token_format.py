@@ -29,7 +29,7 @@ def test_base62_puts_the_most_significant_digit_first():
 
 
 @given(BITS)
-def test_every_minted_text_is_known_by_its_digest(bits):
+def test_a_generated_token_is_found_by_its_digest(bits):
     minted = token_format.from_bits(bits)
 
     assert re.fullmatch(r"agw_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}", minted.text)
@@ -63,11 +63,11 @@ def test_other_texts_are_refused(text):
         pytest.param(lambda text: text[:-1] + "٣", id="a digit of another script"),
     ],
 )
-def test_a_text_that_is_nearly_right_is_refused(spoil):
+def test_almost_valid_texts_are_refused(spoil):
     text = token_format.from_bits(2**255 + 12345).text
 
     assert token_format.digest(spoil(text)) is None
 
 
-def test_minted_texts_differ():
+def test_generated_tokens_differ():
     assert len({token_format.generate().text for _ in range(100)}) == 100

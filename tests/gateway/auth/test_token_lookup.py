@@ -53,7 +53,7 @@ async def test_a_change_is_seen_at_once_whoever_made_it(database, store, lookup)
     await other.close()
 
 
-async def test_what_was_known_before_closing_is_not_known_after(database, lookup):
+async def test_closing_clears_the_cache(database, lookup):
     assert await lookup.rows(_NAMES, {"id": 1}) == [("one",)]
     lookup.close()
     await rename(database, "two")

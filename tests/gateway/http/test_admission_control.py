@@ -1,229 +1,302 @@
-"""Only the admin token manages; every refusal has the one shape and carries the common headers."""
+"""Requests get a slot, wait in the queue or are 503; slow senders hold no slot."""
 
-import re
+import asyncio
 
 import pytest
+import pytest_asyncio
 
-from gateway.auth import token_format
+from gateway.errors import Overloaded
+from gateway.http import admission_control
+from gateway.http.admission_control import AdmissionControl, buffer_body
+from gateway.http.middleware import CommonMiddleware
+from rest_compat.responses import RestResponse
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
-
-PATHS = [
-    ("GET", "/api/access-tokens"),
-    ("POST", "/api/access-tokens"),
-    ("GET", "/api/access-tokens/1"),
-    ("PATCH", "/api/access-tokens/1"),
-    ("DELETE", "/api/access-tokens/1"),
-    ("POST", "/api/access-tokens/1/rotate"),
-    ("GET", "/api/access-tokens/1/collab-rules"),
-    ("PUT", "/api/access-tokens/1/collab-rules"),
-    ("GET", "/api/operators"),
-    ("DELETE", "/api/operators/x"),
-    ("GET", "/api/resources"),
-    ("PATCH", "/api/resources/1"),
-    ("GET", "/api/connections"),
-    ("POST", "/api/connections/1/test"),
-]
+READ = {"type": "http", "method": "GET", "path": "/api/access/email/messages", "headers": []}
 
 
-@pytest.mark.parametrize(("method", "path"), PATHS)
-async def test_an_access_token_cannot_manage(client, token, method, path):
-    headers = {"Authorization": f"Bearer {token['token']}"}
-    response = await client.request(method, path, headers=headers, content=b"{")
+class Slow:
+    """An application whose responses wait until they are released."""
 
-    assert response.status_code == 403
-    body = response.json()
-    assert body == {
-        "error": "ADMIN_REQUIRED",
-        "message": "An access token cannot manage anything; this needs the admin token.",
-        "requestId": body["requestId"],
-    }
+    def __init__(self):
+        self.running = 0
+        self.most = 0
+        self.go = asyncio.Event()
 
+    async def __call__(self, scope, receive, send):
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await self.go.wait()
+        finally:
+            self.running -= 1
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"ok"})
 
-@pytest.mark.parametrize(("method", "path"), PATHS)
-async def test_without_a_credential_nothing_is_told(client, method, path):
-    response = await client.request(method, path, content=b"{")
-
-    assert response.status_code == 401
-    assert response.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
-    body = response.json()
-    assert body == {
-        "error": None,
-        "message": "An Authorization header with a bearer token is required.",
-        "requestId": body["requestId"],
-        "reason": "MISSING_HEADER",
-    }
+    def refuse(self, _scope, failure):
+        assert isinstance(failure, Overloaded)
+        return RestResponse(status=503)
 
 
-@pytest.mark.parametrize(
-    ("header", "status", "reason"),
-    [
-        pytest.param("Bearer wrong", 401, "UNKNOWN_TOKEN", id="another secret"),
-        pytest.param("Bearer {}x", 401, "UNKNOWN_TOKEN", id="more than the secret"),
-        pytest.param("Bearer", 401, "MALFORMED_HEADER", id="no credential"),
-        pytest.param("Bearer ", 401, "MALFORMED_HEADER", id="a blank credential"),
-        pytest.param("Basic {}", 401, "MALFORMED_HEADER", id="another scheme"),
-        pytest.param("Bearer {} {}", 401, "MALFORMED_HEADER", id="two credentials"),
-        pytest.param("{}", 401, "MALFORMED_HEADER", id="no scheme"),
-        pytest.param("bEARER {}", 200, None, id="the scheme in any case"),
-    ],
-)
-async def test_forms_of_the_header(client, header, status, reason):
-    secret = "the-admin-token-of-the-tests"
-    headers = {"Authorization": header.replace("{}", secret)}
-    response = await client.get("/api/operators", headers=headers)
-
-    assert response.status_code == status
-    assert response.json().get("reason") == reason
+@pytest_asyncio.fixture
+async def slow():
+    return Slow()
 
 
-async def test_two_authorization_headers_are_malformed(client):
-    secret = "Bearer the-admin-token-of-the-tests"
-    headers = [("Authorization", secret), ("Authorization", secret)]
-    response = await client.get("/api/operators", headers=headers)
+@pytest.fixture
+def middleware(slow):
+    async def peek(scope):
+        pass
 
-    assert response.json()["reason"] == "MALFORMED_HEADER"
-
-
-async def test_an_access_token_nobody_knows_is_still_the_wrong_kind(client):
-    headers = {"Authorization": f"Bearer {token_format.generate().text}"}
-    response = await client.get("/api/operators", headers=headers)
-
-    assert (response.status_code, response.json()["error"]) == (403, "ADMIN_REQUIRED")
+    return CommonMiddleware(
+        slow, read_rate_state=peek, admission=AdmissionControl(active=3, queued=2)
+    )
 
 
-async def test_the_admin_token_opens_no_surface(admin):
-    response = await admin.get("/api/access/token")
+async def call(middleware, **scope):
+    """Return the status and the body of the answer."""
+    sent = []
 
-    assert (response.status_code, response.json()["reason"]) == (401, "UNKNOWN_TOKEN")
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
 
+    async def send(message):
+        sent.append(message)
 
-@pytest.mark.parametrize(
-    ("sent", "echoed"),
-    [
-        ("abc-DEF_1.2", True),
-        ("x" * 128, True),
-        ("x" * 129, False),
-        ("", False),
-        ("a b", False),
-        ("a/b", False),
-    ],
-)
-async def test_a_valid_request_id_is_echoed(client, sent, echoed):
-    response = await client.get("/api/operators", headers={"X-Request-Id": sent})
-
-    told = response.headers["X-Request-Id"]
-    assert (told == sent) is echoed
-    assert echoed or re.fullmatch(r"[0-9a-f-]{36}", told)
-    assert response.json()["requestId"] == told
+    await middleware({**READ, **scope}, receive, send)
+    return sent[0]["status"], sent[1]["body"]
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("/api/operators", 401),
-        ("/api/nothing", 404),
-        ("/nothing", 404),
-        ("/healthz", 200),
-        ("/api/access/email/messages", 401),
-        ("/graphql", 405),
-    ],
-)
-async def test_every_answer_tells_version_and_forbids_guessing(client, path, status):
-    response = await client.get(path)
-
-    assert response.status_code == status
-    assert response.headers["X-Api-Version"] == "2026-11-20"
-    assert response.headers["X-Content-Type-Options"] == "nosniff"
-    assert response.headers["Cache-Control"] == "no-store"
-    assert response.headers["X-Frame-Options"] == "DENY"
-    assert "Server" not in response.headers
-    if status >= 400:
-        assert set(response.json()) >= {"error", "message", "requestId"}
+async def settled():
+    for _ in range(10):
+        await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "allow"),
-    [
-        ("PUT", "/api/operators", "GET, POST"),
-        ("POST", "/api/operators/x", "DELETE, GET, PATCH"),
-        ("GET", "/api/access-tokens/1/rotate", "POST"),
-        ("DELETE", "/graphql", "GET, POST"),
-        ("PATCH", "/api/access-tokens/1/collab-rules", "GET, POST, PUT"),
-    ],
-)
-async def test_another_method_is_told_the_right_ones(admin, method, path, allow):
-    response = await admin.request(method, path)
+async def test_requests_beyond_slots_and_queue_are_503(middleware, slow):
+    calls = [asyncio.create_task(call(middleware)) for _ in range(9)]
+    await settled()
+    assert (slow.running, [task.done() for task in calls]) == (3, [False] * 5 + [True] * 4)
+    slow.go.set()
+    statuses = [status for status, _ in await asyncio.gather(*calls)]
 
-    assert response.status_code == 405
-    assert response.headers["Allow"] == allow
-    body = response.json()
-    assert body == {
-        "error": "METHOD_NOT_ALLOWED",
-        "message": "This method is not possible here.",
-        "requestId": body["requestId"],
-    }
+    assert statuses == [200] * 5 + [503] * 4
+    assert slow.most == 3
 
 
-@pytest.mark.parametrize("path", ["/api/operators/", "/healthz/", "/api/access-tokens/1/"])
-async def test_a_trailing_slash_is_not_redirected(admin, path):
-    response = await admin.get(path)
+async def test_slots_are_released(middleware, slow):
+    slow.go.set()
+    for _ in range(20):
+        assert (await call(middleware))[0] == 200
 
-    assert response.status_code == 404
+
+async def test_a_slot_is_released_when_the_client_disconnects(middleware, slow):
+    calls = [asyncio.create_task(call(middleware)) for _ in range(5)]
+    await settled()
+    for task in calls:
+        task.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    slow.go.set()
+
+    again = [asyncio.create_task(call(middleware)) for _ in range(5)]
+    assert [status for status, _ in await asyncio.gather(*again)] == [200] * 5
+
+
+async def test_a_request_that_waits_too_long_is_503(middleware, slow, monkeypatch):
+    monkeypatch.setattr(admission_control, "MAX_QUEUE_SECONDS", 0.02)
+    running = [asyncio.create_task(call(middleware)) for _ in range(3)]
+    await settled()
+
+    assert [(await call(middleware))[0], (await call(middleware))[0]] == [503, 503]
+    slow.go.set()
+    assert [status for status, _ in await asyncio.gather(*running)] == [200] * 3
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(admission_control, "SLOT_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_waiting_request_gives_up_its_slot(middleware, slow, monkeypatch):
+    hanging = [asyncio.create_task(call(middleware)) for _ in range(3)]
+    await asyncio.sleep(0.1)
+    more = [asyncio.create_task(call(middleware)) for _ in range(3)]
+    await settled()
+    assert slow.running == 6
+    slow.go.set()
+    assert [status for status, _ in await asyncio.gather(*hanging, *more)] == [200] * 6
+
+    slow.go.clear()
+    monkeypatch.setattr(admission_control, "SLOT_SECONDS", 60)
+    again = [asyncio.create_task(call(middleware)) for _ in range(9)]
+    await settled()
+    assert slow.running == 3  # no slot was released twice
+    slow.go.set()
+    assert sorted(status for status, _ in await asyncio.gather(*again)) == [200] * 5 + [503] * 4
+
+
+async def test_slots_are_kept_while_other_requests_complete():
+    slots = AdmissionControl(active=4, queued=0)
+    assert [await slots.acquire() for _ in range(5)] == [True] * 4 + [False]
+    before = slots.completed
+    slots.release(detached=False)
+    assert slots.detach(before)  # one of four completed meanwhile: the others hang
+    assert [await slots.acquire() for _ in range(3)] == [True] * 2 + [False]
+
+    slots.release(detached=False)
+    assert not slots.detach(before)  # two of four: the worker is busy
+    assert [await slots.acquire() for _ in range(2)] == [True, False]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_the_number_of_detached_requests_is_limited(middleware, slow, monkeypatch):
+    monkeypatch.setattr(admission_control, "DETACHED_PER_SLOT", 2)
+    monkeypatch.setattr(admission_control, "MAX_QUEUE_SECONDS", 60)
+    hanging = []
+    for _ in range(4):
+        hanging += [asyncio.create_task(call(middleware)) for _ in range(3)]
+        await asyncio.sleep(0.1)
+    assert slow.running == 9  # six detached, three in slots
+    slow.go.set()
+    statuses = [status for status, _ in await asyncio.gather(*hanging)]
+
+    assert sorted(statuses) == [200] * 11 + [503]
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
+    ("long", "order"),
     [
-        ("GET", "/api/operators/x?full=1"),
-        ("POST", "/api/access-tokens?dryRun=1"),
-        ("DELETE", "/api/resources/1?force="),
-        ("GET", "/api/connections?page=2"),
+        pytest.param(60.0, [1, 2, 3], id="in order while waits are short"),
+        pytest.param(0.0, [3, 2, 1], id="newest first when the oldest waits long"),
     ],
 )
-async def test_unknown_query_names_are_refused_everywhere(admin, method, path):
-    response = await admin.request(method, path)
+async def test_the_queue_is_newest_first_under_overload(monkeypatch, long, order):
+    monkeypatch.setattr(admission_control, "OVERLOAD_SECONDS", long)
+    slots, served = AdmissionControl(active=1, queued=3), []
 
-    name = path.partition("?")[2].partition("=")[0]
-    assert response.status_code == 400
-    body = response.json()
-    assert body == {
-        "error": "INVALID_PARAMETER",
-        "message": f"{name} is not known here.",
-        "requestId": body["requestId"],
-        "details": [{"field": name, "message": "is not known here"}],
-    }
+    async def visit(number):
+        assert await slots.acquire()
+        served.append(number)
+        slots.release(detached=False)
+
+    assert await slots.acquire()
+    visits = [asyncio.create_task(visit(number)) for number in (1, 2, 3)]
+    await settled()
+    slots.release(detached=False)
+    await asyncio.gather(*visits)
+
+    assert served == order
+    assert await slots.acquire()
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("gap", "seconds"),
     [
-        pytest.param(b"{", id="cut"),
-        pytest.param(b"[]", id="a list"),
-        pytest.param(b'"text"', id="a text"),
-        pytest.param(b"null", id="null"),
-        pytest.param(b'{"name": NaN}', id="NaN"),
-        pytest.param(b'{"name": "\\ud800"}', id="a lone surrogate"),
-        pytest.param(b'{"name": "a\\u0000b"}', id="NUL"),
-        pytest.param(b'{"name": "a", "name": "b"}', id="a member twice"),
-        pytest.param(b'{"name":' * 2000, id="deep"),
-        pytest.param(b"\xff\xfe", id="not UTF-8"),
+        pytest.param(0.001, 0.5, id="responses in 0.1 s leave the longest wait"),
+        pytest.param(0.008, 0.1, id="responses in 0.8 s leave 0.1 s"),
+        pytest.param(0.1, 0.05, id="slow responses leave the shortest wait"),
     ],
 )
-@pytest.mark.parametrize("path", ["/api/resources", "/api/access-tokens", "/api/connections"])
-async def test_bodies_that_are_no_plain_object_are_400(admin, path, body):
-    response = await admin.post(path, content=body)
+async def test_the_queue_time_shrinks_with_the_response_time(gap, seconds):
+    slots = AdmissionControl(active=100, queued=10)
+    for turn in range(200):
+        slots._pace.record_release(turn * gap)
 
-    assert (response.status_code, response.json()["error"]) == (400, "VALIDATION_ERROR")
-
-
-async def test_a_body_is_read_whatever_it_calls_itself(admin):
-    body, kind = b'{"name": "main"}', {"Content-Type": "text/plain"}
-
-    assert (await admin.post("/api/resources", content=body, headers=kind)).status_code == 201
+    assert slots._queue_seconds() == pytest.approx(seconds)
 
 
-async def test_a_body_over_4_mib_is_413(admin):
-    response = await admin.post("/api/resources", content=b" " * (4 * 1024 * 1024 + 1))
+async def test_a_cancelled_waiter_is_skipped():
+    slots = AdmissionControl(active=1, queued=1)
+    assert await slots.acquire()
+    gone = asyncio.create_task(slots.acquire())
+    await settled()
+    gone.cancel()
+    await settled()
 
-    assert (response.status_code, response.json()["error"]) == (413, "PAYLOAD_TOO_LARGE")
+    waiting = asyncio.create_task(slots.acquire())  # the queue has room for one again
+    await settled()
+    slots.release(detached=False)
+    assert await waiting is True
+
+
+async def test_pages_need_no_slot(middleware, slow):
+    calls = [asyncio.create_task(call(middleware, path="/explorer/")) for _ in range(9)]
+    await settled()
+    assert slow.running == 9
+    slow.go.set()
+    await asyncio.gather(*calls)
+
+
+async def test_slow_senders_hold_no_slot(middleware, slow):
+    never = asyncio.Event()
+
+    async def silent():
+        await never.wait()
+
+    async def send(message):
+        pass
+
+    stuck = [
+        asyncio.create_task(middleware({**READ, "method": "POST"}, silent, send)) for _ in range(50)
+    ]
+    await settled()
+    slow.go.set()
+    assert (await call(middleware))[0] == 200
+    for task in stuck:
+        task.cancel()
+    await asyncio.gather(*stuck, return_exceptions=True)
+
+
+async def test_a_buffered_body_is_replayed():
+    pieces = [
+        {"type": "http.request", "body": b"x" * 40_000, "more_body": True},
+        {"type": "http.request", "body": b"y" * 40_000, "more_body": True},
+        {"type": "http.request", "body": b"z", "more_body": False},
+        {"type": "http.disconnect"},
+    ]
+    left = list(pieces)
+
+    async def receive():
+        return left.pop(0)
+
+    again = await buffer_body({**READ, "method": "POST"}, receive)
+    assert len(left) == 2  # the first 64 KB are buffered, the rest streams
+    assert [await again() for _ in pieces] == pieces
+
+
+async def test_a_late_body_raises_timeout_where_it_is_read(monkeypatch):
+    monkeypatch.setattr(admission_control, "BUFFER_SECONDS", 0.01)
+    first = [{"type": "http.request", "body": b"x", "more_body": True}]
+
+    async def receive():
+        if not first:
+            await asyncio.Event().wait()
+        return first.pop()
+
+    again = await buffer_body({**READ, "method": "POST"}, receive)
+    assert (await again())["body"] == b"x"
+    with pytest.raises(TimeoutError):
+        await again()
+
+
+UPLOAD = "/api/access/collab/files/upload"
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "waits"),
+    [
+        pytest.param(UPLOAD, 104_857_600, True, id="an upload of the greatest size"),
+        pytest.param(UPLOAD, 104_857_601, False, id="an upload that is too long"),
+        pytest.param("/api/access/collab/folders", 4_194_304, True, id="JSON of the greatest size"),
+        pytest.param("/api/access/collab/folders", 4_194_305, False, id="JSON that is too long"),
+    ],
+)
+async def test_a_body_announced_as_too_long_is_not_awaited(path, size, waits):
+    asked = []
+
+    async def receive():
+        asked.append(1)
+        return {"type": "http.request", "body": b"x" * 65_536, "more_body": True}
+
+    headers = [(b"content-length", str(size).encode())]
+    await buffer_body({"method": "POST", "path": path, "headers": headers}, receive)
+    assert bool(asked) is waits

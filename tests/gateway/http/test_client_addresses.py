@@ -54,5 +54,5 @@ def test_the_counted_address(peer, forwarded, expected):
     assert bucket(scope(peer, *forwarded), PROXIES) == expected
 
 
-def test_without_trusted_proxies_nobody_is_believed():
+def test_without_trusted_proxies_forwarded_addresses_are_ignored():
     assert bucket(scope("127.0.0.1", "203.0.113.9"), ()) == "127.0.0.1"

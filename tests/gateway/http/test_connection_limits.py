@@ -1,4 +1,4 @@
-"""Slow, silent, oversized and many clients, over real sockets on a server of the test's own."""
+"""Slow, silent, oversized and many clients, over real sockets."""
 
 import asyncio
 import json
@@ -36,8 +36,8 @@ class App:
 
 
 @pytest.fixture(autouse=True)
-def _hurry(monkeypatch):
-    """Everything waits a tenth of its time, or less."""
+def _short_deadlines(monkeypatch):
+    """Shorten all deadlines to a tenth or less."""
     monkeypatch.setattr(connection_limits, "TICK", 0.02)
     monkeypatch.setattr(connection_limits, "HEAD_SECONDS", 0.3)
     monkeypatch.setattr(connection_limits, "BODY_IDLE_SECONDS", 0.3)
@@ -62,7 +62,7 @@ async def port():
 
 @pytest_asyncio.fixture
 async def connect(port):
-    """Return what opens a connection."""
+    """Return a function that opens a connection."""
     opened = []
 
     async def open_one():
@@ -75,8 +75,8 @@ async def connect(port):
         writer.close()
 
 
-async def everything(reader):
-    """Return what comes until the server closes."""
+async def read_to_end(reader):
+    """Return all bytes until the server closes."""
     return await asyncio.wait_for(reader.read(), 5)
 
 
@@ -97,12 +97,12 @@ async def ask(reader, writer, request=REQUEST):
     return await reader.readexactly(length)
 
 
-async def test_a_silent_connection_is_closed_without_a_word(connect):
+async def test_a_silent_connection_is_closed_without_a_response(connect):
     reader, _ = await connect()
-    assert await everything(reader) == b""
+    assert await read_to_end(reader) == b""
 
 
-async def test_an_endless_head_is_told_408(connect):
+async def test_an_endless_head_is_408(connect):
     reader, writer = await connect()
 
     async def drip():
@@ -112,7 +112,7 @@ async def test_an_endless_head_is_told_408(connect):
             await asyncio.sleep(0.05)
 
     dripping = asyncio.create_task(drip())
-    answer = await everything(reader)
+    answer = await read_to_end(reader)
     dripping.cancel()
 
     assert status(answer) == 408
@@ -131,7 +131,7 @@ async def test_the_second_head_on_a_connection_has_a_deadline_as_well(connect):
     assert await ask(reader, writer) == b"0"
     writer.write(b"GET / HT")
 
-    assert status(await everything(reader)) == 408
+    assert status(await read_to_end(reader)) == 408
 
 
 async def test_blank_lines_do_not_keep_a_connection(connect):
@@ -139,7 +139,7 @@ async def test_blank_lines_do_not_keep_a_connection(connect):
     assert await ask(reader, writer) == b"0"
     writer.write(b"\r\n")
 
-    assert await everything(reader) == b""
+    assert await read_to_end(reader) == b""
 
 
 async def test_a_head_in_two_pieces_is_a_request(connect):
@@ -148,7 +148,7 @@ async def test_a_head_in_two_pieces_is_a_request(connect):
     await asyncio.sleep(0.05)
     assert await ask(reader, writer, REQUEST[20:]) == b"0"
 
-    await asyncio.sleep(0.5)  # the deadline of the head is over, and nobody minds
+    await asyncio.sleep(0.5)  # longer than the deadline of a head
     assert await ask(reader, writer) == b"0"
 
 
@@ -160,19 +160,19 @@ async def test_a_head_in_two_pieces_is_a_request(connect):
         pytest.param(b"".join(b"X-%d: %s\r\n" % (n, b"b" * 700) for n in range(60)), id="40 KB"),
     ],
 )
-async def test_too_large_a_head_is_told_431(connect, head):
+async def test_too_large_a_head_is_431(connect, head):
     reader, writer = await connect()
     writer.write(b"GET / HTTP/1.1\r\nHost: gateway.test\r\n" + head + b"\r\n")
-    answer = await everything(reader)
+    answer = await read_to_end(reader)
 
     assert (status(answer), body(answer)["error"]) == (431, "PAYLOAD_TOO_LARGE")
 
 
-async def test_a_head_without_end_is_told_431_before_it_ends(connect):
+async def test_an_endless_large_head_is_431_before_it_ends(connect):
     reader, writer = await connect()
     writer.write(b"GET / HTTP/1.1\r\nHost: gateway.test\r\nX-A: " + b"b" * 40_000)
 
-    assert status(await everything(reader)) == 431
+    assert status(await read_to_end(reader)) == 431
 
 
 async def test_a_large_head_within_the_limits_is_a_request(connect):
@@ -180,7 +180,7 @@ async def test_a_large_head_within_the_limits_is_a_request(connect):
     assert await ask(*await connect(), REQUEST[:-2] + head + b"\r\n") == b"0"
 
 
-async def test_many_requests_in_one_piece_are_no_large_head(connect):
+async def test_pipelined_requests_do_not_count_as_one_head(connect):
     reader, writer = await connect()
     writer.write(REQUEST * 400 + REQUEST[:10])
     for _ in range(400):
@@ -188,24 +188,24 @@ async def test_many_requests_in_one_piece_are_no_large_head(connect):
     assert await ask(reader, writer, REQUEST[10:]) == b"0"
 
 
-async def test_what_is_not_http_is_told_400_in_the_shape_of_every_error(connect):
+async def test_data_that_are_not_http_are_400_in_the_error_shape(connect):
     reader, writer = await connect()
     writer.write(b"\x16\x03\x01 hello\r\n\r\n")
-    answer = await everything(reader)
+    answer = await read_to_end(reader)
 
     assert (status(answer), body(answer)["error"]) == (400, "VALIDATION_ERROR")
 
 
-async def test_a_body_that_stops_is_told_408(connect):
+async def test_a_body_that_stops_is_408(connect):
     reader, writer = await connect()
     writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 9\r\n\r\nabc")
-    answer = await everything(reader)
+    answer = await read_to_end(reader)
 
     assert status(answer) == 408
     assert body(answer)["message"] == "The request body did not arrive in time."
 
 
-async def test_a_body_that_drips_is_told_408(connect):
+async def test_a_body_that_is_too_slow_is_408(connect):
     reader, writer = await connect()
 
     async def drip():
@@ -215,7 +215,7 @@ async def test_a_body_that_drips_is_told_408(connect):
             await asyncio.sleep(0.05)
 
     dripping = asyncio.create_task(drip())
-    answer = await everything(reader)
+    answer = await read_to_end(reader)
     dripping.cancel()
     assert status(answer) == 408
 
@@ -228,7 +228,7 @@ async def too_large(scope, receive, send):
 
 
 def send_all_then_read(port, head, body):
-    """Speak as clients do that read nothing before everything is sent."""
+    """Act as a client that reads nothing before it has sent everything."""
     with socket.create_connection(("127.0.0.1", port), 5) as client:
         client.sendall(head)
         for _ in range(body // 65_536):
@@ -246,7 +246,7 @@ def send_all_then_read(port, head, body):
         pytest.param(b"POST / HTTP/1.1\r\n", id="to be kept"),
     ],
 )
-async def test_an_answer_that_comes_before_the_body_is_read_arrives(port, monkeypatch, head):
+async def test_a_response_sent_before_the_body_is_read_arrives(port, monkeypatch, head):
     """20 MB are more than any buffer on the way; a reset would take the answer with it."""
     monkeypatch.setattr(App, "__call__", staticmethod(too_large))
     size = 20 * 1024 * 1024
@@ -258,7 +258,7 @@ async def test_an_answer_that_comes_before_the_body_is_read_arrives(port, monkey
     assert answer.endswith(b"\r\n\r\nbig")
 
 
-async def test_a_body_that_nobody_reads_does_not_come_for_ever(port, monkeypatch):
+async def test_draining_an_unread_body_ends(port, monkeypatch):
     monkeypatch.setattr(App, "__call__", staticmethod(too_large))
     monkeypatch.setattr(connection_limits, "DRAIN_SECONDS", 0.5)
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9999999999\r\n\r\n"
@@ -271,13 +271,13 @@ async def test_a_body_that_nobody_reads_does_not_come_for_ever(port, monkeypatch
             await writer.drain()
             await asyncio.sleep(0.02)
 
-    assert status(await everything(reader)) == 413
+    assert status(await read_to_end(reader)) == 413
     with pytest.raises(ConnectionError):
         await asyncio.wait_for(drip(), 5)
     writer.close()
 
 
-async def test_a_body_that_comes_fast_enough_may_take_long(connect):
+async def test_a_body_at_the_minimum_rate_may_take_long(connect):
     reader, writer = await connect()
     writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 500000\r\n\r\n")
     for _ in range(20):
@@ -298,7 +298,7 @@ async def test_silent_and_slow_sockets_leave_room_for_honest_ones(connect):
 
 
 class Peer:
-    """A connection that is only counted."""
+    """A connection without a socket."""
 
     def __init__(self, address):
         self.client = (address, 4711)
@@ -313,7 +313,7 @@ async def open_connections(**limits):
     return connection_limits.ConnectionTable(Limits(**limits), asyncio.get_running_loop())
 
 
-async def test_one_address_has_its_share_of_the_connections():
+async def test_connections_are_limited_per_address():
     table = await open_connections(per_address=3)
     peers = [Peer("192.0.2.1") for _ in range(5)]
 
@@ -324,7 +324,7 @@ async def test_one_address_has_its_share_of_the_connections():
     assert table.add(peers[3]) is False
 
 
-async def test_one_customer_of_ipv6_has_one_share():
+async def test_ipv6_addresses_are_limited_by_their_64_prefix():
     table = await open_connections(per_address=1)
 
     assert table.add(Peer("2001:db8::1")) is True
@@ -332,14 +332,14 @@ async def test_one_customer_of_ipv6_has_one_share():
     assert table.add(Peer("2001:db8:0:1::1")) is True
 
 
-async def test_a_proxy_and_this_machine_may_have_more():
+async def test_proxies_and_loopback_have_no_limit_per_address():
     table = await open_connections(per_address=1, proxies=(ip_network("10.0.0.0/8"),))
 
     assert [table.add(Peer("10.1.2.3")) for _ in range(5)] == [True] * 5
     assert [table.add(Peer("127.0.0.1")) for _ in range(5)] == [True] * 5
 
 
-async def test_the_one_that_was_silent_longest_makes_room():
+async def test_the_longest_silent_connection_makes_room():
     table = await open_connections(connections=3)
     first, second, third, fourth = (Peer(f"192.0.2.{n}") for n in range(4))
     for peer in (first, second, third):

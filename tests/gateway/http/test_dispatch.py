@@ -1,4 +1,4 @@
-"""The doors are reached directly, and what comes to no answer is told in their shapes."""
+"""REST and GraphQL bypass the application; failures use the error shape of the path."""
 
 import gc
 
@@ -11,7 +11,7 @@ from gateway.http.admission_control import AdmissionControl
 from gateway.store.database import StorageUnavailable
 
 
-async def test_an_exception_behind_the_table_is_answered_as_elsewhere(gateway, client, monkeypatch):
+async def test_an_unavailable_database_is_503(gateway, client, monkeypatch):
     async def unavailable(*_args, **_more):
         raise StorageUnavailable
 
@@ -52,7 +52,7 @@ EMAILS, FILES = "/api/access/email/messages", "/api/access/collab/files"
         ("GET", "/api/access/nowhere", BUSY, {"error": "OVERLOADED"}),
     ],
 )
-async def test_what_comes_to_no_answer_is_told_in_the_shape_of_its_row(
+async def test_failures_outside_a_row_use_the_error_shape_of_the_row(
     gateway, method, path, failure, told
 ):
     scope = {"type": "http", "method": method, "path": path, "headers": []}
@@ -68,7 +68,7 @@ async def test_what_comes_to_no_answer_is_told_in_the_shape_of_its_row(
     assert body == {"message": message, **told}
 
 
-async def test_who_finds_no_place_is_told_so_in_the_shape_of_the_path(gateway, client, monkeypatch):
+async def test_overload_response_uses_the_error_shape_of_the_path(gateway, client, monkeypatch):
     monkeypatch.setattr(gateway.middleware, "_admission", AdmissionControl(active=0, queued=0))
     mine = {"X-Request-Id": "r"}
 
@@ -82,7 +82,7 @@ async def test_who_finds_no_place_is_told_so_in_the_shape_of_the_path(gateway, c
     assert graphql.json() == {"errors": [{"message": LATER, "extensions": told}]}
 
 
-async def test_a_bug_behind_a_door_is_told_without_its_words(gateway, client, monkeypatch):
+async def test_an_unexpected_exception_is_500_without_its_text(gateway, client, monkeypatch):
     async def broken(*_args, **_more):
         raise BUG
 
@@ -105,13 +105,13 @@ async def test_a_bug_behind_a_door_is_told_without_its_words(gateway, client, mo
     assert graphql.json() == {"errors": [{"message": SORRY, "extensions": told}]}
 
 
-async def test_other_methods_of_graphql_are_the_frameworks(client):
+async def test_other_methods_of_graphql_reach_the_application(client):
     answer = await client.put("/graphql", json={})
 
     assert answer.status_code == 405
 
 
-def test_the_collector_comes_less_often_once_everything_is_made():
+def test_garbage_collection_is_tuned_after_start_up():
     before = gc.get_threshold()
     try:
         server.tune_garbage_collector()

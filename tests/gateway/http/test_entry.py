@@ -1,4 +1,4 @@
-"""The door: limits, then the token, then its quota, and the headers that tell of them."""
+"""Entry of requests: address limits, the token, its quota, and the rate headers."""
 
 import httpx
 import orjson
@@ -17,7 +17,7 @@ ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def gateway(settings, clock, emptying):
-    """A process of its own for every test: counters start at nothing."""
+    """A gateway per test, so that counters start at zero."""
     changed = settings.model_copy(update={"rate_limits": "on", "internal_enabled": True})
     async with assemble(changed, clock=clock).running() as running:
         yield running
@@ -72,7 +72,7 @@ async def test_surfaces_addresses_and_mounts_have_buckets_of_their_own(client, g
     assert rates(await client.get(EMAILS))[1] == 56
 
 
-async def test_a_token_of_its_own_quota_is_stopped_by_it(admin, client, new_token):
+async def test_a_token_is_limited_by_its_own_quota(admin, client, new_token):
     quota = {"settings": {"quota": {"perMinute": 2}}}
     text = (await admin.post("/api/access-tokens", json={**new_token, **quota})).json()["token"]
     mine = {"Authorization": f"Bearer {text}"}
@@ -81,10 +81,10 @@ async def test_a_token_of_its_own_quota_is_stopped_by_it(admin, client, new_toke
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert [rates(answer)[:2] for answer in answers] == [(2, 1), (2, 0), (2, 0)]
     other = await client.get("/api/access/token")
-    assert rates(other)[:2] == (60, 54)  # 3 of the admin, 2 that passed, this one: not the refused
+    assert rates(other)[:2] == (60, 54)  # 3 of the admin, 2 allowed, this one; not the refused one
 
 
-async def test_a_quota_of_nothing_tells_of_itself(admin, client, new_token):
+async def test_a_quota_of_zero_refuses_every_request(admin, client, new_token):
     nothing = {"settings": {"quota": {"perMinute": 0}}}
     text = (await admin.post("/api/access-tokens", json={**new_token, **nothing})).json()["token"]
     response = await client.get(EMAILS, headers={"Authorization": f"Bearer {text}"})
@@ -95,7 +95,7 @@ async def test_a_quota_of_nothing_tells_of_itself(admin, client, new_token):
     assert rates(await client.get(EMAILS))[:2] == (60, 59)  # the refused one was not counted
 
 
-async def test_a_full_address_is_told_so_before_a_bad_token_is(client):
+async def test_a_full_address_bucket_is_429_before_a_bad_token_is_401(client):
     for _ in range(60):
         await client.get(EMAILS)
 
@@ -121,7 +121,7 @@ async def test_graphql_is_charged_where_rest_would_be(admin, client, token):
         ([(b"authorization", b"Bearer agw_nobodys")], "UNKNOWN_TOKEN"),
     ],
 )
-async def test_nobody_reads_what_a_stranger_asks(gateway, headers, reason):
+async def test_the_body_of_an_unauthenticated_request_is_not_read(gateway, headers, reason):
     """The body is not even received, so no document of theirs reaches the parser."""
     scope = {
         "type": "http",
@@ -151,7 +151,7 @@ async def test_nobody_reads_what_a_stranger_asks(gateway, headers, reason):
     assert error["extensions"]["reason"] == reason
 
 
-async def test_strangers_at_graphql_have_a_bucket_of_their_own(client, token):
+async def test_unauthenticated_graphql_requests_have_their_own_bucket(client, token):
     query = {"query": "{ emails { totalCount } }"}
     for left in range(59, -1, -1):
         response = await client.post("/graphql", json=query)
@@ -181,7 +181,7 @@ async def test_a_document_that_cannot_run_is_charged_to_graphql_once_the_caller_
     assert [rates(answer)[:2] for answer in answers] == [(60, 59), (60, 58), (60, 57)]
 
 
-async def test_unknown_paths_of_a_surface_tell_the_rates_too(client):
+async def test_unknown_paths_of_a_surface_have_rate_headers(client):
     response = await client.get("/api/access/email/nothing")
 
     assert rates(response)[0] == 60
@@ -216,11 +216,11 @@ async def test_pages_and_health_have_no_limit(client):
         ("/sandbox/provider-a/x", ("", "")),
     ],
 )
-async def test_which_bucket_a_path_belongs_to(path, expected):
+async def test_bucket_of_a_path(path, expected):
     assert bucket_of(path) == expected
 
 
-async def test_a_use_is_shown_to_the_admin(admin, client, token, gateway):
+async def test_the_last_use_of_a_token_is_shown_to_the_admin(admin, client, token, gateway):
     mine = {"Authorization": f"Bearer {token['token']}"}
     assert (await client.get("/api/access/token", headers=mine)).status_code == 200
     await gateway.background.drain()
@@ -229,7 +229,7 @@ async def test_a_use_is_shown_to_the_admin(admin, client, token, gateway):
     assert shown["lastUsedAt"] == "2026-11-18T11:06:40Z"
 
 
-async def test_revocation_holds_for_rest_and_graphql_at_once(admin, client, token):
+async def test_a_revocation_takes_effect_at_once_for_rest_and_graphql(admin, client, token):
     mine = {"Authorization": f"Bearer {token['token']}"}
     query = {"query": "{ accessToken { id } }"}
     assert (await client.get("/api/access/token", headers=mine)).status_code == 200
@@ -243,7 +243,7 @@ async def test_revocation_holds_for_rest_and_graphql_at_once(admin, client, toke
     assert graphql.json()["errors"][0]["extensions"]["reason"] == "REVOKED"
 
 
-async def test_when_the_store_does_not_answer_nobody_passes(client, token, gateway, monkeypatch):
+async def test_an_unavailable_store_refuses_every_request(client, token, gateway, monkeypatch):
     from gateway.store.database import StorageUnavailable
 
     async def broken(headers):
@@ -259,7 +259,7 @@ async def test_when_the_store_does_not_answer_nobody_passes(client, token, gatew
     assert graphql.json()["errors"][0]["extensions"]["code"] == "OVERLOADED"
 
 
-async def test_our_own_bugs_tell_nothing(client, token, gateway, monkeypatch):
+async def test_a_500_reveals_nothing(client, token, gateway, monkeypatch):
     async def bug(headers):
         raise RuntimeError("a secret of the program")
 
@@ -275,7 +275,7 @@ async def test_our_own_bugs_tell_nothing(client, token, gateway, monkeypatch):
     }
 
 
-async def test_a_graphql_body_over_64_kib_is_413_in_its_own_shape(client, token):
+async def test_a_graphql_body_over_64_kib_is_413_in_the_graphql_shape(client, token):
     mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": "r"}
     response = await client.post("/graphql", content=b"x" * (64 * 1024 + 1), headers=mine)
 

@@ -38,20 +38,20 @@ async def test_not_ready_when_the_database_does_not_answer(client, gateway, monk
 
 
 @pytest.mark.parametrize("given", [{}, {"Authorization": "Bearer something-else"}])
-async def test_the_figures_want_a_credential(client, given):
+async def test_metrics_need_a_credential(client, given):
     response = await client.get("/metrics", headers=given)
 
     assert response.status_code == 401
     assert "agw_" not in response.text
 
 
-async def test_an_access_token_is_none(client, token):
+async def test_an_access_token_cannot_read_metrics(client, token):
     mine = {"Authorization": f"Bearer {token['token']}"}
 
     assert (await client.get("/metrics", headers=mine)).status_code == 401
 
 
-async def test_requests_are_counted_by_route_and_by_nothing_else(client, token):
+async def test_requests_are_counted_by_route_alone(client, token):
     mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": "asked-1"}
     before = await figures(client)
     await client.get(f"/api/access/email/messages/providerA:{CANARY}?q={CANARY}", headers=mine)
@@ -78,7 +78,7 @@ async def test_requests_are_counted_by_route_and_by_nothing_else(client, token):
     assert "asked-1" not in str(after)
 
 
-async def test_a_lost_shared_count_is_told_and_no_reason_to_be_unready(settings):
+async def test_a_lost_shared_count_is_reported_and_still_ready(settings):
     alone = settings.model_copy(
         update={"redis_url": SecretStr("redis://127.0.0.1:1"), "rate_limits": "on"}
     )
@@ -94,7 +94,7 @@ async def test_a_lost_shared_count_is_told_and_no_reason_to_be_unready(settings)
     assert lost == 1.0
 
 
-async def test_a_scraper_may_have_a_token_of_its_own(settings):
+async def test_metrics_accept_the_metrics_token(settings):
     scraped = settings.model_copy(update={"metrics_token": SecretStr("a-token-of-the-scraper")})
     async with assemble(scraped).running() as gateway, over(gateway) as client:
         theirs = {"Authorization": "Bearer a-token-of-the-scraper"}

@@ -57,7 +57,7 @@ def ask(admin, document):
     return Asking(admin, document)
 
 
-async def test_every_answer_is_as_described(ask, client, document):
+async def test_every_response_matches_its_schema(ask, client, document):
     person = {"email": "ada@example.org", "displayName": "Ada"}
     operator = await ask("POST", "/api/operators", person)
     await ask("POST", "/api/operators", person)
@@ -137,7 +137,7 @@ async def test_every_answer_is_as_described(ask, client, document):
         pytest.param({"createdAt": "today"}, '"today" is not a "date-time"', id="another form"),
     ],
 )
-async def test_a_member_that_is_not_described_is_noticed(ask, monkeypatch, change, wrong):
+async def test_an_undescribed_member_is_noticed(ask, monkeypatch, change, wrong):
     view = operators.view
 
     def changed(row):
@@ -149,7 +149,7 @@ async def test_a_member_that_is_not_described_is_noticed(ask, monkeypatch, chang
         await ask("POST", "/api/operators", {"email": "ada@example.org", "displayName": "Ada"})
 
 
-async def test_an_answer_has_its_members_in_the_order_of_the_description(ask, document, token):
+async def test_response_members_are_in_schema_order(ask, document, token):
     told = await ask("GET", f"{TOKENS}/{{tokenId}}", tokenId=token["id"])
 
     described = document["components"]["schemas"]
@@ -157,7 +157,7 @@ async def test_an_answer_has_its_members_in_the_order_of_the_description(ask, do
     assert list(told["settings"]) == list(described["TokenSettings"]["properties"])
 
 
-async def test_every_member_of_the_management_api_is_told_of(document):
+async def test_every_member_of_the_management_api_has_a_description(document):
     """Each component that its answers lead to is closed, and says a sentence of every member."""
     described = document["components"]["schemas"]
     found = set()
@@ -233,6 +233,6 @@ def validator(document, component, member):
     )
 
 
-async def test_what_cannot_be_described_is_an_error():
+async def test_an_undescribable_type_is_an_error():
     with pytest.raises(TypeError, match="cannot be described"):
         SchemaComponents().schema_of(bytes)

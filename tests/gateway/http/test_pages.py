@@ -5,13 +5,13 @@ import pytest
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
 
-async def test_a_browser_at_graphql_is_sent_to_the_explorer(client):
+async def test_a_browser_at_graphql_is_redirected_to_the_explorer(client):
     response = await client.get("/graphql", headers={"Accept": "text/html,*/*"})
 
     assert (response.status_code, response.headers["Location"]) == (302, "/explorer/")
 
 
-async def test_other_clients_are_told_to_post(client):
+async def test_get_graphql_is_405_for_other_clients(client):
     response = await client.get("/graphql", headers={"Accept": "application/json"})
 
     assert response.status_code == 405
@@ -19,7 +19,7 @@ async def test_other_clients_are_told_to_post(client):
 
 
 @pytest.mark.parametrize("page", ["/explorer/", "/docs/"])
-async def test_pages_load_from_our_own_origin_alone(client, page):
+async def test_pages_load_from_their_own_origin_alone(client, page):
     response = await client.get(page)
 
     assert response.status_code == 200
@@ -31,11 +31,11 @@ async def test_pages_load_from_our_own_origin_alone(client, page):
     assert (await client.get(page.rstrip("/"))).headers["Location"] == page
 
 
-async def test_the_start_page_leads_to_the_explorer(client):
+async def test_the_start_page_redirects_to_the_explorer(client):
     assert (await client.get("/")).headers["Location"] == "/explorer/"
 
 
-async def test_a_page_that_is_not_there_is_404_in_the_error_shape(client):
+async def test_a_missing_page_is_404_in_the_error_shape(client):
     response = await client.get("/explorer/nothing.js")
 
     assert response.status_code == 404
@@ -47,7 +47,7 @@ async def test_nothing_outside_the_folder_is_served(client, path):
     assert (await client.get(path)).status_code == 404
 
 
-async def test_health_is_told_to_everybody(client):
+async def test_health_needs_no_credential(client):
     response = await client.get("/healthz")
 
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
@@ -64,5 +64,5 @@ async def test_the_description_covers_surfaces_and_management(client):
     assert "/healthz" not in paths
 
 
-async def test_without_a_sandbox_its_paths_are_not_there(client):
+async def test_without_a_sandbox_its_paths_are_404(client):
     assert (await client.get("/sandbox/calls/provider-a")).status_code == 404

@@ -75,7 +75,7 @@ def until(condition):
 @pytest.mark.parametrize(
     "part", ["gateway.demo.world", "gateway.demo.manifest", "gateway.http.server"]
 )
-def test_no_store_is_opened_with_a_library_that_may_corrupt_it(part):
+def test_a_store_is_not_opened_with_a_sqlite_that_may_corrupt_it(part):
     shown = f"import {part}, sandbox.storage.database as s; print(s.sqlite3.__name__)"
     done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
 
@@ -109,7 +109,7 @@ def test_a_first_demo_keeps_what_was_imported_before_it(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_world_that_several_make_at_once_is_made_once(tmp_path):
+def test_concurrent_starts_seed_one_world(tmp_path):
     alone, together = tmp_path / "alone", tmp_path / "together"
 
     assert open_at_once(alone, 1) == [(0, "")]
@@ -118,7 +118,7 @@ def test_a_world_that_several_make_at_once_is_made_once(tmp_path):
 
 
 @pytest.mark.slow
-def test_demos_that_start_at_once_are_one_demo(tmp_path):
+def test_concurrent_demo_starts_share_one_demo(tmp_path):
     data = tmp_path / "demo"
     words = ("-m", "gateway", "demo", "--port", "0", "--data", data)
     demos = [begin(*words, "--manifest", tmp_path / str(number)) for number in range(3)]
@@ -148,7 +148,7 @@ def test_demos_that_start_at_once_are_one_demo(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_worker_that_cannot_start_ends_the_others_with_a_sentence(tmp_path):
+def test_a_worker_that_cannot_start_ends_all_workers_with_a_message(tmp_path):
     (tmp_path / "sandbox.db").mkdir()
     settings = {"AGW_DATA_DIR": str(tmp_path), "AGW_SANDBOX": "true", "AGW_LOG_FORMAT": "console"}
     serving = begin("-m", "gateway", "serve", "--port", "0", "--workers", "2", **settings)

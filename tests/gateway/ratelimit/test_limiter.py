@@ -40,7 +40,7 @@ async def test_exactly_60_of_200_at_once_pass(limiter):
     assert sum(verdict.allowed for verdict in verdicts) == 60
 
 
-async def test_the_first_verdict_tells_the_tighter_window(limiter, clock):
+async def test_a_verdict_is_about_the_tightest_window(limiter, clock):
     verdict = await limiter.take([charge()])
 
     assert verdict == RateLimitResult(
@@ -48,7 +48,7 @@ async def test_the_first_verdict_tells_the_tighter_window(limiter, clock):
     )
 
 
-async def test_a_refusal_tells_when_the_oldest_slot_is_free_again(limiter, clock):
+async def test_a_refusal_states_when_the_oldest_request_leaves(limiter, clock):
     await limiter.take([charge()])
     clock.now += 20.5
     for _ in range(59):
@@ -107,13 +107,13 @@ async def test_a_cost_above_one_waits_until_there_is_room_for_all_of_it(limiter,
     assert (await limiter.take([charge(cost=3)])).allowed is True
 
 
-async def test_a_cost_that_no_window_has_room_for_is_told_to_wait_a_whole_one(limiter):
+async def test_a_cost_above_the_limit_waits_a_whole_window(limiter):
     verdict = await limiter.take([charge(cost=61)])
 
     assert (verdict.allowed, verdict.remaining, verdict.retry_after) == (False, 60, 60)
 
 
-async def test_looking_costs_nothing(limiter):
+async def test_a_charge_of_zero_counts_nothing(limiter):
     assert (await limiter.take([charge(cost=0)])).remaining == 60
     assert (await limiter.take([charge(cost=0)])).remaining == 60
 
@@ -124,18 +124,18 @@ async def test_addresses_do_not_share_a_window(limiter):
     assert (await limiter.take([charge("email:192.0.2.2")])).allowed is True
 
 
-async def test_a_window_of_nothing_refuses_everything(limiter):
+async def test_a_limit_of_zero_refuses_everything(limiter):
     verdict = await limiter.take([charge(windows=(Window(0, 60),))])
 
     assert (verdict.allowed, verdict.limit, verdict.retry_after) == (False, 0, 60)
 
 
-async def test_no_window_at_all_lets_everything_pass(limiter):
+async def test_a_charge_without_windows_is_allowed(limiter):
     assert (await limiter.take([charge(windows=())])).allowed is True
     assert (await limiter.take([])).allowed is True
 
 
-async def test_switched_off_it_counts_nothing_and_says_so():
+async def test_the_unlimited_counter_counts_nothing():
     for _ in range(100):
         verdict = await UnlimitedCounter().take([charge()])
 

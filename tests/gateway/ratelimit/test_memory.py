@@ -55,7 +55,7 @@ def test_what_passed_before_the_loss_counts(limiter):
     assert passed(limiter, 100) == 1
 
 
-def test_more_than_a_share_passed_before_so_nothing_does_now(limiter, clock):
+def test_a_share_that_is_used_up_refuses(limiter, clock):
     for n in range(40):
         limiter.count([charge()], f"before{n}")
         clock.now += 1

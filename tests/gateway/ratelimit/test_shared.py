@@ -146,20 +146,20 @@ async def test_windows_roll(limiters):
     assert await passed(limiter, 10, windows=short) == 3
 
 
-async def test_the_store_forgets_what_no_window_counts(limiters, redis):
+async def test_redis_drops_requests_out_of_every_window(limiters, redis):
     await limiters().take([charge(windows=(Window(3, 1),))])
     await asyncio.sleep(1.2)
 
     assert await redis.keys("*") == ["{agw}:epoch"]
 
 
-async def test_looking_leaves_nothing_behind(limiters, redis):
+async def test_a_charge_of_zero_stores_nothing(limiters, redis):
     assert (await limiters().take([charge(cost=0)])).remaining == 60
 
     assert await redis.keys("*") == ["{agw}:epoch"]
 
 
-async def test_a_store_that_was_emptied_is_told_what_passed(limiters, redis):
+async def test_an_emptied_store_is_refilled(limiters, redis):
     first, second = limiters(), limiters()
     assert await passed(first, 20) == 20
     assert await passed(second, 30) == 30
@@ -229,7 +229,7 @@ async def test_a_frozen_redis_opens_no_fresh_window(lonely):
     server.thaw()
 
 
-async def test_a_frozen_redis_is_asked_once_a_second(lonely, monkeypatch):
+async def test_a_frozen_redis_is_tried_once_a_second(lonely, monkeypatch):
     server, limiter = lonely
     asked = 0
     ask = limiter._count
@@ -248,7 +248,7 @@ async def test_a_frozen_redis_is_asked_once_a_second(lonely, monkeypatch):
     assert asked == 1
 
 
-async def test_redis_back_it_knows_what_passed_without_it(lonely):
+async def test_a_returned_redis_learns_what_passed_without_it(lonely):
     server, limiter = lonely
     assert await passed(limiter, 10) == 10
     server.kill()

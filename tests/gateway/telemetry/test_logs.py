@@ -22,14 +22,14 @@ async def lines():
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.DEBUG)
-    logs.quieten()
+    logs.silence_noisy_loggers()
     root.addHandler(handler)
     yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
     root.removeHandler(handler)
     root.setLevel(level)
 
 
-async def test_a_request_is_told_by_its_route(client, token, lines):
+async def test_a_request_is_logged_by_its_route(client, token, lines):
     mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": "case-7"}
     await client.get(f"/api/access/email/messages/providerA:{CANARY}?q={CANARY}", headers=mine)
 
@@ -46,7 +46,7 @@ async def test_a_request_is_told_by_its_route(client, token, lines):
     }
 
 
-async def test_no_secret_address_or_word_is_written(client, admin, token, new_token, lines):
+async def test_no_secret_address_or_search_word_is_logged(client, admin, token, new_token, lines):
     mine = {"Authorization": f"Bearer {token['token']}"}
     await client.get(f"/api/access/email/messages?q={CANARY}&from={CANARY}@x.example", headers=mine)
     await client.get(f"/{CANARY}?{CANARY}", headers={"Authorization": f"Bearer {CANARY}"})
@@ -69,7 +69,7 @@ async def test_members_that_are_not_listed_are_dropped():
     line = json.loads(logs.JsonLines().format(record))
 
     assert set(line) == {"time", "level", "logger", "event", "request_id"}
-    assert logs.Words().format(record) == "info: x request_id=r"
+    assert logs.TextLines().format(record) == "info: x request_id=r"
 
 
 def shown(words, *arguments, failure=None, logger="uvicorn.error"):
@@ -78,16 +78,16 @@ def shown(words, *arguments, failure=None, logger="uvicorn.error"):
     )
     if failure is not None:
         record.exc_info = (type(failure), failure, None)
-    return logs.Words().format(record)
+    return logs.TextLines().format(record)
 
 
-async def test_of_the_servers_own_lines_only_numbers_are_filled_in():
+async def test_only_numbers_are_logged_of_server_line_arguments():
     assert shown("Started server process [%d]", 42) == "info: Started server process [42]"
     assert shown("Maximum of %s at %d", CANARY, 7) == "info: Maximum of … at 7"
     assert shown("100% done") == "info: 100% done"
 
 
-async def test_a_failure_is_told_by_its_kind_alone():
+async def test_an_exception_is_logged_by_its_type_alone():
     silent = f"info: {logs.SILENCED} kind=OSError"
     traceback = f"Traceback (most recent call last):\n  {CANARY}\nbuiltins.OSError: {CANARY}: x\n"
 

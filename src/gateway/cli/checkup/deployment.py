@@ -104,7 +104,7 @@ def library() -> Finding:
 
 def processes(settings: Settings, *, embedded: bool) -> Finding:
     """Check that the configured processes can share database and counters; *embedded*: SQLite."""
-    name, counting = "processes", settings.counting
+    name, counting = "processes", settings.limiting_processes
     count = f"workers here: {settings.workers}, processes in all: {counting}"
     if settings.workers > 1 and embedded and not sqlite.safe_for_many_processes():
         return fail(name, f"{count}, on an old SQLite", "Set AGW_WORKERS=1 or use PostgreSQL.")
