@@ -1,4 +1,4 @@
-"""A small tenant in the sandbox, and the connector open on it in both modes."""
+"""A small tenant in the sandbox, and connections to it in both modes."""
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ ROW = frozenset(
 )
 
 
-class Held:
+class StaticCredentials:
     """Credentials that never change."""
 
     scheme = "Bearer"
@@ -69,7 +69,7 @@ class Held:
 
 @dataclass
 class Access:
-    """A connection and the connector on it."""
+    """A connection with its upstream client and its port."""
 
     info: ConnectionInfo
     upstream: Upstream
@@ -77,7 +77,7 @@ class Access:
 
     @property
     def content(self):
-        """What a request would hold."""
+        """The merged content of this connection alone."""
         return MergedContent([(self.info, self.port)])
 
 
@@ -139,7 +139,7 @@ class Tenant:
 
     @property
     def calls(self):
-        """What upstream was asked, batches and their inner calls one by one."""
+        """The calls that upstream received, those inside batches included."""
         return self.upstream.calls
 
     @property
@@ -157,7 +157,7 @@ class Tenant:
         return self._open(token, "delegated", (), account=account, can_write=can_write)
 
     def selected(self, *sites, role="write"):
-        """Grant sites to the application, and open them."""
+        """Grant sites to the application, and open a connection to them."""
         for site in sites:
             self.shelf.put(r.SiteGrant(site_id=site.id, application="app", role=role))
         scopes = ("Sites.Selected", "SensitivityLabels.Read.All")
@@ -178,7 +178,7 @@ class Tenant:
             base_url=f"{BASE}/collab",
             selected_site_ids=sites,
         )
-        upstream = registry.open_upstream(self.origins, info, Held(token))
+        upstream = registry.open_upstream(self.origins, info, StaticCredentials(token))
         return Access(info, upstream, registry.CollabRegistry().open(info, upstream))
 
 

@@ -1,4 +1,4 @@
-"""Many connections as one."""
+"""Several connections as one."""
 
 from types import SimpleNamespace
 
@@ -26,11 +26,11 @@ NAME = frozenset({"name"})
 BY_NAME = Order(by="name", descending=False)
 
 
-def together(*accesses):
+def merged(*accesses):
     return MergedContent([(access.info, access.port) for access in accesses])
 
 
-async def once(body=b"x"):
+async def single_chunk(body=b"x"):
     yield body
 
 
@@ -55,7 +55,7 @@ def root(item):
 
 
 async def test_sites_are_merged_and_sorted_by_name(tenant):
-    content = together(tenant.delegated(), tenant.selected(tenant.yard, tenant.board))
+    content = merged(tenant.delegated(), tenant.selected(tenant.yard, tenant.board))
 
     sites = await content.sites()
 
@@ -65,7 +65,7 @@ async def test_sites_are_merged_and_sorted_by_name(tenant):
 
 async def test_an_id_goes_to_the_connection_that_sees_it(tenant):
     app, user = tenant.selected(tenant.board), tenant.delegated()
-    content = together(app, user)
+    content = merged(app, user)
 
     letter = await content.item(key(tenant.letter), wanted=NAME)
     secret = await content.item(key(tenant.secret), wanted=NAME)
@@ -76,7 +76,7 @@ async def test_an_id_goes_to_the_connection_that_sees_it(tenant):
 async def test_delegated_connections_are_called_before_app_only_ones(tenant):
     app = tenant.selected(tenant.yard)
     user = tenant.delegated()
-    content = together(app, user)
+    content = merged(app, user)
 
     await content.item(key(tenant.plan), wanted=NAME)
 
@@ -84,7 +84,7 @@ async def test_delegated_connections_are_called_before_app_only_ones(tenant):
 
 
 async def test_each_file_of_a_batch_comes_from_the_connection_that_sees_it(tenant):
-    content = together(tenant.delegated(), tenant.selected(tenant.board))
+    content = merged(tenant.delegated(), tenant.selected(tenant.board))
     absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
     keys = [key(tenant.plan), key(tenant.secret), key(tenant.letter), absent]
 
@@ -100,7 +100,7 @@ async def test_each_file_of_a_batch_comes_from_the_connection_that_sees_it(tenan
 
 async def test_files_that_a_failing_connection_may_see_are_unknown(tenant):
     other = tenant.selected(tenant.board)
-    content = together(tenant.delegated(), other)
+    content = merged(tenant.delegated(), other)
     tenant.fault(kind="500", match="$batch", count=2)
 
     files = await content.items([key(tenant.plan), key(tenant.secret)], wanted=NAME)
@@ -112,7 +112,7 @@ async def test_files_that_a_failing_connection_may_see_are_unknown(tenant):
 async def test_failed_connections_are_named(tenant):
     broken, fine = tenant.delegated(), tenant.selected(tenant.board)
     tenant.fault(kind="500", match="/sites?search")
-    content = together(broken, fine)
+    content = merged(broken, fine)
 
     sites = await content.sites()
 
@@ -122,7 +122,7 @@ async def test_failed_connections_are_named(tenant):
 
 async def test_failure_of_every_connection_is_raised(tenant):
     tenant.fault(kind="403")
-    content = together(tenant.delegated(), tenant.delegated())
+    content = merged(tenant.delegated(), tenant.delegated())
 
     for call in (
         content.sites(),
@@ -149,7 +149,7 @@ async def test_a_failed_connection_may_hold_the_file(tenant):
 
 
 async def test_libraries_are_in_the_order_of_their_sites(tenant):
-    content = together(tenant.delegated(), tenant.selected(tenant.board))
+    content = merged(tenant.delegated(), tenant.selected(tenant.board))
 
     roots = await content.all_drives()
 
@@ -160,7 +160,7 @@ async def test_libraries_are_in_the_order_of_their_sites(tenant):
 
 
 async def test_hits_of_connections_follow_each_other(tenant):
-    content = together(tenant.delegated(), tenant.selected(tenant.yard, tenant.board))
+    content = merged(tenant.delegated(), tenant.selected(tenant.yard, tenant.board))
 
     async def search(start, limit):
         query = SearchQuery(
@@ -180,7 +180,7 @@ async def test_hits_of_connections_follow_each_other(tenant):
 
 
 async def test_read_only_connections_do_not_write(tenant):
-    content = together(tenant.delegated(scopes=READ, can_write=False))
+    content = merged(tenant.delegated(scopes=READ, can_write=False))
     taken = []
 
     async def bytes_():
@@ -201,7 +201,7 @@ async def test_read_only_connections_do_not_write(tenant):
 
 
 async def test_writing_an_invisible_file_is_missing_and_not_read_only(tenant):
-    content = together(tenant.delegated(scopes=READ, can_write=False))
+    content = merged(tenant.delegated(scopes=READ, can_write=False))
 
     with pytest.raises(Missing):
         await content.rename(key(tenant.secret), "a.txt", etag=None)
@@ -209,9 +209,11 @@ async def test_writing_an_invisible_file_is_missing_and_not_read_only(tenant):
 
 async def test_writes_go_to_the_writable_connection(tenant):
     reader = tenant.delegated(scopes=READ, can_write=False)
-    content = together(reader, tenant.delegated(scopes=WRITE))
+    content = merged(reader, tenant.delegated(scopes=WRITE))
 
-    file = await content.upload(key(tenant.boats), Upload(name="a.txt", chunks=once(), size=1))
+    file = await content.upload(
+        key(tenant.boats), Upload(name="a.txt", chunks=single_chunk(), size=1)
+    )
     row = await content.create_row(list_key(tenant.berths), {"Title": "x"}, wanted=ROW)
 
     assert (file.name, row.name) == ("a.txt", "x")
@@ -219,7 +221,7 @@ async def test_writes_go_to_the_writable_connection(tenant):
 
 
 async def test_a_write_that_may_have_happened_is_not_tried_elsewhere(tenant):
-    content = together(tenant.delegated(), tenant.delegated())
+    content = merged(tenant.delegated(), tenant.delegated())
     tenant.fault(kind="lostAnswer", method="PATCH", count=1)
 
     with pytest.raises(ProviderFailure):
@@ -229,7 +231,7 @@ async def test_a_write_that_may_have_happened_is_not_tried_elsewhere(tenant):
 
 
 async def test_a_conflict_is_not_tried_elsewhere(tenant):
-    content = together(tenant.delegated(), tenant.delegated())
+    content = merged(tenant.delegated(), tenant.delegated())
 
     with pytest.raises(Conflicted):
         await content.create_folder(key(tenant.documents), "Boats")
@@ -239,7 +241,7 @@ async def test_a_conflict_is_not_tried_elsewhere(tenant):
 
 async def test_the_default_library_is_writable(tenant):
     reader = tenant.delegated(scopes=READ, can_write=False)
-    content = together(reader, tenant.selected(tenant.yard))
+    content = merged(reader, tenant.selected(tenant.yard))
 
     assert (await content.default_drive()).name == "Documents"
 
@@ -509,7 +511,7 @@ async def test_throttled_listings_raise_throttled(tenant):
 
 
 async def test_lists_are_sorted_by_name(tenant):
-    content = together(tenant.delegated(), tenant.selected(tenant.board))
+    content = merged(tenant.delegated(), tenant.selected(tenant.board))
 
     lists = await content.lists(tenant.yard.id)
     others = await content.lists(tenant.board.id)
@@ -521,7 +523,7 @@ async def test_lists_are_sorted_by_name(tenant):
 async def test_list_items_come_from_the_connection_that_sees_them(tenant):
     one = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
     tenant.make.keep()
-    content = together(tenant.delegated(), tenant.selected(tenant.board))
+    content = merged(tenant.delegated(), tenant.selected(tenant.board))
     keys = [RowKey(*list_key(one), "1"), RowKey(*list_key(tenant.berths), "2")]
 
     page = await content.rows(list_key(one), RowQuery(), cursor=None, wanted=ROW)
@@ -542,7 +544,7 @@ async def test_labels_of_several_tenants_are_merged(tenant):
     )
     tenant.shelf.put(label)
 
-    labels = await together(tenant.delegated(), tenant.delegated(account=BOB)).labels()
+    labels = await merged(tenant.delegated(), tenant.delegated(account=BOB)).labels()
 
     assert [label.display_name for label in labels.items] == ["Secret"]
 

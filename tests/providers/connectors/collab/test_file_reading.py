@@ -1,4 +1,4 @@
-"""Sites, libraries and files of one connection, against the sandbox's wire."""
+"""Reads of sites, libraries and files of one connection, against the sandbox."""
 
 from datetime import UTC, datetime
 
@@ -145,7 +145,7 @@ async def test_invisible_files_are_missing(tenant, word):
 
 
 async def test_a_file_known_under_another_id_is_missing(tenant):
-    """An upstream that forgives the case of ids lets nobody round a rule about one."""
+    """Rules on ids hold even when upstream ignores the case of ids."""
     known = tenant.shelf.item
     tenant.shelf.item = lambda drive, item: known(drive, item.upper())
     port = tenant.delegated().port

@@ -1,4 +1,4 @@
-"""Changing files of one connection, against the sandbox's wire."""
+"""Changes of files of one connection, against the sandbox."""
 
 import msgspec
 import pytest

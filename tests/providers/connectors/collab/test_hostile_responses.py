@@ -1,10 +1,10 @@
-"""What upstream must not be believed, and what its refusals mean."""
+"""Malformed responses and classified refusals of upstream."""
 
 import json
 
 import httpx
 import pytest
-from collab_upstream import Held
+from collab_upstream import StaticCredentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,20 +38,20 @@ FACTS = frozenset({"name", "site", "list_id", "list_item_id", "content_type_id"}
 
 
 class Upstream:
-    """Answers every call by a function of the request, and keeps what was asked."""
+    """Answers every call with a function of the request, and records the requests."""
 
     def __init__(self, answer):
-        self.asked = []
+        self.requests = []
         self._answer = answer
         origins = Origins(transport=httpx.MockTransport(self._respond))
         info = ConnectionInfo(
             id=1, resource_id=1, kind="collab", provider="COLLAB", mode="delegated", base_url=BASE
         )
-        way = registry.open_upstream(origins, info, Held("token"))
+        way = registry.open_upstream(origins, info, StaticCredentials("token"))
         self.port = registry.CollabRegistry().open(info, way)
 
     def _respond(self, request):
-        self.asked.append(request)
+        self.requests.append(request)
         answer = self._answer(request)
         return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
 
@@ -88,7 +88,7 @@ async def test_next_links_to_other_places_are_not_followed(link):
     with pytest.raises(Broken):
         await upstream.children()
 
-    assert len(upstream.asked) == 1
+    assert len(upstream.requests) == 1
 
 
 async def test_a_page_that_links_to_itself_is_the_last():
@@ -99,7 +99,7 @@ async def test_a_page_that_links_to_itself_is_the_last():
     second = await upstream.children(cursor=first.next)
 
     assert second.next is None
-    assert len(upstream.asked) == 2
+    assert len(upstream.requests) == 2
 
 
 async def test_next_pages_are_requested_with_our_own_options():
@@ -109,13 +109,13 @@ async def test_next_pages_are_requested_with_our_own_options():
 
     await upstream.children(cursor=first.next, wanted=frozenset({"size"}))
 
-    params = dict(upstream.asked[1].url.params)
+    params = dict(upstream.requests[1].url.params)
     assert params == {
         "$skiptoken": "a+b",
         "$top": "9",
         "$select": "id,file,folder,package,root,parentReference,remoteItem,size",
     }
-    assert upstream.asked[1].headers["authorization"] == "Bearer token"
+    assert upstream.requests[1].headers["authorization"] == "Bearer token"
 
 
 @pytest.mark.parametrize(
@@ -238,14 +238,14 @@ async def test_batches_contain_no_malformed_ids():
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=30))
 async def test_ids_cannot_leave_their_path_segment(text):
-    """Whatever passes the grammar is one segment; whatever does not is never asked."""
+    """A well-formed id is one path segment; a malformed one is never sent."""
     upstream = Upstream(lambda _: item(text))
     key = collab_ids.split_item(f"collab:drive:b!d:item:{text}")
 
     if key is None:
         return
     await upstream.port.files.get(key, wanted=frozenset())
-    (request,) = upstream.asked
+    (request,) = upstream.requests
     path = request.url.raw_path.decode().partition("?")[0]
     assert path.startswith("/collab/v1.0/drives/b%21d/items/")
     assert path.count("/") == 6
@@ -326,7 +326,7 @@ async def test_bytes_are_sent_to_known_hosts_only(url):
     with pytest.raises(Broken):
         await upstream.port.uploads.upload(FOLDER, upload)
 
-    assert {request.url.host for request in upstream.asked} == {"upstream.example"}
+    assert {request.url.host for request in upstream.requests} == {"upstream.example"}
 
 
 async def test_a_list_item_with_another_id_is_missing():
@@ -385,7 +385,7 @@ async def test_unreadable_creations_have_an_unknown_outcome(told, make):
     with pytest.raises(OutcomeUnknown):
         await make(upstream.port)
 
-    assert sum(request.method != "GET" for request in upstream.asked) == 1
+    assert sum(request.method != "GET" for request in upstream.requests) == 1
 
 
 async def pieces():

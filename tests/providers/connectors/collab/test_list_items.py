@@ -1,4 +1,4 @@
-"""List items of one connection, against the sandbox's wire."""
+"""List items of one connection, against the sandbox."""
 
 import pytest
 from collab_upstream import ROW, column, key, list_key
@@ -13,7 +13,7 @@ TITLE = frozenset({"name"})
 
 
 async def titles(port, one, *, limit=50, wanted=TITLE, **query):
-    """The names of all rows of a listing, page by page."""
+    """Return the names of all items of a listing, read page by page."""
     names, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:
         page = await port.rows.page(

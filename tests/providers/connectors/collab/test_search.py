@@ -1,4 +1,4 @@
-"""Search, as a user and in selected sites, against the sandbox's wire."""
+"""Search by delegated and by app-only connections, against the sandbox."""
 
 import pytest
 from collab_upstream import key, list_key
@@ -15,18 +15,18 @@ async def search(port, text, *kinds, **more):
     return await port.search(query)
 
 
-def told(page):
+def titles_by_type(page):
     return sorted((hit.entity_type, hit.title) for hit in page.hits)
 
 
 async def test_a_search_covers_all_entity_types(tenant):
     page = await search(tenant.delegated().port, "keel OR berth OR yard OR boats")
 
-    assert ("driveItem", "Plan é.docx") in told(page)
-    assert ("driveItem", "Boats") in told(page)
-    assert ("list", "Berths") not in told(page)
-    assert ("site", "Yard") in told(page)
-    assert ("listItem", "Berth 1") in told(page)
+    assert ("driveItem", "Plan é.docx") in titles_by_type(page)
+    assert ("driveItem", "Boats") in titles_by_type(page)
+    assert ("list", "Berths") not in titles_by_type(page)
+    assert ("site", "Yard") in titles_by_type(page)
+    assert ("listItem", "Berth 1") in titles_by_type(page)
     assert page.total == len(page.hits)
     assert page.more is False
 
@@ -63,7 +63,7 @@ async def test_a_file_and_its_list_item_are_one_hit(tenant):
 
     page = await search(tenant.delegated().port, "keel")
 
-    assert told(page) == [("driveItem", "Plan é.docx")]
+    assert titles_by_type(page) == [("driveItem", "Plan é.docx")]
 
 
 async def test_files_of_other_users_are_not_found(tenant):
@@ -89,7 +89,7 @@ async def test_searching_one_site(tenant, mode):
 
     page = await search(port, "keel OR nothing", site=tenant.yard.id)
 
-    assert told(page) == [("driveItem", "Plan é.docx")]
+    assert titles_by_type(page) == [("driveItem", "Plan é.docx")]
 
 
 @pytest.mark.parametrize("mode", ["delegated", "selected"])
@@ -139,7 +139,7 @@ async def test_searching_selected_sites(tenant, text, titles):
 
     page = await search(port, text)
 
-    assert told(page) == titles
+    assert titles_by_type(page) == titles
     assert page.warnings == (
         "In selected sites, lists are found by their names and list items by their titles.",
     )

@@ -1,4 +1,4 @@
-"""App-only connections: selected sites exist, and nothing else does."""
+"""App-only connections see selected sites only."""
 
 import pytest
 from collab_upstream import FILE, ROW, key, list_key
@@ -30,7 +30,7 @@ async def test_a_site_with_a_revoked_grant_disappears(tenant):
 
 
 async def test_granted_sites_that_are_not_selected_are_missing(tenant):
-    """What a connection may use is decided here, not by what its credentials could do."""
+    """The selection decides, even when the credentials could read more."""
     tenant.selected(tenant.board)
     port = tenant.selected(tenant.yard).port
     one = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])

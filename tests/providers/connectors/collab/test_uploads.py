@@ -1,4 +1,4 @@
-"""Storing files, against the sandbox's wire: whatever goes wrong, nothing is left upstream."""
+"""Uploads, against the sandbox; no failure leaves anything upstream."""
 
 import asyncio
 import tracemalloc
@@ -30,7 +30,7 @@ LARGE = uploads.SMALL + uploads.SLICE + 1000
 
 
 class Stop(Exception):
-    """The caller left."""
+    """Stands for a client that disconnects."""
 
 
 async def pieces(body, size=100_000, *, stop_after=None):
@@ -72,7 +72,7 @@ def stored(tenant, file):
 
 @pytest.fixture
 def nothing_left(tenant):
-    """Assert that nothing of an upload is upstream."""
+    """Return a check that nothing of an upload is left upstream."""
 
     def check():
         assert "new.bin" not in names(tenant, tenant.boats)
@@ -309,7 +309,7 @@ async def test_a_file_with_a_lost_last_response_is_found(tenant, port):
 
 @pytest.fixture
 def unreadable(tenant):
-    """The answer to the second and last slice of a file of `SMALL` and a byte cannot be read."""
+    """Make the response to the second and last slice of a file of `SMALL` + 1 bytes unreadable."""
     put = {"match": "uploadSession", "method": "PUT", "count": 1}
     tenant.fault(kind="slow", delay=0, **put)
     tenant.fault(kind="spoiltAnswer", **put)

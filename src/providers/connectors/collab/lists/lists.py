@@ -137,10 +137,10 @@ class ListReader:
 def to_list(response: response_types.SiteList, site_id: str) -> records.SiteList | None:
     """Map a list; None when its id is malformed, or it is of another site."""
     reference = response.parent_reference
-    told_id = reference.site_id if reference is not None else None
+    parent_site_id = reference.site_id if reference is not None else None
     if not collab_ids.is_guid(response.id):
         return None
-    if told_id and collab_ids.is_site(told_id) and told_id.lower() != site_id:
+    if parent_site_id and collab_ids.is_site(parent_site_id) and parent_site_id.lower() != site_id:
         return None
     info = response.list or response_types.ListInfo()
     template = _TEMPLATE_ALIASES.get(info.template or "", info.template or "")

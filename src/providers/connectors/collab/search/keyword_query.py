@@ -262,8 +262,8 @@ def _alternatives(term: Term) -> list[frozenset[Phrase]]:
     match term:
         case Phrase():
             return [frozenset({term}) if term.words else frozenset()]
-        case Condition(name, op, said) if name in ("title", "filename") and op in (":", "="):
-            return [frozenset({said})]
+        case Condition(name, op, phrase) if name in ("title", "filename") and op in (":", "="):
+            return [frozenset({phrase})]
         case Either(parts):
             sets = [phrases for part in parts for phrases in _alternatives(part)]
         case All(parts):
