@@ -1,7 +1,8 @@
 """Options that several commands share, shell completion, and checks of combinations."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -13,13 +14,19 @@ OnlyJson = Annotated[bool, typer.Option("--json", help="Write JSON; there is no 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-def completion(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Complete an option from *words*, which are computed only then, so that help stays fast."""
+def completion(*words: str) -> Callable[[str], list[str]]:
+    """Complete an option from *words*; `module:Enum` stands for its members, imported late."""
 
     def complete(incomplete: str) -> list[str]:
-        return [word for word in words() if word.startswith(incomplete)]
+        return [word for word in _expanded(words) if word.startswith(incomplete)]
 
     return complete
+
+
+def _expanded(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        module, is_enum, name = word.partition(":")
+        yield from getattr(import_module(module), name) if is_enum else (word,)
 
 
 def refuse(*cases: tuple[object, str]) -> None:

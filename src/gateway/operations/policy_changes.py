@@ -20,7 +20,7 @@ CREATE, CHANGE, REMOVE, REVOKE = "create", "change", "remove", "revoke"
 _SIGNS = {CREATE: "+", CHANGE: "~", REMOVE: "-", REVOKE: "-"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     """
     One difference.
@@ -78,9 +78,7 @@ def changes(snapshot: PolicySnapshot, policy: Policy, *, prune: bool = False) ->
         *(change for entry in policy.tokens for change in _token(snapshot, entry)),
     ]
     if prune:
-        differences += [
-            Change(verb=REVOKE, kind="token", name=name) for name in _unnamed(snapshot, policy)
-        ]
+        differences += [Change(REVOKE, "token", name) for name in _unnamed(snapshot, policy)]
     return differences
 
 
@@ -121,37 +119,25 @@ def _refuse_unknown(kind: str, missing: Iterable[str]) -> None:
 def _operator(snapshot: PolicySnapshot, entry: OperatorEntry) -> Iterator[Change]:
     row = snapshot.operators.get(entry.email)
     if row is None:
-        yield Change(verb=CREATE, kind="operator", name=entry.email)
+        yield Change(CREATE, "operator", entry.email)
     elif row.display_name != entry.display_name:
-        yield Change(
-            verb=CHANGE,
-            kind="operator",
-            name=entry.email,
-            member="displayName",
-            before=row.display_name,
-            after=entry.display_name,
-        )
+        before, after = row.display_name, entry.display_name
+        yield Change(CHANGE, "operator", entry.email, "displayName", before, after)
 
 
 def _resource(snapshot: PolicySnapshot, entry: ResourceEntry) -> Iterator[Change]:
     stored = snapshot.resources.get(entry.name)
     if stored is None:
-        yield Change(verb=CREATE, kind="resource", name=entry.name)
+        yield Change(CREATE, "resource", entry.name)
     elif "operators" in entry.model_fields_set and stored.operators != set(entry.operators):
-        yield Change(
-            verb=CHANGE,
-            kind="resource",
-            name=entry.name,
-            member="operators",
-            before=sorted(stored.operators),
-            after=sorted(set(entry.operators)),
-        )
+        before, after = sorted(stored.operators), sorted(set(entry.operators))
+        yield Change(CHANGE, "resource", entry.name, "operators", before, after)
 
 
 def _token(snapshot: PolicySnapshot, entry: TokenEntry) -> Iterator[Change]:
     stored = snapshot.tokens.get(entry.name)
     if stored is None:
-        yield Change(verb=CREATE, kind="token", name=entry.name)
+        yield Change(CREATE, "token", entry.name)
         for key in sorted(entry.keyed_rules):
             yield _rule(CREATE, entry.name, key)
         return
@@ -159,14 +145,7 @@ def _token(snapshot: PolicySnapshot, entry: TokenEntry) -> Iterator[Change]:
         raise CommandError(f"Token {entry.name!r} is of {stored.operator}; that cannot be changed.")
     for member, before, after in _members(stored, entry):
         if before != after:
-            yield Change(
-                verb=CHANGE,
-                kind="token",
-                name=entry.name,
-                member=member,
-                before=before,
-                after=after,
-            )
+            yield Change(CHANGE, "token", entry.name, member, before, after)
     if "rules" in entry.model_fields_set:
         yield from _rules(stored, entry)
 
@@ -202,7 +181,7 @@ def _rules(stored: StoredToken, entry: TokenEntry) -> Iterator[Change]:
 def _rule(verb: str, token: str, key: RuleKey, before: Any = None, after: Any = None) -> Change:
     rule_type, pattern, action = key
     member = f"{action} {rule_type} {pattern}"
-    return Change(verb=verb, kind="rule", name=token, member=member, before=before, after=after)
+    return Change(verb, "rule", token, member, before, after)
 
 
 def plain(value: Any) -> Any:

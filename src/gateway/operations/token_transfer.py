@@ -16,12 +16,13 @@ from gateway.operations.validation import parse_file
 from gateway.store.tables import AccessToken
 
 VERSION = 1
+_KEY_ID = rf"^[0-9A-Za-z]{{{token_format.KEY_ID_LENGTH}}}$"
 
 
 class HashedToken(TokenEntry):
     """A token with the SHA-256 of its text, in hexadecimal."""
 
-    key_id: Annotated[str, StringConstraints(pattern=rf"^[0-9A-Za-z]{{{token_format.KEY_ID}}}$")]
+    key_id: Annotated[str, StringConstraints(pattern=_KEY_ID)]
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 

@@ -1,7 +1,6 @@
 """`connection`: accounts, connected by consent, device code or secret; listed, tested, removed."""
 
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,27 +33,23 @@ _COLUMNS = {
 }
 
 
-def _kinds() -> Iterable[str]:
-    from policy.vocabulary import Surface
-
-    return Surface
-
-
-def _providers() -> Iterable[str]:
-    from gateway.connections.rows import KINDS
-
-    return sorted({provider for providers in KINDS.values() for provider in providers})
-
-
 @app.command("add")
 def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     kind: Annotated[
         str,
-        typer.Argument(help="email, calendar, tasks or collab.", autocompletion=completion(_kinds)),
+        typer.Argument(
+            help="email, calendar, tasks or collab.",
+            autocompletion=completion("policy.vocabulary:Surface"),
+        ),
     ],
     provider: Annotated[
         str,
-        typer.Argument(help="Its code, such as PROVIDER_A.", autocompletion=completion(_providers)),
+        typer.Argument(
+            help="Its code, such as PROVIDER_A.",
+            autocompletion=completion(
+                "policy.vocabulary:Provider", "policy.vocabulary:TaskProvider"
+            ),
+        ),
     ],
     account: Annotated[str, typer.Argument(help="The account's address.")],
     operator: Annotated[str, typer.Option(help="The operator's id.")],

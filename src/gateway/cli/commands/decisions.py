@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,45 +31,33 @@ _COLUMNS = {
 }
 
 
-def _outcomes() -> Iterable[str]:
-    from gateway.audit.decision import Outcome
-
-    return Outcome
-
-
-def _surfaces() -> Iterable[str]:
-    from policy.vocabulary import Surface
-
-    return Surface
-
-
-def _layers() -> Iterable[str]:
-    from policy.vocabulary import Layer
-
-    return Layer
-
-
-def _codes() -> Iterable[str]:
-    from policy.vocabulary import Code
-
-    return Code
-
-
 Token = Annotated[int | None, typer.Option(help="Of one token: its id.")]
 Outcome = Annotated[
     str | None,
-    typer.Option(help="allowed, refused or failed.", autocompletion=completion(_outcomes)),
+    typer.Option(
+        help="allowed, refused or failed.",
+        autocompletion=completion("gateway.audit.decision:Outcome"),
+    ),
 ]
 Surface = Annotated[
     str | None,
-    typer.Option(help="email, calendar, tasks or collab.", autocompletion=completion(_surfaces)),
+    typer.Option(
+        help="email, calendar, tasks or collab.",
+        autocompletion=completion("policy.vocabulary:Surface"),
+    ),
 ]
 Operation = Annotated[str | None, typer.Option(help="The root field: emails, sendEmail, …")]
 Layer = Annotated[
-    str | None, typer.Option(help="The layer that decided.", autocompletion=completion(_layers))
+    str | None,
+    typer.Option(
+        help="The layer that decided.", autocompletion=completion("policy.vocabulary:Layer")
+    ),
 ]
 Code = Annotated[
-    str | None, typer.Option(help="The code of the refusal.", autocompletion=completion(_codes))
+    str | None,
+    typer.Option(
+        help="The code of the refusal.", autocompletion=completion("policy.vocabulary:Code")
+    ),
 ]
 Request = Annotated[str | None, typer.Option(help="Of one request: its X-Request-Id.")]
 

@@ -1,6 +1,5 @@
 """`rule`: the rules about the collaboration content that a token may reach."""
 
-from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +8,8 @@ from gateway.cli.console import output, report, report_rows
 from gateway.cli.options import AsJson, completion
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from sqlmodel.ext.asyncio.session import AsyncSession
 
 app = typer.Typer(help="Rules about collaboration content.", no_args_is_help=True)
@@ -24,25 +25,18 @@ _COLUMNS = {
 }
 
 
-def _types() -> Iterable[str]:
-    from policy.vocabulary import RuleType
-
-    return RuleType
-
-
 @app.command("add")
 def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token_id: Token,
     action: Annotated[
         str,
-        typer.Argument(
-            help="allow or block.", autocompletion=completion(lambda: ("allow", "block"))
-        ),
+        typer.Argument(help="allow or block.", autocompletion=completion("allow", "block")),
     ],
     rule_type: Annotated[
         str,
         typer.Argument(
-            help="file_id, folder, drive_id, site_id, …", autocompletion=completion(_types)
+            help="file_id, folder, drive_id, site_id, …",
+            autocompletion=completion("policy.vocabulary:RuleType"),
         ),
     ],
     pattern: Annotated[str, typer.Argument(help="Raw, or an id of the API.")],

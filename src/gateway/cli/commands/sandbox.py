@@ -53,7 +53,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
         str,
         typer.Option(
             help="provider-a, provider-b, collab or tasks.",
-            autocompletion=completion(lambda: _TARGETS),
+            autocompletion=completion(*_TARGETS),
         ),
     ],
     list_name: Annotated[str, typer.Option("--list", help="The list of a csv.")] = "",

@@ -65,7 +65,7 @@ def list_(
         str | None,
         typer.Option(
             help="active, revoked or expired.",
-            autocompletion=completion(lambda: ("active", "revoked", "expired")),
+            autocompletion=completion("active", "revoked", "expired"),
         ),
     ] = None,
     as_json: AsJson = False,
