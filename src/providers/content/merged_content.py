@@ -83,11 +83,6 @@ class MergedContent(MergedFiles, MergedLists):
             return MergedResult((await self._router.first(lambda port: port.search(query)),))
         return await self._search_all(query)
 
-    async def probe(self) -> None:
-        """Make one harmless read on every connection."""
-        for _, port in self._router.connections:
-            await port.probe()
-
     async def _search_all(self, query: SearchQuery) -> MergedResult[SearchPage]:
         sites = await self.sites()
         hits: list[records.SearchHit] = []

@@ -89,22 +89,6 @@ def test_searches_of_more_than_fifty_terms_are_invalid():
         keyword_query.parse(" ".join(["word"] * 51))
 
 
-def test_condition_fields_are_returned_without_aliases():
-    assert keyword_query.condition_fields("a title : keel") == {"title"}
-    text = 'keel -author:ann (write>2026-01-01 OR NOT FileExtension:pdf) title:"a b"'
-
-    assert keyword_query.condition_fields(text) == {
-        "author",
-        "lastmodifiedtime",
-        "filetype",
-        "title",
-    }
-
-
-def test_plain_words_have_no_condition_field():
-    assert keyword_query.condition_fields('keel "http://x.test/a" 10:30') == frozenset()
-
-
 def test_alternatives_are_sets_of_phrases_that_a_match_contains():
     term = keyword_query.parse("(keel OR mast) -sail title:boat filetype:docx")
 

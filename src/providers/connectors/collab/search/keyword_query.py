@@ -14,7 +14,7 @@ fake that shared this parser could not reveal its mistakes.
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import product
@@ -127,16 +127,6 @@ def parse(text: str) -> Term:
     return term
 
 
-def condition_fields(text: str) -> frozenset[str]:
-    """
-    Return the fields of all conditions of a search text, in lower case, aliases resolved.
-
-    Raises:
-        InvalidSearch: It does not parse.
-    """
-    return frozenset(leaf.name for leaf in _leaves(parse(text)) if isinstance(leaf, Condition))
-
-
 class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens = [match for match in _TOKEN.finditer(text) if match[0].strip()]
@@ -232,17 +222,6 @@ def _condition(token: re.Match[str]) -> Condition:
     text = quoted if quoted is not None else token["value"]
     is_prefix = bool(token["qstar"]) if quoted is not None else text.endswith("*")
     return Condition(ALIASES.get(name, name), token["op"], _phrase(text, is_prefix=is_prefix), text)
-
-
-def _leaves(term: Term) -> Iterator[Phrase | Condition]:
-    match term:
-        case All(parts) | Either(parts):
-            for part in parts:
-                yield from _leaves(part)
-        case Not(part):
-            yield from _leaves(part)
-        case Phrase() | Condition():
-            yield term
 
 
 # -- queries for an index that matches words alone
