@@ -64,12 +64,12 @@ def their_page(
     loads: Callable[[bytes], Any] = json.loads,
 ) -> Body:
     """Return what makes the same page as FastAPI and pydantic do; `Response.json` is *loads*."""
-    answers = [page_bytes(one) for one in corpora or (Corpus(),)]
+    answers = [page_bytes(corpus) for corpus in corpora or (Corpus(),)]
     token = _MASKED_MAIL if masked else _UNMASKED
     send = Sends(models.EmailPage)
 
     async def run() -> bytes:
-        found = [loads(one) for one in answers]
+        found = [loads(answer) for answer in answers]
         return await send(fastapi_app.page_b(found, token, limit))
 
     return run
@@ -98,7 +98,7 @@ def their_events(*, masked: bool, loads: Callable[[bytes], Any] = json.loads) ->
     place = f"1001|{CALENDAR}"
 
     async def run() -> bytes:
-        found = [loads(one) for one in answers]
+        found = [loads(answer) for answer in answers]
         page = fastapi_app.events_b(found, token, place, EMAIL, (AGENDA_STARTS, AGENDA_ENDS))
         return await send(page)
 

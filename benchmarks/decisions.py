@@ -39,7 +39,7 @@ def _deciding(count: int) -> Run:
     files = _files()
 
     async def decide() -> int:
-        return sum(rules.decide(one).allowed for one in files)
+        return sum(rules.decide(file).allowed for file in files)
 
     return decide
 

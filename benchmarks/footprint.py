@@ -30,7 +30,7 @@ def facts() -> Mapping[str, str]:
     told: dict[str, str] = {}
     for side in ("ours", "theirs"):
         runs = [_run(side) for _ in range(TIMES)]
-        middle = {key: statistics.median(one[key] for one in runs) for key in runs[0]}
+        middle = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
         name = "ours" if side == "ours" else "FastAPI + pydantic + httpx"
         told[f"{name}: start"] = (
             f"{middle['seconds']:.2f} s until the first answer ({middle['cpu']:.2f} s of CPU)"

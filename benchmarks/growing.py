@@ -79,7 +79,7 @@ def _by_mailbox() -> Iterator[tuple[int, Mapping[str, Run]]]:
 
 def _by_field() -> Iterator[tuple[int, Mapping[str, Run]]]:
     inside = Inside()
-    texts = accumulate((text for text, _ in SELECTIONS), lambda one, more: f"{one} {more}")
+    texts = accumulate((text for text, _ in SELECTIONS), lambda text, more: f"{text} {more}")
     counts = accumulate(count for _, count in SELECTIONS)
     for count, text in zip(counts, texts, strict=True):
         query = f"{{ result: emails(limit: {PAGE}) {{ emails {{ {text} }} }} }}"
@@ -87,7 +87,7 @@ def _by_field() -> Iterator[tuple[int, Mapping[str, Run]]]:
 
 
 def _by_mask() -> Iterator[tuple[int, Mapping[str, Run]]]:
-    words = [one.value for one in EmailField]
+    words = [field.value for field in EmailField]
     for count in range(0, len(words) + 1, 3):
         inside = Inside(hidden=words[:count])
         yield count, {OURS: inside.rest(LIST, {"limit": PAGE})}

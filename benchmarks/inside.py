@@ -52,9 +52,11 @@ def settings(hidden: Sequence[str] = ()) -> dict[str, object]:
             "calendarAccessLevel": "full_access",
             "timeframePastDays": None,
             "timeframeFutureDays": None,
-            "visibleEmailFields": [one.value for one in EmailField if one.value not in hidden],
+            "visibleEmailFields": [
+                field.value for field in EmailField if field.value not in hidden
+            ],
             "visibleCalendarFields": [
-                one.value for one in CalendarField if one.value not in hidden
+                field.value for field in CalendarField if field.value not in hidden
             ],
         }
     )
@@ -78,7 +80,7 @@ class Recorded:
         """See `providers.http.client.Upstream.call`."""
         key = (segments, tuple(params), content)
         if key not in self._known:
-            path = "/" + "/".join(quote(one, safe="") for one in segments)
+            path = "/" + "/".join(quote(segment, safe="") for segment in segments)
             self._known[key] = self._answer(f"{path}?{urlencode(params)}", content)
         return self._known[key]
 

@@ -68,7 +68,7 @@ def measured(
         calls.clear()
         tune_garbage_collector()
         loop.run_until_complete(some(CALLS))
-    return {name: statistics.median(one.get(name, 0.0) for one in calls) * 1e6 for name in LAYERS}
+    return {name: statistics.median(call.get(name, 0.0) for call in calls) * 1e6 for name in LAYERS}
 
 
 class Watch:
@@ -87,8 +87,8 @@ class Watch:
                 module, _, path = where.partition(":")
                 *owners, last = path.split(".")
                 owner: Any = import_module(module)
-                for one in owners:
-                    owner = getattr(owner, one)
+                for attribute in owners:
+                    owner = getattr(owner, attribute)
                 stack.enter_context(
                     patch.object(owner, last, self._watched(name, getattr(owner, last)))
                 )

@@ -74,7 +74,7 @@ def setting(effort: Effort) -> Mapping[str, str]:
     """Say what was measured on, and how long."""
     return {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {_processor()}",
-        "load": ", ".join(f"{one:.1f}" for one in os.getloadavg()),
+        "load": ", ".join(f"{load:.1f}" for load in os.getloadavg()),
         "Python": platform.python_version(),
         "libraries": ", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
         "rounds": f"{effort.rounds}, {effort.seconds * 1000:.0f} ms of CPU time each and more",
@@ -86,9 +86,10 @@ def as_json(results: Iterable[Result], growths: Iterable[Growth], facts: Mapping
     return json.dumps(
         {
             "setting": facts,
-            "tables": [_table(one) for one in results],
+            "tables": [_table(result) for result in results],
             "growth": [
-                {"title": one.title, "by": one.by, "microseconds": one.lines} for one in growths
+                {"title": growth.title, "by": growth.by, "microseconds": growth.lines}
+                for growth in growths
             ],
         },
         indent=2,
@@ -118,14 +119,14 @@ def _table(result: Result) -> Mapping[str, Any]:
         "layers": result.layers,
         "promises": [
             {
-                "name": one.name,
-                "of": one.of,
-                "to": one.to,
-                "most": one.most,
-                "ratio": _spread(measured.ratio(one.of, one.to)),
-                "kept": kept(result, one),
+                "name": promise.name,
+                "of": promise.of,
+                "to": promise.to,
+                "most": promise.most,
+                "ratio": _spread(measured.ratio(promise.of, promise.to)),
+                "kept": kept(result, promise),
             }
-            for one in result.table.promises
+            for promise in result.table.promises
         ],
     }
 

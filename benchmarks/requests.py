@@ -187,9 +187,15 @@ async def _one_by_one(
     upstream: Upstream, message_ids: Sequence[str], params: Params
 ) -> dict[str, Message]:
     answers = await asyncio.gather(
-        *(upstream.call("GET", *ROOT, "messages", one, params=params) for one in message_ids)
+        *(
+            upstream.call("GET", *ROOT, "messages", message_id, params=params)
+            for message_id in message_ids
+        )
     )
-    return {one: answer.decode(Message) for one, answer in zip(message_ids, answers, strict=True)}
+    return {
+        message_id: answer.decode(Message)
+        for message_id, answer in zip(message_ids, answers, strict=True)
+    }
 
 
 # -- POST /graphql
@@ -279,6 +285,6 @@ async def _client(stack: AsyncExitStack, base: str) -> Table:
 def _burst(client: httpx.AsyncClient, url: str) -> Callable[[], Awaitable[None]]:
     async def run() -> None:
         answers = await asyncio.gather(*(client.get(url) for _ in range(IN_A_BURST)))
-        assert all(one.status_code == 200 for one in answers)
+        assert all(answer.status_code == 200 for answer in answers)
 
     return run

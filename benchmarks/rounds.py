@@ -63,9 +63,9 @@ class Measured:
     costs: Mapping[str, Sequence[float]]
     noise: Spread
 
-    def ratio(self, one: str, to: str) -> Spread:
-        """Return the cost of *one* as a share of that of *to*."""
-        pairs = zip(self.costs[one], self.costs[to], strict=True)
+    def ratio(self, of: str, to: str) -> Spread:
+        """Return the cost of *of* as a share of that of *to*."""
+        pairs = zip(self.costs[of], self.costs[to], strict=True)
         return Spread.of([mine / other for mine, other in pairs])
 
 

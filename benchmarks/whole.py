@@ -204,9 +204,9 @@ class _Remembered:
         self.lookup.close()
 
 
-def same(one: bytes, other: bytes) -> bool:
+def same(body: bytes, other: bytes) -> bool:
     """Say whether two answers hold the same; members that say nothing may be left out."""
-    return _told(one) == _told(other)
+    return _told(body) == _told(other)
 
 
 def _told(answer: bytes) -> Any:

@@ -192,7 +192,10 @@ async def empty(gateway):
     await gateway.background.drain()
     gateway.services.authenticator._compiled.clear()
     async with gateway.services.database.writing() as session:
-        for table in [*(one.name for one in reversed(METADATA.sorted_tables)), "sqlite_sequence"]:
+        for table in [
+            *(table.name for table in reversed(METADATA.sorted_tables)),
+            "sqlite_sequence",
+        ]:
             await session.exec(text(f"DELETE FROM {table}"))
 
 

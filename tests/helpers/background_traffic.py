@@ -30,13 +30,13 @@ class Traffic:
 
     def between(self, start: float, end: float) -> list[Seen]:
         """Return the calls that began in that time."""
-        return [one for one in self.seen if start <= one.began < end]
+        return [call for call in self.seen if start <= call.began < end]
 
     def statuses(self) -> Mapping[str, Counter[int]]:
         """Return how often each status was told, by kind."""
         told: dict[str, Counter[int]] = {}
-        for one in self.seen:
-            told.setdefault(one.kind, Counter())[one.status] += 1
+        for call in self.seen:
+            told.setdefault(call.kind, Counter())[call.status] += 1
         return told
 
     async def until(self, wanted: Callable[[Seen], bool], seconds: float = 60) -> Seen:
@@ -45,9 +45,9 @@ class Traffic:
         try:
             async with asyncio.timeout(seconds), self.answered:
                 while True:
-                    for one in self.seen[at:]:
-                        if one.began >= now and wanted(one):
-                            return one
+                    for call in self.seen[at:]:
+                        if call.began >= now and wanted(call):
+                            return call
                     at = len(self.seen)
                     await self.answered.wait()
         except TimeoutError:
@@ -100,7 +100,7 @@ async def traffic(
 
 def longest(calls: Sequence[Seen]) -> float:
     """Return how many seconds the slowest of *calls* took."""
-    return max(one.ended - one.began for one in calls)
+    return max(call.ended - call.began for call in calls)
 
 
 def crowded(calls: Sequence[Seen], seconds: float) -> int:
@@ -108,5 +108,5 @@ def crowded(calls: Sequence[Seen], seconds: float) -> int:
     most = 0
     for first in calls:
         until = first.began + seconds
-        most = max(most, sum(one.began >= first.began and one.ended <= until for one in calls))
+        most = max(most, sum(call.began >= first.began and call.ended <= until for call in calls))
     return most

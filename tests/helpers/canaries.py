@@ -70,15 +70,15 @@ class Canaries:
         if isinstance(value, str):
             self.remember(value)
         elif isinstance(value, list):
-            for one in value:
-                self._remember_value(one)
+            for member in value:
+                self._remember_value(member)
         elif isinstance(value, dict):
-            for name, one in value.items():
-                if name == "query" and isinstance(one, str):
-                    for literal in _LITERAL.findall(one):
+            for name, member in value.items():
+                if name == "query" and isinstance(member, str):
+                    for literal in _LITERAL.findall(member):
                         self.remember(literal)
                 elif name not in _OURS:
-                    self._remember_value(one)
+                    self._remember_value(member)
 
 
 def watch(canaries: Canaries) -> None:
@@ -105,7 +105,7 @@ def _collect_logs(canaries: Canaries) -> None:
 def _collect_spans(canaries: Canaries) -> None:
     class Collected(SpanExporter):
         def export(self, spans: Any) -> SpanExportResult:
-            canaries.written += [f"{one.name} {dict(one.attributes or {})}" for one in spans]
+            canaries.written += [f"{span.name} {dict(span.attributes or {})}" for span in spans]
             return SpanExportResult.SUCCESS
 
     tracing = Tracing(SimpleSpanProcessor(Collected()))
@@ -169,10 +169,10 @@ def _collect_decisions(canaries: Canaries) -> None:
 def _figures(metrics: Metrics) -> list[str]:
     """Return each series by its name and labels: where a text could stand, without the numbers."""
     return [
-        f"{one._name} {dict(zip(one._labelnames, labels, strict=True))}"
-        for one in metrics._registry._collector_to_names
-        if not isinstance(one, GCCollector | ProcessCollector)  # no labels of ours
-        for labels in list(one._metrics if one._labelnames else ())
+        f"{collector._name} {dict(zip(collector._labelnames, labels, strict=True))}"
+        for collector in metrics._registry._collector_to_names
+        if not isinstance(collector, GCCollector | ProcessCollector)  # no labels of ours
+        for labels in list(collector._metrics if collector._labelnames else ())
     ]
 
 

@@ -142,7 +142,7 @@ class PostgresServer:
             os.kill(pid, number)
 
     def _begin(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:
-        folders = [str(one) for one in Path("/usr/lib/postgresql").glob("*/bin")]
+        folders = [str(folder) for folder in Path("/usr/lib/postgresql").glob("*/bin")]
         return subprocess.Popen(
             [program(name, *folders), *arguments],
             user=self._user,

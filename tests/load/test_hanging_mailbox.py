@@ -43,7 +43,7 @@ async def test_a_hanging_mailbox_does_not_shed_other_requests(tmp_path):
         ):
             made = prepare(gateway.base, upstream.tokens)
             hangs, works = (
-                only(gateway.base, made, made.connections[one]) for one in upstream.tokens
+                only(gateway.base, made, made.connections[name]) for name in upstream.tokens
             )
             stuck = [
                 asyncio.create_task(asked(gateway.port, f"{MESSAGES}?limit=1", hangs))

@@ -100,11 +100,11 @@ class World:
     async def ask(self, times):
         """Ask *times* on every gateway at once; return how often each status was told."""
         written = request(f"{MESSAGES}?limit=1", self.made.bearer)
-        async with lines([one.port for one in self.gateways] * times) as callers:
+        async with lines([gateway.port for gateway in self.gateways] * times) as callers:
             told = await asyncio.gather(
                 *(line.ask(written) for line in callers), return_exceptions=True
             )
-        return Counter(one[0] if isinstance(one, tuple) else "cut" for one in told)
+        return Counter(answer[0] if isinstance(answer, tuple) else "cut" for answer in told)
 
 
 async def test_many_callers_in_two_processes_renew_a_token_once(two):
@@ -128,10 +128,10 @@ async def test_a_process_killed_at_first_use_has_stored_the_refresh_token(two):
         asking = asyncio.create_task(two.ask(3))
         while not two.calls("provider-b"):  # noqa: ASYNC110 - it is in another process
             await asyncio.sleep(0.001)
-        for one in two.gateways:
-            one.kill()
+        for gateway in two.gateways:
+            gateway.kill()
         await asking
 
         assert two.renews(await two.stored())
-        for one in two.gateways:
-            one.start()
+        for gateway in two.gateways:
+            gateway.start()

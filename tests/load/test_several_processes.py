@@ -38,8 +38,8 @@ async def test_two_processes_on_two_ports_count_as_one(tmp_path):
 async def test_two_workers_on_one_port_count_as_one(tmp_path):
     with redis_server(tmp_path) as redis:
         shared = {"AGW_REDIS_URL": redis.url}
-        with serving(tmp_path, "--workers", "2", **shared) as one:
-            assert await ask([one.port], 200) == {401: 60, 429: 140}
+        with serving(tmp_path, "--workers", "2", **shared) as gateway:
+            assert await ask([gateway.port], 200) == {401: 60, 429: 140}
 
 
 async def test_silent_and_slow_sockets_do_not_stop_honest_requests(tmp_path):

@@ -26,7 +26,7 @@ def crowd(port, requests, *, callers=CALLERS):
     script = [sys.executable, str(TESTS / "load" / "callers.py")]
     done = subprocess.run(
         [*script, str(port), str(callers), str(SECONDS)],
-        input=json.dumps([one.decode() for one in requests]),
+        input=json.dumps([request.decode() for request in requests]),
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,

@@ -64,7 +64,7 @@ async def test_60_of_800_calls_at_once_pass(two):
     gateways, made = two
     for _ in range(LIMIT_ROUNDS):
         written = request(f"{MESSAGES}?limit=1", {**made.bearer, **elsewhere()})
-        async with lines([one.port for one in gateways] * (CALLS // 2)) as callers:
+        async with lines([gateway.port for gateway in gateways] * (CALLS // 2)) as callers:
             calls = (until_let_in(line, written) for line in callers)
             statuses = Counter(await asyncio.gather(*calls))
 
@@ -99,7 +99,7 @@ async def hammer(line, bearer, seen, used, gone):
 
 async def test_a_revocation_takes_effect_in_both_gateways(two):
     gateways, made = two
-    ports = [one.port for one in gateways]
+    ports = [gateway.port for gateway in gateways]
     body = token_of(made.operator, made.resource)
     before = late = 0
     async with lines(ports) as admins, lines(ports * HAMMERS) as callers:

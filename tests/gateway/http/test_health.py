@@ -72,7 +72,9 @@ async def test_requests_are_counted_by_route_alone(client, token):
     }
     assert after["agw_requests_active"] == 1.0
     refused = 'agw_decisions_total{code="EMAIL_NOT_ENABLED",outcome="refused",surface="email"}'
-    decided = {one: more for one, more in grown.items() if "_decisions_total" in one and more}
+    decided = {
+        series: more for series, more in grown.items() if "_decisions_total" in series and more
+    }
     assert decided == {refused: 2.0}
     assert CANARY not in str(after)
     assert "asked-1" not in str(after)

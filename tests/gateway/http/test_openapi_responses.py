@@ -84,7 +84,10 @@ async def test_every_response_matches_its_schema(ask, client, document):
     found = await ask("POST", "/api/connections/{connectionId}/test", **connection)
     assert found["status"] == "needs_reauth"
     listed = await ask("GET", "/api/connections")
-    assert [one["reconnectUrl"] is None for one in listed["connections"]] == [False, True]
+    assert [connection["reconnectUrl"] is None for connection in listed["connections"]] == [
+        False,
+        True,
+    ]
     await ask("GET", "/api/connections/{connectionId}", **connection)
     await ask("PATCH", "/api/connections/{connectionId}", {"status": "active"}, **connection)
 
@@ -111,7 +114,7 @@ async def test_every_response_matches_its_schema(ask, client, document):
         "document": "{ emails { hasMore } self: accessToken { id } collabSites { hasMore } }"
     }
     told = await ask("POST", f"{TOKENS}/{{tokenId}}/explain", several, **token)
-    assert [one["key"] for one in told["fields"]] == ["emails", "self", "collabSites"]
+    assert [field["key"] for field in told["fields"]] == ["emails", "self", "collabSites"]
     assert len((await ask("GET", "/api/decisions"))["decisions"]) == 2
 
     await ask("DELETE", f"{TOKENS}/{{tokenId}}", **token)
@@ -141,7 +144,7 @@ async def test_an_undescribed_member_is_noticed(ask, monkeypatch, change, wrong)
     view = operators.view
 
     def changed(row):
-        return {name: one for name, one in {**view(row), **change}.items() if one is not ...}
+        return {name: value for name, value in {**view(row), **change}.items() if value is not ...}
 
     monkeypatch.setattr(operators, "view", changed)
 
@@ -170,11 +173,11 @@ async def test_every_member_of_the_management_api_has_a_description(document):
                     found.add(name)
                     follow(described[name])
             case dict():
-                for one in schema.values():
-                    follow(one)
+                for part in schema.values():
+                    follow(part)
             case list():
-                for one in schema:
-                    follow(one)
+                for part in schema:
+                    follow(part)
 
     for path, operations in document["paths"].items():
         if not path.startswith("/api/access/"):

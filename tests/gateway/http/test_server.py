@@ -43,13 +43,13 @@ def open_at_once(folder, times):
     """Open the sandbox over *folder* in so many processes at once; return their ends."""
     folder.mkdir()
     processes = [begin("-c", OPEN, folder) for _ in range(times)]
-    for one in processes:
-        assert one.stdout.readline() == "ready\n"
-    for one in processes:
-        one.stdin.write("\n")
-        one.stdin.flush()
-    talk = [one.communicate()[1] for one in processes]
-    return [(one.returncode, said) for one, said in zip(processes, talk, strict=True)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    talk = [process.communicate()[1] for process in processes]
+    return [(process.returncode, said) for process, said in zip(processes, talk, strict=True)]
 
 
 def rows(folder):
@@ -90,7 +90,7 @@ def test_a_store_that_is_no_demos_is_left_alone(tmp_path):
     ):
         raise AssertionError
 
-    assert [one.name for one in tmp_path.iterdir()] == ["gateway.db"]
+    assert [file.name for file in tmp_path.iterdir()] == ["gateway.db"]
 
 
 def test_a_folder_is_made_by_one_and_not_emptied_under_another(tmp_path):
@@ -105,7 +105,7 @@ def test_a_first_demo_keeps_what_was_imported_before_it(tmp_path):
         (tmp_path / name).write_text("x")
     remove_stores(tmp_path, upstreams=False)
 
-    assert [one.name for one in tmp_path.iterdir()] == ["sandbox.db"]
+    assert [file.name for file in tmp_path.iterdir()] == ["sandbox.db"]
 
 
 @pytest.mark.slow
@@ -129,17 +129,17 @@ def test_concurrent_demo_starts_share_one_demo(tmp_path):
         emptied = begin(*words, "--reset").communicate()
         answers = [
             httpx.get(
-                f"{one['baseUrl']}/api/access/email/messages",
-                headers={"Authorization": f"Bearer {one['tokens']['full']}"},
+                f"{demo['baseUrl']}/api/access/email/messages",
+                headers={"Authorization": f"Bearer {demo['tokens']['full']}"},
             ).status_code
-            for one in told
+            for demo in told
         ]
     finally:
-        for one in demos:
-            one.terminate()
-        talk = [one.communicate()[1] for one in demos]
+        for demo in demos:
+            demo.terminate()
+        talk = [demo.communicate()[1] for demo in demos]
 
-    assert {one["tokens"]["full"] for one in told} == {before.tokens["full"]}
+    assert {demo["tokens"]["full"] for demo in told} == {before.tokens["full"]}
     assert answers == [200, 200, 200]
     assert sorted(talk) == ["", "", "Making the demo's world …\n"]
     taken = f"Another process uses {data}: stop it first, or give another folder with --data.\n"
@@ -178,7 +178,7 @@ def test_workers_end_with_a_killed_parent(tmp_path):
 def test_a_store_is_seeded_once(tmp_path):
     settings = {"AGW_DATA_DIR": str(tmp_path), "AGW_SANDBOX": "true"}
     both = [begin("-m", "gateway", "seed", **settings) for _ in range(2)]
-    talk = [one.communicate()[1] for one in both]
+    talk = [process.communicate()[1] for process in both]
 
-    assert sorted(one.returncode for one in both) == [0, 1]
+    assert sorted(process.returncode for process in both) == [0, 1]
     assert "The store is not empty: there are operators.\n" in talk

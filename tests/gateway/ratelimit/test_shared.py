@@ -35,7 +35,7 @@ async def main():
     sys.stdin.readline()
     verdicts = await asyncio.gather(*(limiter.take(charges) for _ in range(200)))
     passed = [verdict for verdict in verdicts if verdict.allowed]
-    print(json.dumps({"passed": len(passed), "left": [one.remaining for one in passed]}))
+    print(json.dumps({"passed": len(passed), "left": [verdict.remaining for verdict in passed]}))
     await limiter.aclose()
 
 asyncio.run(main())
@@ -68,8 +68,8 @@ async def limiters(redis, running):
         return made[-1]
 
     yield make
-    for one in made:
-        await one.aclose()
+    for limiter in made:
+        await limiter.aclose()
 
 
 def charge(key="email:192.0.2.1", cost=1, windows=(MINUTE, HOUR)):
@@ -97,8 +97,8 @@ def test_exactly_60_of_800_calls_of_four_processes_pass(running, redis):
         member.stdin.flush()
     told = [json.loads(member.communicate()[0]) for member in members]
 
-    assert sum(one["passed"] for one in told) == 60
-    assert sorted(left for one in told for left in one["left"]) == list(range(60))
+    assert sum(report["passed"] for report in told) == 60
+    assert sorted(left for report in told for left in report["left"]) == list(range(60))
 
 
 async def test_every_charge_is_checked_before_any_is_counted(limiters, redis):
@@ -268,11 +268,11 @@ async def test_a_returned_redis_learns_what_passed_without_it(lonely):
 async def test_a_group_that_loses_redis_stays_below_twice_the_limit(lonely):
     server, _ = lonely
     group = [SharedLimiter(server.url, processes=4) for _ in range(4)]
-    before = sum([await passed(one, 30) for one in group])
+    before = sum([await passed(limiter, 30) for limiter in group])
     server.kill()
-    during = sum([await passed(one, 100) for one in group])
+    during = sum([await passed(limiter, 100) for limiter in group])
 
     assert before == 60
     assert during < 60
-    for one in group:
-        await one.aclose()
+    for limiter in group:
+        await limiter.aclose()
