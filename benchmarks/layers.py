@@ -30,13 +30,13 @@ LAYERS: Mapping[str, str] = {
     "dispatch: handler of the path, exceptions": "gateway.http.dispatch:Dispatcher.__call__",
     "router: the row of the path": "rest_compat.router:Router.__call__",
     "row: the order of a call": "rest_compat.endpoint:Responder.respond",
-    "entry: the context of a request": "gateway.http.entry:RequestEntry.enter",
+    "entry: the context of a request": "gateway.http.entry:RequestEntry.admit",
     "token: header, checksum, digest, caller": (
         "gateway.auth.authenticator:Authenticator.authenticate"
     ),
     "database: data version": "gateway.auth.token_lookup:SqliteRowReader.rows",
     "limits: two address windows, two token windows": "gateway.ratelimit.memory:MemoryLimiter.take",
-    "gates": "gateway.http.entry:RequestEntry.admit",
+    "gates": "gateway.http.entry:RequestEntry.check_gates",
     "parameters": "rest_compat.endpoint:bind",
     "plan: variables, resolver, record to shape": "graph.execution.plan.program:Program.run",
     "merged mailbox: routing": "providers.mail.merged_mailbox:MergedMailbox.get",
@@ -46,7 +46,7 @@ LAYERS: Mapping[str, str] = {
     "call: deadline, retries, circuit breaker, slots": "providers.http.client:Upstream.call",
     "credentials": "gateway.connections.credentials:ConnectionCredentials.token",
     "(upstream's answer, from memory)": "benchmarks.whole:FromMemory.handle_async_request",
-    "answer: headers, sending": "rest_compat.router:send_answer",
+    "answer: headers, sending": "rest_compat.router:send_response",
 }
 
 
